@@ -1,0 +1,31 @@
+//! The envelope: one record under `data`, or a list of them with its `pagination`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct Data<T> {
+    pub data: T,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct List<T> {
+    pub data: Vec<T>,
+    pub pagination: Pagination,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pagination {
+    #[schema(minimum = 1, maximum = 100)]
+    pub limit: i64,
+    #[schema(minimum = 0)]
+    pub offset: i64,
+    /// How many there are in all.
+    #[schema(minimum = 0)]
+    pub total: i64,
+    /// There are more than `total`; they were not counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub total_capped: bool,
+}

@@ -1,0 +1,70 @@
+//! Events in the shape of CloudEvents 1.0.
+
+use greenroom_domain::event::Event as DomainEvent;
+use greenroom_domain::id::OrganizationId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EventCategory {
+    Audit,
+    Deployment,
+}
+
+impl From<EventCategory> for greenroom_domain::event::Category {
+    fn from(category: EventCategory) -> Self {
+        match category {
+            EventCategory::Audit => Self::Audit,
+            EventCategory::Deployment => Self::Deployment,
+        }
+    }
+}
+
+impl From<greenroom_domain::event::Category> for EventCategory {
+    fn from(category: greenroom_domain::event::Category) -> Self {
+        match category {
+            greenroom_domain::event::Category::Audit => Self::Audit,
+            greenroom_domain::event::Category::Deployment => Self::Deployment,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    #[schema(example = "1.0")]
+    pub specversion: String,
+    #[schema(example = "evt_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    #[schema(example = "/organizations/org_0190a0b0-0000-7000-8000-000000000001")]
+    pub source: String,
+    #[schema(example = "pipeline.stopped")]
+    pub r#type: String,
+    #[schema(example = "pipelines/pip_0190a0b0-0000-7000-8000-000000000001")]
+    pub subject: String,
+    pub time: Timestamp,
+    /// Dense per organization, from 1, in the order of the changes. Streams and cursors go by it.
+    #[schema(minimum = 1)]
+    pub sequence: i64,
+    pub category: EventCategory,
+    /// `actor`, `context`, `before`, `after`, `reason`.
+    pub data: serde_json::Value,
+}
+
+impl Event {
+    pub fn of(organization: OrganizationId, event: DomainEvent) -> Self {
+        Self {
+            specversion: "1.0".to_owned(),
+            id: event.id.to_string(),
+            source: format!("/organizations/{organization}"),
+            r#type: event.event_type,
+            subject: event.subject,
+            time: event.time,
+            sequence: event.sequence,
+            category: event.category.into(),
+            data: event.data,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What goes over the wire: requests, records, lists and problems. Shapes only; the rules are the domain's.
+
+pub mod envelope;
+pub mod event;
+pub mod me;
+pub mod member;
+pub mod organization;
+pub mod pipeline;
+pub mod problem;
+pub mod token;

@@ -1,0 +1,231 @@
+//! Pipelines and the versions of their definitions.
+
+use greenroom_domain::pipeline as domain;
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PipelineStatus {
+    Active,
+    Stopped,
+    Archived,
+}
+
+impl From<domain::PipelineStatus> for PipelineStatus {
+    fn from(status: domain::PipelineStatus) -> Self {
+        match status {
+            domain::PipelineStatus::Active => Self::Active,
+            domain::PipelineStatus::Stopped => Self::Stopped,
+            domain::PipelineStatus::Archived => Self::Archived,
+        }
+    }
+}
+
+impl From<PipelineStatus> for domain::PipelineStatus {
+    fn from(status: PipelineStatus) -> Self {
+        match status {
+            PipelineStatus::Active => Self::Active,
+            PipelineStatus::Stopped => Self::Stopped,
+            PipelineStatus::Archived => Self::Archived,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StopMode {
+    /// Running deployments run to their end.
+    Drain,
+    /// Running deployments are held before their next stage.
+    Pause,
+    /// Running deployments are canceled.
+    Cancel,
+}
+
+impl From<domain::StopMode> for StopMode {
+    fn from(mode: domain::StopMode) -> Self {
+        match mode {
+            domain::StopMode::Drain => Self::Drain,
+            domain::StopMode::Pause => Self::Pause,
+            domain::StopMode::Cancel => Self::Cancel,
+        }
+    }
+}
+
+impl From<StopMode> for domain::StopMode {
+    fn from(mode: StopMode) -> Self {
+        match mode {
+            StopMode::Drain => Self::Drain,
+            StopMode::Pause => Self::Pause,
+            StopMode::Cancel => Self::Cancel,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineStop {
+    pub mode: StopMode,
+    pub reason: Option<String>,
+    pub at: Timestamp,
+    /// The user who stopped it.
+    pub by: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pipeline {
+    #[schema(example = "pip_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    #[schema(example = "Storefront")]
+    pub name: String,
+    #[schema(example = "storefront")]
+    pub slug: String,
+    pub status: PipelineStatus,
+    /// Why it is stopped, while it is.
+    pub stop: Option<PipelineStop>,
+    pub repository: Option<String>,
+    #[schema(minimum = 1)]
+    pub definition_version: i32,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The newest deployment; null before the first.
+    pub last_deployment: Option<LastDeployment>,
+}
+
+/// A deployment as its pipeline shows it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastDeployment {
+    pub id: String,
+    pub commit_id: String,
+    pub status: String,
+    pub created_at: Timestamp,
+}
+
+impl From<domain::Pipeline> for Pipeline {
+    fn from(pipeline: domain::Pipeline) -> Self {
+        Self {
+            id: pipeline.id.to_string(),
+            name: pipeline.name,
+            slug: pipeline.slug,
+            status: pipeline.status.into(),
+            stop: pipeline.stop.map(|stop| PipelineStop {
+                mode: stop.mode.into(),
+                reason: stop.reason,
+                at: stop.at,
+                by: stop.by.to_string(),
+            }),
+            repository: pipeline.repository,
+            definition_version: pipeline.definition_version,
+            created_at: pipeline.created_at,
+            updated_at: pipeline.updated_at,
+            last_deployment: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineVersion {
+    #[schema(minimum = 1)]
+    pub version: i32,
+    /// SHA-256 of the definition.
+    pub digest: String,
+    pub created_at: Timestamp,
+    pub created_by: PipelineAuthor,
+    /// The definition as it was given; in lists left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelineAuthor {
+    pub id: String,
+    pub name: String,
+}
+
+impl From<domain::PipelineVersion> for PipelineVersion {
+    fn from(version: domain::PipelineVersion) -> Self {
+        Self {
+            version: version.version,
+            digest: version.digest,
+            created_at: version.created_at,
+            created_by: PipelineAuthor { id: version.created_by.to_string(), name: version.created_by_name },
+            definition: Some(version.source),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreatePipeline {
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// Made from the name if left out.
+    #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
+    pub slug: Option<String>,
+    #[schema(min_length = 1, max_length = 500)]
+    pub repository: Option<String>,
+    /// YAML; its JSON Schema is at `/api/v1/schemas/pipeline-definition.json`.
+    #[schema(min_length = 1, max_length = 1_048_576)]
+    pub definition: String,
+}
+
+/// What is left out stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdatePipeline {
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: Option<String>,
+    #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
+    pub slug: Option<String>,
+    /// `null` takes it away.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 500)]
+    pub repository: Option<Option<String>>,
+    #[schema(min_length = 1, max_length = 1_048_576)]
+    pub definition: Option<String>,
+}
+
+/// Tells a field that is null from one that is not there.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StopPipeline {
+    /// What happens to deployments that run already; `drain` if left out. New ones are held back in every mode.
+    pub mode: Option<StopMode>,
+    #[schema(min_length = 1, max_length = 500)]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResumePipeline {
+    #[schema(min_length = 1, max_length = 500)]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ValidateDefinition {
+    #[schema(min_length = 1, max_length = 1_048_576)]
+    pub definition: String,
+}
+
+/// What became of a definition that was asked about.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinitionReport {
+    pub valid: bool,
+    /// The definition as the server understands it, if it is valid.
+    pub definition: Option<serde_json::Value>,
+    /// What is wrong with it, if it isn't.
+    pub errors: Vec<crate::problem::FieldProblem>,
+}

@@ -1,0 +1,49 @@
+//! Errors as RFC 9457 `application/problem+json`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// Address of a page that explains the code, relative to the server.
+    #[schema(example = "/docs/errors/not_found")]
+    pub r#type: String,
+    pub title: String,
+    #[schema(minimum = 400, maximum = 599)]
+    pub status: u16,
+    /// What happened here and what to do next, for people.
+    pub detail: String,
+    /// Stable name of the problem, for programs.
+    #[schema(example = "not_found")]
+    pub code: String,
+    pub request_id: String,
+    /// The fields that were wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub errors: Vec<FieldProblem>,
+    /// What a program needs to go on; differs per code.
+    #[serde(flatten)]
+    pub extensions: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldProblem {
+    /// Where: a JSON pointer into the body, or into the definition if `line` is there; the name for a query parameter.
+    pub pointer: String,
+    pub detail: String,
+    /// Line in the pipeline definition, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Column in the pipeline definition, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// What would have been right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub expected: Vec<String>,
+    /// The nearest right word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}

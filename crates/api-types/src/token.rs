@@ -1,0 +1,98 @@
+//! API tokens. The secret is in one answer only: the first one to the request that made it.
+
+use greenroom_domain::token::Token as DomainToken;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenKind {
+    User,
+    Ci,
+    Agent,
+}
+
+impl From<greenroom_domain::token::TokenKind> for TokenKind {
+    fn from(kind: greenroom_domain::token::TokenKind) -> Self {
+        use greenroom_domain::token::TokenKind as K;
+        match kind {
+            K::User => Self::User,
+            K::Ci => Self::Ci,
+            K::Agent => Self::Agent,
+        }
+    }
+}
+
+impl From<TokenKind> for greenroom_domain::token::TokenKind {
+    fn from(kind: TokenKind) -> Self {
+        match kind {
+            TokenKind::User => Self::User,
+            TokenKind::Ci => Self::Ci,
+            TokenKind::Agent => Self::Agent,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiToken {
+    #[schema(example = "tok_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub name: String,
+    pub kind: TokenKind,
+    /// May this token take an environment over by force?
+    pub allow_force: bool,
+    pub user_id: String,
+    pub user_name: String,
+    /// The first characters of the secret, to know it by.
+    #[schema(example = "grn_4fTq")]
+    pub hint: String,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    /// To the minute.
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl From<DomainToken> for ApiToken {
+    fn from(token: DomainToken) -> Self {
+        Self {
+            id: token.id.to_string(),
+            name: token.name,
+            kind: token.kind.into(),
+            allow_force: token.allow_force,
+            user_id: token.user_id.to_string(),
+            user_name: token.user_name,
+            hint: token.hint,
+            created_at: token.created_at,
+            expires_at: token.expires_at,
+            last_used_at: token.last_used_at,
+            revoked_at: token.revoked_at,
+        }
+    }
+}
+
+/// A token that was just made.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedApiToken {
+    #[serde(flatten)]
+    pub record: ApiToken,
+    /// The secret, shown this once; absent when the request was repeated with its Idempotency-Key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateApiToken {
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// `user` unless said otherwise; tokens of other kinds can't make one of kind `user`.
+    pub kind: Option<TokenKind>,
+    /// Default: true for kind `user`, false for the others.
+    pub allow_force: Option<bool>,
+    /// In the future; not later than the expiry of the token that asks. Without it the token has that one's expiry.
+    pub expires_at: Option<Timestamp>,
+}

@@ -1,0 +1,91 @@
+//! Lasting environments, and that all environments keep apart by name.
+
+use super::Check;
+use crate::definition::diagnostic::{Diagnostic, Path, quote};
+use crate::definition::limits;
+use crate::definition::located::{Entries, Located, Position};
+use crate::definition::model::Environment;
+use crate::definition::url::NAME_PLACEHOLDER;
+use crate::definition::words::{self, NAME_RULE};
+use crate::slug::{InvalidSlug, Slug};
+
+impl Check<'_> {
+    pub(super) fn environments(&mut self) -> Vec<Environment> {
+        let root = Path::Root;
+        let path = root.key("environments");
+        let Some(environments) = &self.file.environments else { return Vec::new() };
+        if !self.map_fits(path, environments, limits::ENVIRONMENTS) {
+            return Vec::new();
+        }
+        let checked = environments.iter().map(|(key, environment)| {
+            let path = path.key(&key.value);
+            let environment = &environment.value;
+            let url = environment.url.as_ref().map(|url| self.url(path.key("url"), url));
+            Environment {
+                name: self.environment_name(path, key),
+                url: url.map(|url| url.replace(NAME_PLACEHOLDER, &key.value)),
+                approval: environment.approval.as_ref().map(|rule| self.approval(path.key("approval"), rule)),
+            }
+        });
+        checked.collect()
+    }
+
+    pub(super) fn environment_name(&mut self, path: Path<'_>, name: &Located<String>) -> String {
+        match name.value.parse::<Slug>() {
+            Ok(_) => {}
+            Err(InvalidSlug::Reserved) => {
+                let message =
+                    format!("{} is reserved and can't be an environment's name", quote(&name.value));
+                self.report.say(name.at, path, message);
+            }
+            Err(InvalidSlug::Shape) => self.report.add(|| {
+                let message = format!("{} is not a valid environment name: {NAME_RULE}", quote(&name.value));
+                let meant = Slug::from_name(&name.value).map(|slug| slug.to_string());
+                Diagnostic::new(name.at, path.pointer(), message).suggest(meant)
+            }),
+        }
+        name.value.clone()
+    }
+
+    /// Says that there are too many, or which of the ephemeral ones could be mistaken for another environment.
+    pub(super) fn names_keep_apart<V>(&mut self, path: Path<'_>, ephemeral: &Entries<V>) -> bool {
+        let lasting = self.file.environments.as_ref();
+        let lasting_count = lasting.map_or(0, Entries::len);
+        let room = limits::ENVIRONMENTS.saturating_sub(lasting_count);
+        if ephemeral.len() > room {
+            let at = ephemeral.iter().nth(room).map_or(Position::START, |(key, _)| key.at);
+            let count = ephemeral.len() + lasting_count;
+            let message =
+                format!("there are {count} environments and templates; {} is the most", limits::ENVIRONMENTS);
+            self.report.say(at, path, message);
+            return false;
+        }
+        let keys =
+            || ephemeral.keys().chain(lasting.into_iter().flat_map(|environments| environments.keys()));
+        for (place, (key, _)) in ephemeral.iter().enumerate() {
+            let written = key.value.as_str();
+            // Of two ephemeral ones, the later is told about the earlier.
+            let others = keys().enumerate().filter(|(other, _)| *other < place || *other >= ephemeral.len());
+            if let Some((_, other)) = others.into_iter().find(|(_, other)| overlap(written, other)) {
+                let message = if written == other {
+                    format!("{} is the name of a lasting environment already", quote(written))
+                } else {
+                    let (one, two) = (quote(written), quote(other));
+                    format!("{one} and {two} overlap: a name must belong to one environment or template")
+                };
+                self.report.say(key.at, path.key(written), message);
+            }
+        }
+        true
+    }
+}
+
+/// Whether there is a name that both could mean.
+fn overlap(one: &str, other: &str) -> bool {
+    match (words::template_prefix(one), words::template_prefix(other)) {
+        (None, None) => one == other,
+        (Some(prefix), None) => other.len() > prefix.len() && other.starts_with(prefix),
+        (None, Some(prefix)) => one.len() > prefix.len() && one.starts_with(prefix),
+        (Some(one), Some(other)) => one.starts_with(other) || other.starts_with(one),
+    }
+}

@@ -1,0 +1,86 @@
+//! That the stages can be put in an order: no stage needs itself, by whatever way round.
+
+use std::collections::HashMap;
+
+use super::Check;
+use crate::definition::diagnostic::{Path, quote};
+use crate::definition::located::{Entries, Located};
+use crate::definition::raw;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Visit {
+    None,
+    Open,
+    Done,
+}
+
+/// One item of a stage's `needs`.
+struct Need<'a> {
+    stage: usize,
+    index: usize,
+    written: &'a Located<String>,
+}
+
+struct Search<'a> {
+    keys: Vec<&'a str>,
+    needs: Vec<Vec<Need<'a>>>,
+    visits: Vec<Visit>,
+    trail: Vec<usize>,
+}
+
+impl Check<'_> {
+    /// Says each circle once, at the need that closes it.
+    pub(super) fn circles(&mut self, stages: &Entries<raw::Stage>) {
+        let keys: Vec<&str> = stages.keys().collect();
+        let places: HashMap<&str, usize> =
+            keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        let needs = stages.iter().map(|(_, stage)| {
+            let needs = stage.value.needs.iter().flatten().enumerate();
+            let known = needs.filter_map(|(index, written)| {
+                let stage = *places.get(written.value.as_str())?;
+                Some(Need { stage, index, written })
+            });
+            known.collect()
+        });
+        let visits = vec![Visit::None; keys.len()];
+        let mut search = Search { needs: needs.collect(), keys, visits, trail: Vec::new() };
+        for stage in 0..search.keys.len() {
+            self.follow(&mut search, stage);
+        }
+    }
+
+    /// Depth first; at most as deep as there may be stages.
+    fn follow(&mut self, search: &mut Search<'_>, stage: usize) {
+        if search.visits.get(stage) != Some(&Visit::None) {
+            return;
+        }
+        search.visits[stage] = Visit::Open;
+        search.trail.push(stage);
+        for place in 0..search.needs[stage].len() {
+            let need = &search.needs[stage][place];
+            if search.visits[need.stage] == Visit::Open {
+                self.circle(search, stage, need);
+            } else {
+                let next = need.stage;
+                self.follow(search, next);
+            }
+        }
+        search.trail.pop();
+        search.visits[stage] = Visit::Done;
+    }
+
+    fn circle(&mut self, search: &Search<'_>, stage: usize, need: &Need<'_>) {
+        let root = Path::Root;
+        let (stages, key) = (root.key("stages"), search.keys[stage]);
+        let stage_path = stages.key(key);
+        let list = stage_path.key("needs");
+        let message = if need.stage == stage {
+            format!("stage {} needs itself", quote(key))
+        } else {
+            let round = search.trail.iter().skip_while(|place| **place != need.stage).chain([&need.stage]);
+            let names: Vec<String> = round.map(|place| quote(search.keys[*place])).collect();
+            format!("stages need each other in a circle: {}", names.join(" → "))
+        };
+        self.report.say(need.written.at, list.index(need.index), message);
+    }
+}

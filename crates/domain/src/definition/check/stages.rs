@@ -1,0 +1,96 @@
+//! Stages.
+
+use super::Check;
+use super::fields::LINE;
+use crate::definition::diagnostic::{Diagnostic, Path, quote};
+use crate::definition::located::{Located, Position};
+use crate::definition::model::{Stage, Step};
+use crate::definition::{condition, limits, raw};
+
+impl Check<'_> {
+    pub(super) fn stages(&mut self) -> Vec<Stage> {
+        let root = Path::Root;
+        let path = root.key("stages");
+        let Some(stages) = self.file.stages.as_ref().filter(|stages| stages.len() > 0) else {
+            self.report.say(Position::START, path, "a definition needs `stages`, with at least one stage");
+            return Vec::new();
+        };
+        if !self.map_fits(path, stages, limits::STAGES) {
+            return Vec::new();
+        }
+        self.circles(stages);
+        stages.iter().map(|(key, stage)| self.stage(path.key(&key.value), key, &stage.value)).collect()
+    }
+
+    fn stage(&mut self, path: Path<'_>, key: &Located<String>, stage: &raw::Stage) -> Stage {
+        let needs = stage.needs.as_deref().unwrap_or_default();
+        let timeout = stage.timeout.as_ref();
+        Stage {
+            key: self.name(path, key, "stage name"),
+            name: stage.name.as_ref().map(|name| self.text(path.key("name"), name, LINE)),
+            needs: self.stage_list(path.key("needs"), needs, &format!("stage {} needs", quote(&key.value))),
+            condition: stage.condition.as_ref().map(|text| self.condition(path.key("if"), text)),
+            environment: stage
+                .environment
+                .as_ref()
+                .map(|name| self.target(path.key("environment"), key, name)),
+            runner: stage.runner.as_ref().map(|runner| self.runner(path.key("runner"), runner)),
+            variables: self.variables(path.key("variables"), stage.variables.as_ref()),
+            timeout_seconds: timeout
+                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::LONGEST_TIMEOUT_SECONDS)),
+            approval: stage.approval.as_ref().map(|approval| self.approval(path.key("approval"), approval)),
+            steps: self.steps(path.key("steps"), key, stage),
+        }
+    }
+
+    fn condition(&mut self, path: Path<'_>, expression: &Located<String>) -> String {
+        if let Some(problem) = condition::problem(&expression.value) {
+            self.report.say(expression.at, path, format!("`if` {problem}"));
+        }
+        expression.value.clone()
+    }
+
+    /// The lasting environment that a stage deploys to.
+    fn target(&mut self, path: Path<'_>, stage: &Located<String>, name: &Located<String>) -> String {
+        let file = self.file;
+        let lasting = file.environments.as_ref();
+        if lasting.is_some_and(|environments| environments.get(&name.value).is_some()) {
+            return name.value.clone();
+        }
+        let ephemeral = file.ephemeral_environments.as_ref();
+        if ephemeral.is_some_and(|environments| environments.get(&name.value).is_some()) {
+            let message = format!(
+                "{} is an ephemeral environment; list the stage in its `stages` instead",
+                quote(&name.value)
+            );
+            self.report.say(name.at, path, message);
+        } else {
+            self.report.add(|| {
+                let (stage, written) = (quote(&stage.value), quote(&name.value));
+                let message =
+                    format!("stage {stage} deploys to {written}, which is not one of `environments`");
+                let names = lasting.into_iter().flat_map(|environments| environments.keys());
+                Diagnostic::new(name.at, path.pointer(), message).choices(&name.value, names)
+            });
+        }
+        name.value.clone()
+    }
+
+    fn steps(&mut self, path: Path<'_>, key: &Located<String>, stage: &raw::Stage) -> Vec<Step> {
+        let Some(steps) = stage.steps.as_ref().filter(|steps| !steps.value.is_empty()) else {
+            let at = stage.steps.as_ref().map_or(key.at, |steps| steps.at);
+            self.report.say(
+                at,
+                path,
+                format!("stage {} needs `steps`, with at least one step", quote(&key.value)),
+            );
+            return Vec::new();
+        };
+        let at = steps.value.get(limits::STEPS).map_or(steps.at, |step| step.at);
+        if !self.fits(at, path, steps.value.len(), limits::STEPS) {
+            return Vec::new();
+        }
+        let checked = steps.value.iter().enumerate().map(|(index, step)| self.step(path.index(index), step));
+        checked.collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! Steps: a script in an image, or a step of a registry.
+
+use std::collections::BTreeMap;
+
+use super::Check;
+use super::fields::{LINE, SCRIPT, VALUE};
+use crate::definition::diagnostic::{Path, quote};
+use crate::definition::located::{Entries, Located};
+use crate::definition::model::{Retry, Scalar, Step, StepReference, StepWork};
+use crate::definition::{limits, raw, words};
+
+impl Check<'_> {
+    pub(super) fn step(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> Step {
+        let raw = &step.value;
+        let timeout = raw.timeout.as_ref();
+        Step {
+            name: raw.name.as_ref().map(|name| self.text(path.key("name"), name, LINE)),
+            work: self.work(path, step),
+            variables: self.variables(path.key("variables"), raw.variables.as_ref()),
+            secrets: self.secrets(path.key("secrets"), raw.secrets.as_ref(), raw.variables.as_ref()),
+            timeout_seconds: timeout
+                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::LONGEST_TIMEOUT_SECONDS)),
+            retry: raw.retry.as_ref().map(|retry| self.retry(path.key("retry"), retry)),
+        }
+    }
+
+    fn work(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> StepWork {
+        let raw = &step.value;
+        let Some(uses) = &raw.uses else { return self.script(path, step) };
+        for (field, value) in [("image", &raw.image), ("run", &raw.run)] {
+            if let Some(value) = value {
+                let message = format!("a step that `uses` another can't have `{field}`");
+                self.report.say(value.at, path.key(field), message);
+            }
+        }
+        let reference = StepReference::new(&uses.value).filter(|_| uses.value.len() <= limits::TEXT_BYTES);
+        if reference.is_none() {
+            let message = format!(
+                "{} is not a step of a registry; write `registry/name@v1.2.3` or `registry/name@sha256:…`",
+                quote(&uses.value)
+            );
+            self.report.say(uses.at, path.key("uses"), message);
+        }
+        let nobody =
+            || StepReference { registry: String::new(), name: String::new(), version: String::new() };
+        let with = raw.with.as_ref().map(|with| self.inputs(path.key("with"), &with.value));
+        StepWork::Registry { uses: reference.unwrap_or_else(nobody), with: with.unwrap_or_default() }
+    }
+
+    fn script(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> StepWork {
+        let raw = &step.value;
+        if let Some(with) = &raw.with {
+            self.report.say(with.at, path.key("with"), "only a step that `uses` another can have `with`");
+        }
+        match (&raw.image, &raw.run) {
+            (None, None) => self.report.say(step.at, path, "a step needs `image` and `run`, or `uses`"),
+            (Some(image), None) => {
+                self.report.say(image.at, path.key("run"), "a step with `image` needs `run`")
+            }
+            (None, Some(run)) => {
+                self.report.say(run.at, path.key("image"), "a step with `run` needs `image`")
+            }
+            (Some(_), Some(_)) => {}
+        }
+        StepWork::Script {
+            image: raw.image.as_ref().map(|image| self.image(path.key("image"), image)).unwrap_or_default(),
+            run: raw.run.as_ref().map(|run| self.text(path.key("run"), run, SCRIPT)).unwrap_or_default(),
+        }
+    }
+
+    fn image(&mut self, path: Path<'_>, image: &Located<String>) -> String {
+        let text = self.text(path, image, LINE);
+        if !text.is_empty() && !words::is_image(&text) {
+            self.report.say(image.at, path, format!("{} is not the name of an image", quote(&text)));
+        }
+        text
+    }
+
+    fn inputs(&mut self, path: Path<'_>, inputs: &Entries<raw::Value>) -> BTreeMap<String, Scalar> {
+        if !self.map_fits(path, inputs, limits::ENTRIES) {
+            return BTreeMap::new();
+        }
+        let pairs = inputs.iter().map(|(key, value)| {
+            let path = path.key(&key.value);
+            if !words::is_input(&key.value) {
+                let message = format!("{} is not a valid name of an input", quote(&key.value));
+                self.report.say(key.at, path, message);
+            }
+            let text = self.words(path, value.at, &value.value.0, VALUE);
+            (key.value.clone(), scalar(text, value.written(self.source)))
+        });
+        pairs.collect()
+    }
+
+    fn retry(&mut self, path: Path<'_>, retry: &Located<raw::Retry>) -> Retry {
+        let attempts = match &retry.value.attempts {
+            Some(attempts) => self.number(path.key("attempts"), attempts, limits::ATTEMPTS),
+            None => {
+                self.report.say(retry.at, path.key("attempts"), "a retry rule needs `attempts`");
+                1
+            }
+        };
+        let backoff = retry.value.backoff.as_ref();
+        let backoff = backoff
+            .map(|backoff| self.duration(path.key("backoff"), backoff, limits::LONGEST_BACKOFF_SECONDS));
+        Retry { attempts, backoff_seconds: backoff.unwrap_or(limits::DEFAULT_BACKOFF_SECONDS) }
+    }
+}
+
+/// The type of an input's value, by JSON's rules and not by YAML's: `1.10` is a number, but `010`, `0x10` and `no` are
+/// text, and so is whatever stands in quotes.
+fn scalar(text: String, written: Option<&str>) -> Scalar {
+    if written != Some(text.as_str()) {
+        return Scalar::Text(text);
+    }
+    match serde_json::from_str(&text) {
+        Ok(serde_json::Value::Bool(value)) => Scalar::Bool(value),
+        Ok(serde_json::Value::Number(number)) => Scalar::Number(number),
+        _ => Scalar::Text(text),
+    }
+}

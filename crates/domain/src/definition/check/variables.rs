@@ -1,0 +1,64 @@
+//! What a step finds in its environment: variables and secrets.
+
+use std::collections::BTreeMap;
+
+use super::Check;
+use super::fields::VALUE;
+use crate::definition::diagnostic::{Path, quote};
+use crate::definition::limits;
+use crate::definition::located::{Entries, Located};
+use crate::definition::raw;
+use crate::definition::words::{self, OWN_PREFIX, VARIABLE_RULE};
+
+impl Check<'_> {
+    pub(super) fn variables(
+        &mut self,
+        path: Path<'_>,
+        variables: Option<&raw::Variables>,
+    ) -> BTreeMap<String, String> {
+        self.entries(path, variables, |check, path, value| check.words(path, value.at, &value.value.0, VALUE))
+    }
+
+    pub(super) fn secrets(
+        &mut self,
+        path: Path<'_>,
+        secrets: Option<&Entries<String>>,
+        variables: Option<&raw::Variables>,
+    ) -> BTreeMap<String, String> {
+        for (key, _) in secrets.into_iter().flat_map(Entries::iter) {
+            if variables.is_some_and(|variables| variables.get(&key.value).is_some()) {
+                let message = format!("{} is a variable of this step already", quote(&key.value));
+                self.report.say(key.at, path.key(&key.value), message);
+            }
+        }
+        self.entries(path, secrets, |check, path, secret| check.name(path, secret, "secret name"))
+    }
+
+    fn entries<V>(
+        &mut self,
+        path: Path<'_>,
+        entries: Option<&Entries<V>>,
+        value: impl Fn(&mut Self, Path<'_>, &Located<V>) -> String,
+    ) -> BTreeMap<String, String> {
+        let Some(entries) = entries.filter(|entries| self.map_fits(path, entries, limits::ENTRIES)) else {
+            return BTreeMap::new();
+        };
+        let pairs = entries.iter().map(|(key, entry)| {
+            let path = path.key(&key.value);
+            self.variable_name(path, key);
+            (key.value.clone(), value(self, path, entry))
+        });
+        pairs.collect()
+    }
+
+    fn variable_name(&mut self, path: Path<'_>, name: &Located<String>) {
+        if !words::is_variable(&name.value) {
+            let message = format!("{} is not a valid variable name: {VARIABLE_RULE}", quote(&name.value));
+            self.report.say(name.at, path, message);
+        } else if name.value.starts_with(OWN_PREFIX) {
+            let message =
+                format!("{} is not free: names with `{OWN_PREFIX}` are Greenroom's own", quote(&name.value));
+            self.report.say(name.at, path, message);
+        }
+    }
+}

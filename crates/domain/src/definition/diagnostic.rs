@@ -1,0 +1,152 @@
+//! What is wrong with a definition and where: the record, the path to it, and the collector.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::limits;
+use super::located::Position;
+
+/// One problem, in words for the person who wrote the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnostic {
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+    /// JSON pointer to the value (or to the key, if that is what is wrong); empty for the whole file.
+    pub pointer: String,
+    pub message: String,
+    /// The words that would have been right, if they can be listed.
+    pub expected: Vec<String>,
+    /// The nearest of them.
+    pub suggestion: Option<String>,
+}
+
+impl Diagnostic {
+    pub(super) fn new(at: Position, pointer: String, message: impl Into<String>) -> Self {
+        let Position { line, column } = at;
+        Self { line, column, pointer, message: message.into(), expected: Vec::new(), suggestion: None }
+    }
+
+    /// Adds the words that would have been right, and asks whether the nearest was meant.
+    pub(super) fn choices<'a>(mut self, written: &str, choices: impl IntoIterator<Item = &'a str>) -> Self {
+        self.expected = choices.into_iter().map(str::to_owned).collect();
+        let nearest = super::nearest::nearest(written, self.expected.iter().map(String::as_str));
+        let nearest = nearest.map(str::to_owned);
+        self.suggest(nearest)
+    }
+
+    pub(super) fn suggest(mut self, word: Option<String>) -> Self {
+        if let Some(word) = &word {
+            self.message = format!("{}; did you mean `{word}`?", self.message);
+        }
+        self.suggestion = word;
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
+    }
+}
+
+/// Where in the definition a check stands. Borrowed links, so that the text is only made for a problem.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl<'a> Path<'a> {
+    pub(super) const fn key(&'a self, key: &'a str) -> Self {
+        Self::Key(self, key)
+    }
+
+    pub(super) const fn index(&'a self, index: usize) -> Self {
+        Self::Index(self, index)
+    }
+
+    pub(super) fn pointer(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Key(parent, key) => format!("{}/{}", parent.pointer(), escape(key)),
+            Self::Index(parent, index) => format!("{}/{index}", parent.pointer()),
+        }
+    }
+
+    /// What stands here, as the first words of a sentence.
+    pub(super) fn subject(&self) -> String {
+        match self {
+            Self::Root => "the definition".to_owned(),
+            Self::Key(_, key) => quote(key),
+            Self::Index(list, index) => format!("item {} of {}", index + 1, list.subject()),
+        }
+    }
+
+    /// What it is that stands here, if it is one of our structures.
+    pub(super) fn noun(&self) -> String {
+        let noun = match self {
+            Self::Root => "the definition",
+            Self::Key(Self::Key(Self::Root, "stages"), _) => "a stage",
+            Self::Key(Self::Key(Self::Root, "environments"), _) => "an environment",
+            Self::Key(Self::Key(Self::Root, "ephemeralEnvironments"), _) => "an ephemeral environment",
+            Self::Index(Self::Key(_, "steps"), _) => "a step",
+            _ => return self.subject(),
+        };
+        noun.to_owned()
+    }
+
+    /// The structure that holds what stands here.
+    pub(super) const fn parent(&self) -> &Self {
+        match self {
+            Self::Root => self,
+            Self::Key(parent, _) | Self::Index(parent, _) => parent,
+        }
+    }
+}
+
+/// A key as a segment of a JSON pointer (RFC 6901).
+fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Text of the file as a message may repeat it: short, and on one line.
+pub(super) fn quote(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    format!("`{short}`")
+}
+
+/// Collects problems up to the limit.
+#[derive(Default)]
+pub(super) struct Report {
+    problems: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// `problem` is only asked for its words while there is room for them: finding the nearest word costs.
+    pub(super) fn add(&mut self, problem: impl FnOnce() -> Diagnostic) {
+        if self.problems.len() < limits::DIAGNOSTICS {
+            self.problems.push(problem());
+        }
+    }
+
+    pub(super) fn say(&mut self, at: Position, path: Path<'_>, message: impl Into<String>) {
+        self.add(|| Diagnostic::new(at, path.pointer(), message));
+    }
+
+    pub(super) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
+        if self.problems.is_empty() {
+            return Ok(value);
+        }
+        self.problems.sort_by_key(|problem| (problem.line, problem.column));
+        Err(self.problems)
+    }
+}

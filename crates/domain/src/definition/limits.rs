@@ -1,0 +1,44 @@
+//! Every number that bounds a definition, in one place.
+
+pub(super) const SOURCE_BYTES: usize = 1024 * 1024;
+pub(super) const DEPTH: usize = 32;
+pub(super) const NODES: usize = 20_000;
+pub(super) const ALIASES: usize = 100;
+/// Events that aliases may add when they are expanded: the bound that stops a billion laughs.
+pub(super) const REPLAYED_EVENTS: usize = 20_000;
+/// Text that aliases may add to what the file itself holds.
+pub(super) const SCALAR_BYTES: usize = 4 * SOURCE_BYTES;
+
+/// People fix a file a screenful at a time; beyond this a list of problems is only work.
+pub(super) const DIAGNOSTICS: usize = 100;
+
+pub(super) const STAGES: usize = 100;
+pub(super) const STEPS: usize = 50;
+pub(super) const ENVIRONMENTS: usize = 100;
+pub(super) const TEMPLATE_MAX: u64 = 1_000;
+pub(super) const CONCURRENCY: u64 = 100;
+pub(super) const LABELS: usize = 20;
+/// Variables, secrets and inputs, each per place where they may stand.
+pub(super) const ENTRIES: usize = 100;
+pub(super) const APPROVERS: usize = 50;
+pub(super) const APPROVALS: u64 = 20;
+pub(super) const ATTEMPTS: u64 = 10;
+
+pub(super) const SCRIPT_BYTES: usize = 64 * 1024;
+pub(super) const TEXT_BYTES: usize = 4 * 1024;
+pub(super) const URL_BYTES: usize = 2_048;
+/// The expression parser recurses over both; measured to fit a stack of 2 MiB in a debug build.
+pub(super) const CONDITION_BYTES: usize = 1_024;
+pub(super) const CONDITION_NESTING: usize = 6;
+
+pub(super) const LONGEST_TIMEOUT_SECONDS: u64 = 24 * 3_600;
+pub(super) const LONGEST_APPROVAL_SECONDS: u64 = 7 * 24 * 3_600;
+pub(super) const LONGEST_BACKOFF_SECONDS: u64 = 3_600;
+pub(super) const DEFAULT_BACKOFF_SECONDS: u64 = 10;
+
+/// How long a session lasts when neither the claim nor the definition says.
+pub const DEFAULT_LEASE_SECONDS: u64 = 4 * 3_600;
+/// No session lasts longer than this without a new claim.
+pub const LONGEST_LEASE_SECONDS: u64 = 24 * 3_600;
+/// The runner pool of a definition that names none.
+pub const DEFAULT_POOL: &str = "default";

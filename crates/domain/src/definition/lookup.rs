@@ -1,0 +1,69 @@
+//! Questions that the engine and the environments ask of a checked definition.
+
+use super::limits::DEFAULT_POOL;
+use super::model::{
+    Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, Stage,
+};
+use super::url::NAME_PLACEHOLDER;
+use crate::slug::Slug;
+
+impl Definition {
+    pub fn stage(&self, key: &str) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.key == key)
+    }
+
+    pub fn environment(&self, name: &str) -> Option<&Environment> {
+        self.environments.iter().find(|environment| environment.name == name)
+    }
+
+    pub fn ephemeral_environment(&self, name: &str) -> Option<&EphemeralEnvironment> {
+        self.ephemeral_environments.iter().find(|environment| environment.name == name)
+    }
+
+    /// The template that a name belongs to. The whole name has to be one that an environment may have.
+    pub fn template_for(&self, name: &str) -> Option<&EnvironmentTemplate> {
+        name.parse::<Slug>().ok()?;
+        self.environment_templates.iter().find(|template| template.matches(name))
+    }
+
+    /// The settings of an ephemeral environment, named or from a template.
+    pub fn ephemeral_settings(&self, name: &str) -> Option<&EphemeralSettings> {
+        let named = self.ephemeral_environment(name).map(|environment| &environment.settings);
+        named.or_else(|| self.template_for(name).map(|template| &template.settings))
+    }
+
+    /// What a deployment of the pipeline runs: every stage but those that only clean up after a session.
+    pub fn deployment_stages(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().filter(|stage| !self.cleans_up(&stage.key))
+    }
+
+    /// The pool whose runners take a stage.
+    pub fn pool<'a>(&'a self, stage: &'a Stage) -> &'a str {
+        stage.runner.as_ref().or(self.runner.as_ref()).map_or(DEFAULT_POOL, |runner| &runner.pool)
+    }
+
+    fn cleans_up(&self, stage: &str) -> bool {
+        let named = self.ephemeral_environments.iter().map(|environment| &environment.settings);
+        let templates = self.environment_templates.iter().map(|template| &template.settings);
+        named.chain(templates).any(|settings| settings.on_release.iter().any(|key| key == stage))
+    }
+}
+
+impl EnvironmentTemplate {
+    /// The template's name in the file: `pr-*`.
+    pub fn pattern(&self) -> String {
+        format!("{}*", self.prefix)
+    }
+
+    /// The star stands for at least one character.
+    fn matches(&self, name: &str) -> bool {
+        name.strip_prefix(self.prefix.as_str()).is_some_and(|rest| !rest.is_empty())
+    }
+}
+
+impl EphemeralSettings {
+    /// The address of one environment: the name in the place of `{name}`.
+    pub fn url_for(&self, name: &str) -> Option<String> {
+        self.url.as_ref().map(|url| url.replace(NAME_PLACEHOLDER, name))
+    }
+}

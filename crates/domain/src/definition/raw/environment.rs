@@ -1,0 +1,84 @@
+//! Environments as they are written: those that last, and those that are claimed.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::super::located::Located;
+use super::super::{duration, limits, url, words};
+use super::{Approval, Variables};
+
+/// An environment that lasts. A stage deploys to it by naming it as its `environment`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "Environment")]
+pub(in crate::definition) struct Lasting {
+    /// Its address, for people. `{name}` stands for the environment's name.
+    #[schemars(regex(pattern = url::PATTERN), length(max = limits::URL_BYTES))]
+    pub(in crate::definition) url: Option<Located<String>>,
+
+    /// Who has to agree before a stage deploys here.
+    pub(in crate::definition) approval: Option<Located<Approval>>,
+}
+
+/// An environment, or a template of environments, that is claimed for a session and let go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(rename = "EphemeralEnvironment")]
+pub(in crate::definition) struct Ephemeral {
+    /// What it is for, for people.
+    #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
+    pub(in crate::definition) description: Option<Located<String>>,
+
+    /// Words to claim it by: a claim can ask for any free environment that has all of some labels.
+    #[schemars(length(max = limits::LABELS), inner(regex(pattern = words::NAME)))]
+    pub(in crate::definition) labels: Option<Vec<Located<String>>>,
+
+    /// Its address, for people. `{name}` stands for the environment's name.
+    #[schemars(regex(pattern = url::PATTERN), length(max = limits::URL_BYTES))]
+    pub(in crate::definition) url: Option<Located<String>>,
+
+    /// How long a session lasts.
+    pub(in crate::definition) lease: Option<Located<Lease>>,
+
+    /// The stages that a deployment here runs. Of their `needs`, those outside this list are not waited for. Without
+    /// it: every stage that neither deploys to a lasting environment nor is an `onRelease` stage.
+    #[schemars(length(min = 1, max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    pub(in crate::definition) stages: Option<Located<Vec<Located<String>>>>,
+
+    /// The stages that clean up after a session. A stage named here is no part of an ordinary deployment.
+    #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    pub(in crate::definition) on_release: Option<Vec<Located<String>>>,
+
+    /// Who may take the environment from its holder. Without it: developers and above.
+    pub(in crate::definition) force: Option<Located<Force>>,
+
+    /// Environment variables for every step that runs here.
+    #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    pub(in crate::definition) variables: Option<Variables>,
+
+    /// How many environments of a template may exist at once. Required for a template, and only for one.
+    #[schemars(range(min = 1, max = limits::TEMPLATE_MAX))]
+    pub(in crate::definition) max: Option<Located<u64>>,
+}
+
+/// How long a session lasts: `default` unless the claim asks for another time, with renewals never past `max`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Lease {
+    /// How long a session lasts when its claim doesn't say, such as `4h`.
+    #[schemars(regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) default: Option<Located<String>>,
+
+    /// How long a session lasts at most, such as `24h`, which is also the longest.
+    #[schemars(regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) max: Option<Located<String>>,
+}
+
+/// Who may take the environment from its holder.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Force {
+    /// The least role that may.
+    #[schemars(required, extend("enum" = ["developer", "maintainer", "admin", "owner"]))]
+    pub(in crate::definition) role: Option<Located<String>>,
+}

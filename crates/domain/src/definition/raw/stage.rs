@@ -1,0 +1,77 @@
+//! Stages and approvals as they are written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::super::located::Located;
+use super::super::{duration, limits, words};
+use super::{Runner, Step, Variables};
+
+/// Steps that run one after the other on one runner and share a workspace.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Stage {
+    /// What people call it. Without it: the key.
+    #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
+    pub(in crate::definition) name: Option<Located<String>>,
+
+    /// The stages that have to succeed before this one starts.
+    #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    pub(in crate::definition) needs: Option<Vec<Located<String>>>,
+
+    /// A CEL expression, such as `branch == "main"`. If it is false the stage is skipped.
+    #[schemars(length(min = 1, max = limits::CONDITION_BYTES))]
+    #[serde(rename = "if")]
+    pub(in crate::definition) condition: Option<Located<String>>,
+
+    /// The lasting environment that it deploys to, one of `environments`.
+    #[schemars(regex(pattern = words::NAME))]
+    pub(in crate::definition) environment: Option<Located<String>>,
+
+    /// Where it runs.
+    pub(in crate::definition) runner: Option<Located<Runner>>,
+
+    /// Environment variables for each of its steps.
+    #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    pub(in crate::definition) variables: Option<Variables>,
+
+    /// How long it may run, such as `30m`; `24h` at most.
+    #[schemars(regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) timeout: Option<Located<String>>,
+
+    /// Who has to agree before it starts.
+    pub(in crate::definition) approval: Option<Located<Approval>>,
+
+    /// What it does, step by step.
+    #[schemars(required, length(min = 1, max = limits::STEPS))]
+    pub(in crate::definition) steps: Option<Located<Vec<Located<Step>>>>,
+}
+
+/// Who has to agree before something happens: at least one role or user.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("anyOf" = [
+    {"required": ["roles"], "properties": {"roles": {"minItems": 1}}},
+    {"required": ["users"], "properties": {"users": {"minItems": 1}}}
+]))]
+pub(in crate::definition) struct Approval {
+    /// Roles whose members may approve.
+    #[schemars(extend("items" = {"type": "string", "enum": ["developer", "maintainer", "admin", "owner"]}))]
+    pub(in crate::definition) roles: Option<Vec<Located<String>>>,
+
+    /// People who may approve, by e-mail address or id.
+    #[schemars(length(max = limits::APPROVERS), inner(length(min = 1, max = 254)))]
+    pub(in crate::definition) users: Option<Vec<Located<String>>>,
+
+    /// How many have to agree. Without it: one.
+    #[schemars(range(min = 1, max = limits::APPROVALS))]
+    pub(in crate::definition) count: Option<Located<u64>>,
+
+    /// How long it waits before it expires, such as `24h`; `7d` at most.
+    #[schemars(regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) timeout: Option<Located<String>>,
+
+    /// What the approvers are told.
+    #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
+    pub(in crate::definition) message: Option<Located<String>>,
+}

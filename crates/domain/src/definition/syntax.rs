@@ -1,0 +1,165 @@
+//! What the YAML reader says, said again for the person who wrote the file.
+
+use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::{Error, MessageFormatter, Spanned, UserMessageFormatter};
+
+use super::diagnostic::{Diagnostic, Path, quote};
+use super::limits;
+use super::located::Position;
+use super::outline::{Kind, Outline};
+
+/// `outline` is the structure of the file, if it could be read.
+pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outline>>) -> Diagnostic {
+    let at = error.location().map_or(Position::START, Position::from);
+    let error = innermost(error);
+    // What stands exactly there. A map begins where its first key does, so each error says what it means.
+    let place = |fits: &dyn Fn(Option<Kind>) -> bool| {
+        let look = |position: Position, path: &Path<'_>, kind: Option<Kind>| {
+            (position == at && fits(kind)).then(|| Place::new(path, kind))
+        };
+        outline.and_then(|outline| Outline::find(outline, &look)).unwrap_or_default()
+    };
+    let (place, message) = match error {
+        Error::SerdeUnknownField { field, expected, .. } => {
+            let place = place(&|kind| kind.is_none());
+            let message = format!("unknown field {} in {}", quote(field), place.within);
+            return Diagnostic::new(at, place.pointer, message).choices(field, expected.iter().copied());
+        }
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().map_or_else(|| "this key".to_owned(), quote);
+            (place(&|kind| kind.is_none()), format!("{key} stands here for the second time in one map"))
+        }
+        Error::Unexpected { expected, .. } => {
+            let (wanted, words) = match *expected {
+                "mapping start" => (Kind::Map, "a map of `key: value` lines"),
+                "sequence start" => (Kind::List, "a list of lines that start with `- `"),
+                _ => (Kind::Value, "a single value"),
+            };
+            let place = place(&|kind| kind.is_some_and(|kind| kind != wanted));
+            let message = format!("{} must be {words}{}", place.subject, place.instead);
+            (place, message)
+        }
+        Error::InvalidScalar { .. } => {
+            let place = place(&|kind| kind.is_some());
+            let written =
+                source_word(source, at).map_or_else(String::new, |word| format!(", not {}", quote(word)));
+            let message = format!("{} must be a whole number{written}", place.subject);
+            (place, message)
+        }
+        Error::NullIntoString { .. } => {
+            let place = place(&|kind| kind == Some(Kind::Nothing));
+            let message = format!("{} has no value; write `\"\"` for an empty one", place.subject);
+            (place, message)
+        }
+        Error::UnsupportedTag { tag, .. } => {
+            (Place::default(), format!("the tag {} is not supported; leave it out", quote(tag)))
+        }
+        Error::UnknownAnchor { .. } => {
+            (Place::default(), "this alias names an anchor that doesn't stand before it".to_owned())
+        }
+        error => (Place::default(), unreadable(error)),
+    };
+    Diagnostic::new(at, place.pointer, message)
+}
+
+/// What stands at the error's position, in words.
+struct Place {
+    pointer: String,
+    subject: String,
+    within: String,
+    instead: &'static str,
+}
+
+impl Place {
+    fn new(path: &Path<'_>, kind: Option<Kind>) -> Self {
+        let instead = match kind {
+            None => "",
+            Some(Kind::Nothing) => ", but it is empty",
+            Some(Kind::Value) => ", not a single value",
+            Some(Kind::List) => ", not a list",
+            Some(Kind::Map) => ", not a map",
+        };
+        Self { pointer: path.pointer(), subject: path.subject(), within: path.parent().noun(), instead }
+    }
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            pointer: String::new(),
+            subject: "this".to_owned(),
+            within: "this place".to_owned(),
+            instead: "",
+        }
+    }
+}
+
+fn innermost(mut error: &Error) -> &Error {
+    while let Error::AliasError { error: inner, .. } | Error::WithSnippet { error: inner, .. } = error {
+        error = inner;
+    }
+    error
+}
+
+/// Errors of the text as a whole: a limit passed, or no YAML at all.
+fn unreadable(error: &Error) -> String {
+    match error {
+        Error::Budget { breach, .. } => limit(breach),
+        Error::MultipleDocuments { .. } => one_document(),
+        Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasExpansionLimitExceeded { .. } => {
+            format!("its aliases expand to more than {} elements", limits::REPLAYED_EVENTS)
+        }
+        Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            "an anchor must not contain its own alias".to_owned()
+        }
+        Error::ExternalMessage { msg, .. } if msg.contains("nesting") || msg.contains("recursion") => {
+            too_deep()
+        }
+        error => {
+            let message = UserMessageFormatter.format_message(error);
+            let message =
+                message.replace("scalar", "value").replace("sequence", "list").replace("mapping", "map");
+            // It may quote the file, and goes to terminals.
+            let printable = message.chars().take(200).filter(|character| !character.is_control());
+            format!("this can't be read as YAML: {}", printable.collect::<String>())
+        }
+    }
+}
+
+fn limit(breach: &BudgetBreach) -> String {
+    match breach {
+        BudgetBreach::Depth { .. } => too_deep(),
+        BudgetBreach::Documents { .. } => one_document(),
+        BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => {
+            format!("the definition has more than {} elements", limits::NODES)
+        }
+        BudgetBreach::Aliases { .. } => format!("the definition has more than {} aliases", limits::ALIASES),
+        BudgetBreach::Anchors { .. } => format!("the definition has more than {} anchors", limits::ALIASES),
+        BudgetBreach::MergeKeys { .. } => {
+            format!("the definition has more than {} merge keys", limits::ALIASES)
+        }
+        BudgetBreach::RecordedAnchorEvents { .. } => {
+            format!("its aliases expand to more than {} elements", limits::REPLAYED_EVENTS)
+        }
+        _ => format!("its aliases expand to more than {} bytes", limits::SCALAR_BYTES),
+    }
+}
+
+fn too_deep() -> String {
+    format!("the definition nests deeper than {} levels", limits::DEPTH)
+}
+
+fn one_document() -> String {
+    "a definition is one YAML document; here a second one starts".to_owned()
+}
+
+/// The word that starts at a place.
+fn source_word(source: &str, at: Position) -> Option<&str> {
+    let line = source.lines().nth(usize::try_from(at.line).ok()?.checked_sub(1)?)?;
+    let start = line.char_indices().nth(usize::try_from(at.column).ok()?.checked_sub(1)?)?.0;
+    let word = line.get(start..)?.split([',', '}', ']', '#']).next()?.trim();
+    (!word.is_empty() && !word.starts_with('*')).then_some(word)
+}

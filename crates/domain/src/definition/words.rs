@@ -1,0 +1,173 @@
+//! The rules for names, as predicates for the checks and as patterns for the schema; a test holds them together.
+
+use crate::slug::{InvalidSlug, Slug};
+
+pub(super) const NAME: &str = "^[a-z][a-z0-9-]{0,62}$";
+pub(super) const NAME_OR_TEMPLATE: &str = r"^[a-z]([a-z0-9-]{0,62}|[a-z0-9-]{0,61}\*)$";
+pub(super) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
+pub(super) const INPUT: &str = "^[A-Za-z_][A-Za-z0-9_-]{0,62}$";
+pub(super) const IMAGE: &str = "^[A-Za-z0-9][A-Za-z0-9._/:@-]*$";
+pub(super) const STEP_REFERENCE: &str =
+    r"^[a-z0-9-]+/[a-z0-9-]+@(v?[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?|sha256:[0-9a-f]{64})$";
+
+pub(super) const NAME_RULE: &str =
+    "1 to 63 characters: a small letter, then small letters, digits or hyphens";
+pub(super) const VARIABLE_RULE: &str = "letters, digits and `_`, not starting with a digit, 128 at most";
+
+/// What the platform itself tells a step (the fence among it) starts with this, and nobody may write over it.
+pub(super) const OWN_PREFIX: &str = "GREENROOM_";
+
+/// Stage keys, pools, secrets and labels: a slug, but one that never stands in a path beside a fixed word.
+pub(super) fn is_name(text: &str) -> bool {
+    !matches!(text.parse::<Slug>(), Err(InvalidSlug::Shape))
+}
+
+/// `pr-*`: the part before the star, if that is a template's name.
+pub(super) fn template_prefix(text: &str) -> Option<&str> {
+    // With one more character the prefix has to be a name, or nothing could ever match.
+    text.strip_suffix('*').filter(|prefix| is_name(prefix) && prefix.len() < 63)
+}
+
+pub(super) fn is_variable(text: &str) -> bool {
+    starts_and_goes_on(text, 128, |first| first.is_ascii_alphabetic() || first == b'_', is_word)
+}
+
+pub(super) fn is_input(text: &str) -> bool {
+    let start = |first: u8| first.is_ascii_alphabetic() || first == b'_';
+    starts_and_goes_on(text, 63, start, |byte| is_word(byte) || byte == b'-')
+}
+
+pub(super) fn is_image(text: &str) -> bool {
+    let rest =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'-');
+    starts_and_goes_on(text, usize::MAX, |first| first.is_ascii_alphanumeric(), rest)
+}
+
+/// `registry/name@version` in its three parts.
+pub(super) fn step_reference(text: &str) -> Option<(&str, &str, &str)> {
+    let (place, version) = text.split_once('@')?;
+    let (registry, name) = place.split_once('/')?;
+    let plain =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    (plain(registry) && plain(name) && is_version(version)).then_some((registry, name, version))
+}
+
+fn is_version(text: &str) -> bool {
+    if let Some(digest) = text.strip_prefix("sha256:") {
+        return digest.len() == 64 && digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    }
+    let number = text.strip_prefix('v').unwrap_or(text);
+    let (number, suffix) =
+        number.split_once('-').map_or((number, None), |(number, rest)| (number, Some(rest)));
+    let suffix_is_plain = suffix.is_none_or(|rest| {
+        !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+    });
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    number.split('.').count() <= 3 && number.split('.').all(is_number) && suffix_is_plain
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn starts_and_goes_on(
+    text: &str,
+    most: usize,
+    start: impl Fn(u8) -> bool,
+    rest: impl Fn(u8) -> bool,
+) -> bool {
+    text.len() <= most && text.bytes().next().is_some_and(start) && text.bytes().all(rest)
+}
+
+/// Characters that have no place in a definition: they hide what a reader, a terminal or a log would see. Among them
+/// are those that turn the direction of writing, with which a script can look other than it runs.
+pub(super) fn is_hidden(character: char) -> bool {
+    let layout = matches!(character, '\n' | '\r' | '\t');
+    let turning = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (character.is_control() && !layout) || turning || character == '\u{feff}'
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    /// Every predicate gives its pattern's answer on all of these.
+    #[test]
+    fn patterns_agree() -> Result<(), regex::Error> {
+        let digest = format!("acme/deploy@sha256:{}", "a".repeat(64));
+        let texts = [
+            "",
+            "a",
+            "A",
+            "_",
+            "-",
+            "1",
+            "a1",
+            "1a",
+            "-a",
+            "a-",
+            "qa-1",
+            "pr-*",
+            "*",
+            "p*",
+            "P*",
+            "pr-**",
+            "pr-*x",
+            "a b",
+            "ä",
+            "a\n",
+            "A_B",
+            "_x",
+            "a.b",
+            "rust:1.95",
+            "a/b@v1",
+            "a/b@1",
+            "a/b@v",
+            "a/b@1.2.3.4",
+            "a/b@1.2-rc.1",
+            "a/b@1-",
+            "A/b@1",
+            "a/b",
+            "a@1",
+            "a/b/c@1",
+            "/b@1",
+            "a/@1",
+            "a/b@main",
+            "a/b@sha256:abc",
+            "a/b@v1@v2",
+            "a/b@1..2",
+            "claim",
+        ];
+        let long: Vec<String> = [62, 63, 64, 127, 128, 129].iter().map(|n| "a".repeat(*n)).collect();
+        let starred: Vec<String> = long.iter().map(|text| format!("{text}*")).collect();
+        let all =
+            texts.into_iter().chain([digest.as_str()]).chain(long.iter().chain(&starred).map(String::as_str));
+        type Holds = fn(&str) -> bool;
+        let rules: [(&str, Holds); 6] = [
+            (NAME, is_name),
+            (NAME_OR_TEMPLATE, |text| is_name(text) || template_prefix(text).is_some()),
+            (VARIABLE, is_variable),
+            (INPUT, is_input),
+            (IMAGE, is_image),
+            (STEP_REFERENCE, |text| step_reference(text).is_some()),
+        ];
+        let compiled = rules.map(|(pattern, holds)| (Regex::new(pattern), holds));
+        for text in all {
+            for (pattern, holds) in &compiled {
+                let pattern = pattern.as_ref().map_err(Clone::clone)?;
+                assert_eq!(holds(text), pattern.is_match(text), "{text:?} against {pattern}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn hidden_characters() {
+        assert!("a\tb\r\nc — ä".chars().all(|character| !is_hidden(character)));
+        for character in ['\0', '\u{7}', '\u{1b}', '\u{7f}', '\u{85}', '\u{202e}', '\u{2066}', '\u{feff}'] {
+            assert!(is_hidden(character), "{character:?}");
+        }
+    }
+}

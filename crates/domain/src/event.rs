@@ -1,0 +1,127 @@
+//! Events: what happened, told once, in the transaction in which it happened.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::id::{EventId, UserId};
+
+/// What an event is about, and so who may read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// Delivery: pipelines, environments, deployments. Every member reads these.
+    Deployment,
+    /// Administration: members, tokens, settings. Admins read these.
+    Audit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be audit or deployment")]
+pub struct InvalidCategory;
+
+impl Category {
+    pub const ALL: [Self; 2] = [Self::Audit, Self::Deployment];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Audit => "audit",
+            Self::Deployment => "deployment",
+        }
+    }
+}
+
+impl FromStr for Category {
+    type Err = InvalidCategory;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCategory> {
+        Self::ALL.into_iter().find(|category| category.as_str() == text).ok_or(InvalidCategory)
+    }
+}
+
+macro_rules! event_types {
+    ($($variant:ident $name:literal $category:ident),* $(,)?) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum EventType {
+            $($variant),*
+        }
+
+        impl EventType {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),*
+                }
+            }
+
+            pub const fn category(self) -> Category {
+                match self {
+                    $(Self::$variant => Category::$category),*
+                }
+            }
+        }
+    };
+}
+
+event_types! {
+    OrganizationCreated "organization.created" Audit,
+    OrganizationUpdated "organization.updated" Audit,
+    MemberAdded         "member.added"         Audit,
+    MemberRoleChanged   "member.role_changed"  Audit,
+    MemberRemoved       "member.removed"       Audit,
+    TokenCreated        "token.created"        Audit,
+    TokenRevoked        "token.revoked"        Audit,
+    PipelineCreated     "pipeline.created"     Deployment,
+    PipelineUpdated     "pipeline.updated"     Deployment,
+    PipelineStopped     "pipeline.stopped"     Deployment,
+    PipelineResumed     "pipeline.resumed"     Deployment,
+    PipelineArchived    "pipeline.archived"    Deployment,
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a command has to tell. Who did it, and in which request, is added by the command itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewEvent {
+    pub event_type: EventType,
+    /// What it is about, as a path below the organization: `pipelines/pip_…`.
+    pub subject: String,
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+    pub reason: Option<String>,
+}
+
+/// An event that has its place in the organization's history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    pub id: EventId,
+    /// Dense per organization, from 1, in the order in which the changes were committed.
+    pub sequence: i64,
+    pub time: Timestamp,
+    pub event_type: String,
+    pub category: Category,
+    pub subject: String,
+    pub actor_id: Option<UserId>,
+    pub data: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_read_noun_verb_and_are_told_apart() {
+        let mut seen = std::collections::HashSet::new();
+        for event_type in EventType::ALL {
+            let (noun, verb) = event_type.as_str().split_once('.').unwrap();
+            assert!(!noun.is_empty() && !verb.is_empty());
+            assert!(seen.insert(event_type.as_str()));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Identifiers: a type prefix and a UUIDv7, `pip_0190…`. The prefix is part of the text only; the database holds the UUID.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// The text is not an identifier of the kind asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an identifier that starts with `{prefix}_`")]
+pub struct InvalidId {
+    pub prefix: &'static str,
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident = $prefix:literal),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+        }
+
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}_{}", $prefix, self.0.as_hyphenated())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                parse(text, $prefix).map(Self).ok_or(InvalidId { prefix: $prefix })
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// An organization: the partition key of everything.
+    OrganizationId = "org",
+    /// A person, who may be a member of several organizations.
+    UserId = "usr",
+    /// An API token of one user in one organization.
+    TokenId = "tok",
+    PipelineId = "pip",
+    EventId = "evt",
+}
+
+/// One spelling only (lower case, with hyphens), so that equal records have equal addresses.
+fn parse(text: &str, prefix: &str) -> Option<Uuid> {
+    let uuid = text.strip_prefix(prefix)?.strip_prefix('_')?;
+    let parsed = Uuid::try_parse(uuid).ok()?;
+    (parsed.as_hyphenated().to_string() == uuid).then_some(parsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes() {
+        let text = "pip_0190a0b0-0000-7000-8000-000000000001";
+        let id: PipelineId = text.parse().unwrap();
+        assert_eq!(id.to_string(), text);
+    }
+
+    #[test]
+    fn refuses_every_other_spelling() {
+        for text in [
+            "",
+            "pip",
+            "pip_",
+            "0190a0b0-0000-7000-8000-000000000001",
+            "org_0190a0b0-0000-7000-8000-000000000001",
+            "pip_0190A0B0-0000-7000-8000-000000000001",
+            "pip_0190a0b0000070008000000000000001",
+            "pip_{0190a0b0-0000-7000-8000-000000000001}",
+            "pip_urn:uuid:0190a0b0-0000-7000-8000-000000000001",
+        ] {
+            assert_eq!(text.parse::<PipelineId>(), Err(InvalidId { prefix: "pip" }), "{text}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Members of an organization, and who may change whom.
+
+use jiff::Timestamp;
+
+use crate::id::UserId;
+use crate::policy::Action;
+use crate::role::Role;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub user_id: UserId,
+    pub email: String,
+    pub name: String,
+    pub role: Role,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// The action that is needed to make a member of role `from` (`None`: no member yet) one of role `to` (`None`: no more).
+pub fn change_needs(from: Option<Role>, to: Option<Role>) -> Action {
+    if from == Some(Role::Owner) || to == Some(Role::Owner) {
+        Action::OwnerManage
+    } else {
+        Action::MemberManage
+    }
+}
+
+/// An organization always keeps an owner, or nobody could ever manage it again.
+pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: i64) -> bool {
+    from == Role::Owner && to != Some(Role::Owner) && owners <= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_an_owners_business() {
+        assert_eq!(change_needs(None, Some(Role::Admin)), Action::MemberManage);
+        assert_eq!(change_needs(Some(Role::Viewer), None), Action::MemberManage);
+        assert_eq!(change_needs(None, Some(Role::Owner)), Action::OwnerManage);
+        assert_eq!(change_needs(Some(Role::Owner), Some(Role::Viewer)), Action::OwnerManage);
+        assert_eq!(change_needs(Some(Role::Owner), None), Action::OwnerManage);
+    }
+
+    #[test]
+    fn the_last_owner_stays() {
+        assert!(leaves_no_owner(Role::Owner, None, 1));
+        assert!(leaves_no_owner(Role::Owner, Some(Role::Admin), 1));
+        assert!(!leaves_no_owner(Role::Owner, Some(Role::Owner), 1));
+        assert!(!leaves_no_owner(Role::Owner, None, 2));
+        assert!(!leaves_no_owner(Role::Admin, None, 1));
+    }
+}

@@ -1,0 +1,102 @@
+//! Free text that people give: bounded, and without characters that would break a line or a terminal.
+
+use std::fmt;
+
+/// Why a text was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidText {
+    #[error("must not be empty")]
+    Empty,
+    #[error("must be {0} characters at most")]
+    TooLong(usize),
+    #[error("must not contain control characters")]
+    Control,
+}
+
+/// One line, such as a display name. `N` is the most characters it may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<const N: usize>(String);
+
+pub type Name = Line<100>;
+pub type Reason = Line<500>;
+pub type Repository = Line<500>;
+
+impl<const N: usize> Line<N> {
+    pub fn new(text: &str) -> Result<Self, InvalidText> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(InvalidText::Empty);
+        }
+        if text.chars().count() > N {
+            return Err(InvalidText::TooLong(N));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(InvalidText::Control);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl<const N: usize> fmt::Display for Line<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An address of a person, kept as it was written and compared without case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Email(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be an e-mail address such as name@example.com")]
+pub struct InvalidEmail;
+
+impl Email {
+    /// Only what every address has in common is checked: whether it exists is for the mail to find out.
+    pub fn new(text: &str) -> Result<Self, InvalidEmail> {
+        let (local, domain) = text.rsplit_once('@').ok_or(InvalidEmail)?;
+        let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        if text.len() <= 254 && plain && !local.is_empty() && !domain.is_empty() && !local.contains('@') {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidEmail)
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        assert_eq!(Name::new("  Dev One ").unwrap().as_str(), "Dev One");
+        assert_eq!(Name::new(" \t "), Err(InvalidText::Empty));
+        assert_eq!(Name::new("a\nb"), Err(InvalidText::Control));
+        assert_eq!(Name::new("a\u{0}b"), Err(InvalidText::Control));
+        assert_eq!(Name::new(&"ä".repeat(101)), Err(InvalidText::TooLong(100)));
+        assert!(Name::new(&"ä".repeat(100)).is_ok());
+    }
+
+    #[test]
+    fn emails() {
+        assert!(Email::new("dev@example.test").is_ok());
+        for bad in
+            ["", "dev", "@example.test", "dev@", "a@b@c", "a b@c", "a@b\n", &format!("{}@b", "a".repeat(254))]
+        {
+            assert!(Email::new(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! API tokens: `grn_`, 30 random base62 characters, and a 6-character CRC32 that lets a typing error, or a scanner, be
+//! answered without asking the database.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::id::{TokenId, UserId};
+
+const PREFIX: &str = "grn_";
+const RANDOM: usize = 30;
+const CHECKSUM: usize = 6;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The secret itself. It can be shown once, by the use case that made it; it has neither `Display` nor `Serialize`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenSecret(String);
+
+/// What the database keeps of a secret. The secret is long and random, so a fast hash without salt is enough.
+pub type TokenHash = [u8; 32];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a token")]
+pub struct NotAToken;
+
+impl TokenSecret {
+    /// Makes the secret of 30 random numbers below 62.
+    pub fn new(random: [u8; RANDOM]) -> Self {
+        let mut text = String::from(PREFIX);
+        text.extend(random.into_iter().map(|number| char::from(BASE62[usize::from(number) % BASE62.len()])));
+        let checksum = checksum(&text);
+        Self(text + &checksum)
+    }
+
+    pub fn hash(&self) -> TokenHash {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+
+    /// The first characters, by which a person knows one token from another.
+    pub fn hint(&self) -> &str {
+        &self.0[..PREFIX.len() + 4]
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TokenSecret {
+    type Err = NotAToken;
+
+    fn from_str(text: &str) -> Result<Self, NotAToken> {
+        let shaped = text.len() == PREFIX.len() + RANDOM + CHECKSUM
+            && text.starts_with(PREFIX)
+            && text[PREFIX.len()..].bytes().all(|b| b.is_ascii_alphanumeric());
+        if !shaped {
+            return Err(NotAToken);
+        }
+        let (signed, given) = text.split_at(PREFIX.len() + RANDOM);
+        if checksum(signed) == given { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
+    }
+}
+
+impl fmt::Debug for TokenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenSecret(…)")
+    }
+}
+
+fn checksum(text: &str) -> String {
+    let mut rest = u64::from(crc32fast::hash(text.as_bytes()));
+    let mut digits = [b'0'; CHECKSUM];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[(rest % 62) as usize];
+        rest /= 62;
+    }
+    digits.into_iter().map(char::from).collect()
+}
+
+/// For whom a token acts; shown as the kind of a lock's holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    User,
+    Ci,
+    Agent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be one of user, ci, agent")]
+pub struct InvalidTokenKind;
+
+impl TokenKind {
+    pub const ALL: [Self; 3] = [Self::User, Self::Ci, Self::Agent];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Ci => "ci",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// People may take an environment over by force unless they say otherwise; programs only if somebody said so.
+    pub const fn allows_force_by_default(self) -> bool {
+        matches!(self, Self::User)
+    }
+}
+
+impl FromStr for TokenKind {
+    type Err = InvalidTokenKind;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTokenKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(InvalidTokenKind)
+    }
+}
+
+impl fmt::Display for TokenKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl serde::Serialize for TokenKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A token as its record shows it; the secret is not part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub id: TokenId,
+    pub user_id: UserId,
+    pub user_name: String,
+    pub name: String,
+    pub kind: TokenKind,
+    pub allow_force: bool,
+    pub hint: String,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What a new token may do, as far as the token that makes it is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenGrant {
+    pub kind: TokenKind,
+    pub allow_force: bool,
+    pub expires_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExceedsParent {
+    #[error("a token made by a token can't outlive it")]
+    Lifetime,
+    #[error("a ci or agent token can't make a token of kind `user`")]
+    Kind,
+    #[error("a token without allowForce can't make one that has it")]
+    Force,
+}
+
+impl TokenGrant {
+    /// Narrows what is asked for to what the making token has. Without an expiry of its own the child takes its parent's.
+    pub fn within(self, parent: TokenGrant) -> Result<TokenGrant, ExceedsParent> {
+        if parent.kind != TokenKind::User && self.kind == TokenKind::User {
+            return Err(ExceedsParent::Kind);
+        }
+        if self.allow_force && !parent.allow_force {
+            return Err(ExceedsParent::Force);
+        }
+        let expires_at = match (self.expires_at, parent.expires_at) {
+            (Some(child), Some(parent)) if child > parent => return Err(ExceedsParent::Lifetime),
+            (child, parent) => child.or(parent),
+        };
+        Ok(TokenGrant { expires_at, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret() -> TokenSecret {
+        TokenSecret::new(std::array::from_fn(|i| (i * 7 % 62) as u8))
+    }
+
+    #[test]
+    fn reads_what_it_makes() {
+        let secret = secret();
+        assert_eq!(secret.reveal().len(), 40);
+        assert_eq!(secret.reveal().parse(), Ok(secret));
+    }
+
+    #[test]
+    fn one_wrong_character_is_noticed() {
+        let text = secret().reveal().to_owned();
+        for at in 0..text.len() {
+            let mut wrong: Vec<u8> = text.bytes().collect();
+            wrong[at] = if wrong[at] == b'x' { b'y' } else { b'x' };
+            let wrong = String::from_utf8(wrong).unwrap();
+            assert_eq!(wrong.parse::<TokenSecret>(), Err(NotAToken), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn odd_texts_are_refused() {
+        for text in ["", "grn_", "grn_not-a-token", &"ä".repeat(20), &format!("{}\n", secret().reveal())] {
+            assert_eq!(text.parse::<TokenSecret>(), Err(NotAToken), "{text}");
+        }
+    }
+
+    #[test]
+    fn debug_keeps_the_secret() {
+        assert_eq!(format!("{:?}", secret()), "TokenSecret(…)");
+    }
+
+    #[test]
+    fn child_stays_within_parent() {
+        let at = |seconds| Some(Timestamp::from_second(seconds).unwrap());
+        let grant = |kind, allow_force, expires_at| TokenGrant { kind, allow_force, expires_at };
+        let parent = grant(TokenKind::Agent, false, at(100));
+        assert_eq!(
+            grant(TokenKind::Ci, false, None).within(parent),
+            Ok(grant(TokenKind::Ci, false, at(100)))
+        );
+        assert_eq!(
+            grant(TokenKind::Ci, false, at(99)).within(parent),
+            Ok(grant(TokenKind::Ci, false, at(99)))
+        );
+        assert_eq!(grant(TokenKind::Ci, false, at(101)).within(parent), Err(ExceedsParent::Lifetime));
+        assert_eq!(grant(TokenKind::User, false, None).within(parent), Err(ExceedsParent::Kind));
+        assert_eq!(grant(TokenKind::Agent, true, None).within(parent), Err(ExceedsParent::Force));
+        let person = grant(TokenKind::User, true, None);
+        assert_eq!(
+            grant(TokenKind::Agent, true, None).within(person),
+            Ok(grant(TokenKind::Agent, true, None))
+        );
+    }
+}

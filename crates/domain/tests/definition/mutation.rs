@@ -1,0 +1,59 @@
+//! The full fixture, broken in every way that costs nothing to try: whatever comes out, it comes out as diagnostics.
+
+use greenroom_domain::definition::parse;
+
+use super::{FULL, is_for_people};
+
+fn survives(source: &str) {
+    for problem in parse(source).err().unwrap_or_default() {
+        is_for_people(&problem);
+    }
+}
+
+/// Two tests, so that two cores can share the work.
+#[test]
+fn cut_at_every_even_byte() {
+    cut_at((0..FULL.len()).step_by(2));
+}
+
+#[test]
+fn cut_at_every_odd_byte() {
+    cut_at((1..FULL.len()).step_by(2));
+}
+
+fn cut_at(places: impl Iterator<Item = usize>) {
+    for place in places {
+        survives(FULL.get(..place).unwrap_or_default());
+    }
+}
+
+#[test]
+fn without_each_line_and_with_each_twice() {
+    let lines: Vec<&str> = FULL.lines().collect();
+    for left_out in 0..lines.len() {
+        let kept = lines.iter().enumerate().filter(|(place, _)| *place != left_out);
+        survives(&kept.map(|(_, line)| format!("{line}\n")).collect::<String>());
+        let doubled = lines.iter().enumerate().map(|(place, line)| match place == left_out {
+            true => format!("{line}\n{line}\n"),
+            false => format!("{line}\n"),
+        });
+        survives(&doubled.collect::<String>());
+    }
+}
+
+#[test]
+fn with_each_word_replaced() {
+    let signs = [
+        "~", "[]", "{}", "*rust", "&rust", "!!str", "|", "\"", "-", ": ", "\t", "'", "#", "é", "\u{0}", "<<",
+    ];
+    // A constant may stand in more than one place of memory; a word's place is counted from this one.
+    let full = FULL;
+    let place_of = |word: &str| word.as_ptr().addr() - full.as_ptr().addr();
+    for (place, word) in full.split_whitespace().enumerate() {
+        let start = place_of(word);
+        let sign = signs[place % signs.len()];
+        let (before, after) = (&full[..start], &full[start + word.len()..]);
+        survives(&format!("{before}{sign}{after}"));
+        survives(&format!("{before}{sign}{word}{after}"));
+    }
+}

@@ -1,0 +1,33 @@
+//! Reading events: who may see which.
+
+use greenroom_domain::event::{Category, Event};
+use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
+use greenroom_store::event::EventFilter;
+
+use crate::app::failure::Failure;
+
+/// Narrows a filter to what the principal may see. Asking for audit events outright without the right to is refused.
+pub fn visible(principal: &Principal, mut filter: EventFilter) -> Result<EventFilter, Failure> {
+    if !principal.may(Action::EventReadAudit) {
+        if filter.category == Some(Category::Audit) {
+            return Err(Failure::forbidden(Action::EventReadAudit, principal.role));
+        }
+        filter.category = Some(Category::Deployment);
+    }
+    Ok(filter)
+}
+
+pub fn sees(principal: &Principal, event: &Event) -> bool {
+    event.category != Category::Audit || principal.may(Action::EventReadAudit)
+}
+
+/// The same filter that the store applies in SQL, for events that come by the feed.
+pub fn matches(filter: &EventFilter, event: &Event) -> bool {
+    filter.category.is_none_or(|category| category == event.category)
+        && filter.event_type.as_ref().is_none_or(|event_type| *event_type == event.event_type)
+        && filter.actor.is_none_or(|actor| Some(actor) == event.actor_id)
+        && filter.subject.as_ref().is_none_or(|subject| *subject == event.subject)
+        && filter.from.is_none_or(|from| event.time >= from)
+        && filter.to.is_none_or(|to| event.time < to)
+}

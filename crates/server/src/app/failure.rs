@@ -1,0 +1,175 @@
+//! Why a request was refused or failed. It carries a text for the client and, apart from it, one for the log; only the
+//! first can leave the process.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use greenroom_api_types::problem::FieldProblem;
+use greenroom_domain::policy::Action;
+use greenroom_domain::role::Role;
+use greenroom_store::StoreError;
+use serde_json::{Map, Value};
+
+macro_rules! codes {
+    ($($code:ident $name:literal $status:literal $title:literal),* $(,)?) => {
+        /// The stable name of a problem. Each has a page in `docs/errors/`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Code {
+            $($code),*
+        }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$code),*];
+
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$code => $name),* }
+            }
+
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$code => $status),* }
+            }
+
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$code => $title),* }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedJson         "malformed_json"          400 "The body is not JSON",
+    InvalidHeader         "invalid_header"          400 "A header can't be read",
+    Unauthenticated       "unauthenticated"         401 "No valid token",
+    Forbidden             "forbidden"               403 "Not allowed",
+    TokenExceedsParent    "token_exceeds_parent"    403 "A token can't make a stronger one",
+    NotFound              "not_found"               404 "Not found",
+    MethodNotAllowed      "method_not_allowed"      405 "Method not allowed",
+    RequestTimeout        "request_timeout"         408 "The request came too slowly",
+    SlugTaken             "slug_taken"              409 "The slug is in use",
+    AlreadyMember         "already_member"          409 "Already a member",
+    LastOwner             "last_owner"              409 "The last owner",
+    PipelineArchived      "pipeline_archived"       409 "The pipeline is archived",
+    IdempotencyInProgress "idempotency_in_progress" 409 "The first request is still running",
+    PreconditionFailed    "precondition_failed"     412 "Changed in the meantime",
+    BodyTooLarge          "body_too_large"          413 "The body is too large",
+    UriTooLong            "uri_too_long"            414 "The address is too long",
+    UnsupportedMediaType  "unsupported_media_type"  415 "Not JSON",
+    InvalidRequest        "invalid_request"         422 "Invalid request",
+    InvalidDefinition     "invalid_definition"      422 "Invalid pipeline definition",
+    IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
+    Internal              "internal"                500 "Internal error",
+    DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
+    Overloaded            "overloaded"              503 "Too many requests at once",
+    DeadlineExceeded      "deadline_exceeded"       503 "Took too long",
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    pub code: Code,
+    pub detail: Cow<'static, str>,
+    pub errors: Vec<FieldProblem>,
+    pub extensions: Map<String, Value>,
+    /// For the log.
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, detail: detail.into(), errors: Vec::new(), extensions: Map::new(), source: None }
+    }
+
+    /// Not there and not yours are told in the same words.
+    pub fn not_found() -> Self {
+        Self::new(
+            Code::NotFound,
+            "There is nothing here, or nothing that this token may see. Check the ids in the path.",
+        )
+    }
+
+    pub fn unauthenticated() -> Self {
+        Self::new(
+            Code::Unauthenticated,
+            "Send `Authorization: Bearer <API_TOKEN>` with a token that is neither expired nor revoked.",
+        )
+    }
+
+    pub fn forbidden(action: Action, role: Role) -> Self {
+        let least = action.least_role();
+        let detail = format!(
+            "`{}` needs the role {least} or higher; yours is {role}. Ask an admin of the organization.",
+            action.name()
+        );
+        Self::new(Code::Forbidden, detail)
+            .with("action", action.name().into())
+            .with("requiredRole", least.as_str().into())
+            .with("role", role.as_str().into())
+    }
+
+    /// One field of a request was wrong.
+    pub fn field(pointer: &str, detail: impl std::fmt::Display) -> Self {
+        let problem = FieldProblem {
+            pointer: pointer.to_owned(),
+            detail: detail.to_string(),
+            ..FieldProblem::default()
+        };
+        Self::fields(vec![problem])
+    }
+
+    pub fn fields(errors: Vec<FieldProblem>) -> Self {
+        let detail = match errors.as_slice() {
+            [one] => format!("`{}` {}.", one.pointer, one.detail.trim_end_matches('.')),
+            more => format!("{} fields are wrong; see `errors`.", more.len()),
+        };
+        Self { errors, ..Self::new(Code::InvalidRequest, detail) }
+    }
+
+    #[must_use]
+    pub fn with(mut self, key: &str, value: Value) -> Self {
+        self.extensions.insert(key.to_owned(), value);
+        self
+    }
+
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let failure = Self::new(
+            Code::DatabaseUnavailable,
+            "The server can't reach its database right now. If this was a change, its outcome is not known: \
+             repeat it with the same Idempotency-Key.",
+        );
+        Self { source: Some(source.into()), ..failure }
+    }
+
+    pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let failure = Self::new(
+            Code::Internal,
+            "Something broke on our side. Try again; if it stays, give the requestId to whoever runs this server.",
+        );
+        Self { source: Some(source.into()), ..failure }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::unavailable(error),
+            _ => Self::internal(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_page() {
+        for code in Code::ALL {
+            let page = format!("{}/../../docs/errors/{}.md", env!("CARGO_MANIFEST_DIR"), code.name());
+            let text = std::fs::read_to_string(&page).unwrap_or_default();
+            assert!(
+                text.starts_with(&format!("# {}", code.name())),
+                "{page} is missing or does not start with the code"
+            );
+            assert!(text.contains(&format!("{}", code.status())), "{page} does not name its status");
+        }
+    }
+}

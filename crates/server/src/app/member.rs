@@ -1,0 +1,93 @@
+//! Members: adding, changing, removing.
+
+use greenroom_api_types::member::{AddMember, UpdateMember};
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::UserId;
+use greenroom_domain::member::{Member, change_needs, leaves_no_owner};
+use greenroom_domain::role::Role;
+use greenroom_domain::text::{Email, Name};
+use greenroom_store::Command;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::app::failure::{Code, Failure};
+use crate::app::precondition::IfMatch;
+
+pub async fn add(command: &mut Command, request: &AddMember) -> Result<Member, Failure> {
+    let email = Email::new(&request.email).map_err(|error| Failure::field("/email", error))?;
+    let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
+    let role = request.role.into();
+    allow_change(command, None, Some(role))?;
+    let member = command.add_member(UserId::from(Uuid::now_v7()), &email, &name, role).await?;
+    let member = member.ok_or_else(|| {
+        Failure::new(
+            Code::AlreadyMember,
+            "This address is a member already. Change the role with PATCH instead.",
+        )
+    })?;
+    tell(command, EventType::MemberAdded, &member, None, Some(told(&member))).await?;
+    Ok(member)
+}
+
+pub async fn update(
+    command: &mut Command,
+    user: UserId,
+    condition: &IfMatch,
+    request: &UpdateMember,
+) -> Result<Member, Failure> {
+    let name =
+        request.name.as_deref().map(Name::new).transpose().map_err(|error| Failure::field("/name", error))?;
+    let owners = command.lock_owners().await?;
+    let before = command.member_for_update(user).await?.ok_or_else(Failure::not_found)?;
+    condition.check(before.revision)?;
+    let role = request.role.map_or(before.role, Role::from);
+    let name = name.as_ref().map_or(before.name.as_str(), Name::as_str);
+    allow_change(command, Some(before.role), Some(role))?;
+    if leaves_no_owner(before.role, Some(role), owners) {
+        return Err(last_owner());
+    }
+    if role == before.role && name == before.name {
+        return Ok(before);
+    }
+    let after = command.change_member(user, name, role).await?;
+    tell(command, EventType::MemberRoleChanged, &after, Some(told(&before)), Some(told(&after))).await?;
+    Ok(after)
+}
+
+/// Removes a member; their tokens stop working in the same moment.
+pub async fn remove(command: &mut Command, user: UserId, condition: &IfMatch) -> Result<Member, Failure> {
+    let owners = command.lock_owners().await?;
+    let member = command.member_for_update(user).await?.ok_or_else(Failure::not_found)?;
+    condition.check(member.revision)?;
+    allow_change(command, Some(member.role), None)?;
+    if leaves_no_owner(member.role, None, owners) {
+        return Err(last_owner());
+    }
+    command.remove_member(user).await?;
+    tell(command, EventType::MemberRemoved, &member, Some(told(&member)), None).await?;
+    Ok(member)
+}
+
+fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Result<(), Failure> {
+    let (needed, principal) = (change_needs(from, to), command.principal());
+    if principal.may(needed) { Ok(()) } else { Err(Failure::forbidden(needed, principal.role)) }
+}
+
+fn last_owner() -> Failure {
+    Failure::new(Code::LastOwner, "An organization must keep an owner. Make somebody else an owner first.")
+}
+
+fn told(member: &Member) -> Value {
+    json!({ "userId": member.user_id, "name": member.name, "role": member.role })
+}
+
+async fn tell(
+    command: &mut Command,
+    event_type: EventType,
+    member: &Member,
+    before: Option<Value>,
+    after: Option<Value>,
+) -> Result<(), Failure> {
+    let subject = format!("members/{}", member.user_id);
+    Ok(command.tell(NewEvent { event_type, subject, before, after, reason: None }).await?)
+}

@@ -1,0 +1,60 @@
+//! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
+
+pub mod authentication;
+pub mod event;
+pub mod failure;
+pub mod feed;
+pub mod member;
+pub mod organization;
+pub mod pipeline;
+pub mod precondition;
+pub mod token;
+pub mod vigil;
+
+use std::sync::Arc;
+
+use greenroom_store::Store;
+use greenroom_worker::health::DatabaseHealth;
+use greenroom_worker::sequencer::SequencerBell;
+use tokio_util::sync::CancellationToken;
+
+use self::authentication::Authentication;
+use self::feed::Feed;
+use self::vigil::Vigil;
+
+/// What every use case can reach. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+pub struct Parts {
+    pub store: Store,
+    pub authentication: Authentication,
+    pub feed: Feed,
+    pub vigil: Vigil,
+    pub bell: SequencerBell,
+    pub health: DatabaseHealth,
+    /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
+    pub draining: CancellationToken,
+}
+
+impl App {
+    pub fn new(store: Store, bell: SequencerBell, health: DatabaseHealth) -> Self {
+        Self(Arc::new(Parts {
+            authentication: Authentication::new(store.clone()),
+            feed: Feed::default(),
+            vigil: Vigil::default(),
+            store,
+            bell,
+            health,
+            draining: CancellationToken::new(),
+        }))
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

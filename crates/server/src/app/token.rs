@@ -1,0 +1,93 @@
+//! API tokens: making and revoking them.
+
+use greenroom_api_types::token::CreateApiToken;
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::TokenId;
+use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::text::Name;
+use greenroom_domain::token::{Token, TokenGrant, TokenKind, TokenSecret};
+use greenroom_store::Command;
+use rand::RngExt;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::app::failure::{Code, Failure};
+
+/// Makes a token of the caller's own. The secret is not kept anywhere.
+pub async fn create(
+    command: &mut Command,
+    request: &CreateApiToken,
+) -> Result<(Token, TokenSecret), Failure> {
+    let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
+    if let Some(expiry) = request.expires_at
+        && expiry <= command.now().await?
+    {
+        return Err(Failure::field("/expiresAt", "must be in the future"));
+    }
+    let kind = request.kind.map_or(TokenKind::User, TokenKind::from);
+    // Locked, so that a revocation of the parent that runs beside this finds the child.
+    let own = command.principal().token_id;
+    command
+        .token_for_update(own)
+        .await?
+        .filter(|token| token.revoked_at.is_none())
+        .ok_or_else(Failure::unauthenticated)?;
+    let parent = command.principal().token_grant();
+    let asked = TokenGrant {
+        kind,
+        allow_force: request.allow_force.unwrap_or(kind.allows_force_by_default() && parent.allow_force),
+        expires_at: request.expires_at,
+    };
+    let grant = asked.within(parent).map_err(|error| {
+        Failure::new(
+            Code::TokenExceedsParent,
+            format!("{error}. Ask for less, or use a token that has more."),
+        )
+    })?;
+    let secret = new_secret();
+    let token = command.create_token(TokenId::from(Uuid::now_v7()), &secret, &name, grant).await?;
+    command
+        .tell(NewEvent {
+            event_type: EventType::TokenCreated,
+            subject: format!("api-tokens/{}", token.id),
+            before: None,
+            after: Some(json!({
+                "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
+                "expiresAt": token.expires_at,
+            })),
+            reason: None,
+        })
+        .await?;
+    Ok((token, secret))
+}
+
+/// Revokes a token and every token made by it. Revoking again changes nothing.
+pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure> {
+    let token = command.token_for_update(id).await?.ok_or_else(Failure::not_found)?;
+    if !sees(command.principal(), &token) {
+        return Err(Failure::not_found());
+    }
+    for revoked in command.revoke_token(id).await? {
+        command
+            .tell(NewEvent {
+                event_type: EventType::TokenRevoked,
+                subject: format!("api-tokens/{revoked}"),
+                before: None,
+                after: Some(json!({ "revokedWith": id })),
+                reason: None,
+            })
+            .await?;
+    }
+    command.token_for_update(id).await?.ok_or_else(Failure::not_found)
+}
+
+/// One's own tokens, and all of them for an admin. Others' look like not there.
+pub fn sees(principal: &Principal, token: &Token) -> bool {
+    token.user_id == principal.user_id || principal.may(Action::TokenManageAll)
+}
+
+pub fn new_secret() -> TokenSecret {
+    let mut random = rand::rng();
+    TokenSecret::new(std::array::from_fn(|_| random.random_range(0..62)))
+}

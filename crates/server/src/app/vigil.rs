@@ -1,0 +1,99 @@
+//! Keeps watch over open streams: one query a second for all their tokens. A stream whose token ended, or whose user's
+//! role changed, is closed; its client comes back and is judged anew.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use greenroom_domain::id::TokenId;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_store::Store;
+use tokio_util::sync::CancellationToken;
+
+const EVERY: Duration = Duration::from_millis(700);
+
+#[derive(Default)]
+pub struct Vigil {
+    watched: Mutex<HashMap<(TokenId, Role), Watched>>,
+}
+
+struct Watched {
+    streams: usize,
+    ended: CancellationToken,
+}
+
+/// Held by an open stream.
+pub struct Watch<'a> {
+    vigil: &'a Vigil,
+    key: (TokenId, Role),
+    ended: CancellationToken,
+}
+
+impl Vigil {
+    pub fn watch(&self, principal: &Principal) -> Watch<'_> {
+        let key = (principal.token_id, principal.role);
+        let mut watched = self.watched();
+        let entry =
+            watched.entry(key).or_insert_with(|| Watched { streams: 0, ended: CancellationToken::new() });
+        entry.streams += 1;
+        Watch { vigil: self, key, ended: entry.ended.clone() }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<(TokenId, Role), Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub async fn run(&self, store: Store, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(EVERY) => {}
+            }
+            let tokens: Vec<TokenId> = self.watched().keys().map(|(token, _)| *token).collect();
+            metrics::gauge!("greenroom_watched_tokens").set(tokens.len() as f64);
+            if tokens.is_empty() {
+                continue;
+            }
+            match store.token_roles(&tokens).await {
+                Ok(roles) => {
+                    let mut watched = self.watched();
+                    watched.retain(|(token, role), entry| {
+                        let good = roles.get(token) == Some(role);
+                        if !good {
+                            entry.ended.cancel();
+                        }
+                        good
+                    });
+                }
+                // Streams stay open while the database is away: nothing new can come through them either.
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "the rights of open streams were not checked"
+                    );
+                }
+            }
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// Resolves when the stream has to end.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let mut watched = self.vigil.watched();
+        // An entry that has ended is gone already; one of the same key would be somebody else's.
+        if let Some(entry) = watched.get_mut(&self.key).filter(|_| !self.ended.is_cancelled()) {
+            entry.streams -= 1;
+            if entry.streams == 0 {
+                watched.remove(&self.key);
+            }
+        }
+    }
+}

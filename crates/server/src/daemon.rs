@@ -1,0 +1,178 @@
+//! The long-running commands, `serve` and `worker`, put together from their parts.
+
+use std::future::Future;
+use std::time::Duration;
+
+use anyhow::Context;
+use greenroom_store::{PoolSettings, Store, connect};
+use greenroom_worker::health::{self, DatabaseHealth};
+use greenroom_worker::housekeeping;
+use greenroom_worker::sequencer::{self, SequencerBell};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::app::App;
+use crate::config::{DatabaseConfig, ListenConfig, OperatorConfig};
+use crate::http::{Limits, operator_router, router};
+use crate::serve::serve;
+use crate::telemetry;
+
+const DEADLINE: Duration = Duration::from_secs(15);
+/// For the sequencer, the feed, the watch over streams, and the watcher of the database.
+const SYSTEM_CONNECTIONS: u32 = 5;
+
+/// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
+pub struct Databases {
+    pub requests: Store,
+    pub system: Store,
+    pub health: DatabaseHealth,
+}
+
+impl Databases {
+    pub fn open(config: &DatabaseConfig) -> anyhow::Result<Self> {
+        let settings = PoolSettings::new(&config.database_url, "greenroom", config.database_connections);
+        let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
+        let health = DatabaseHealth::new(settings.suspect.clone());
+        let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
+        Ok(Self {
+            requests: Store::new(connect(&settings).context(bad_url)?),
+            system: Store::new(connect(&system).context(bad_url)?),
+            health,
+        })
+    }
+}
+
+/// Tasks that live as long as the daemon.
+#[derive(Default)]
+struct Tasks {
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Tasks {
+    fn run<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce(CancellationToken) -> F) {
+        self.tracker.spawn(task(self.stop.clone()));
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        if tokio::time::timeout(Duration::from_secs(5), self.tracker.wait()).await.is_err() {
+            tracing::warn!("background tasks did not end within 5 s");
+        }
+    }
+}
+
+/// A server that answers, and what it does beside that.
+pub struct Server {
+    pub app: App,
+    tasks: Tasks,
+    listening: TaskTracker,
+    stop_accepting: CancellationToken,
+}
+
+impl Server {
+    /// Starts to answer on `listener`.
+    pub fn start(databases: Databases, listener: TcpListener, limits: Limits) -> Self {
+        let app = App::new(databases.requests, SequencerBell::default(), databases.health);
+        let (tasks, system) = (Tasks::default(), databases.system);
+        let (store, health) = (system.clone(), app.health.clone());
+        tasks.run(|stop| health::watch(store, health, stop));
+        let (store, bell) = (system.clone(), app.bell.clone());
+        tasks.run(|stop| sequencer::run(store, bell, stop));
+        let (store, own) = (system.clone(), app.clone());
+        tasks.run(|stop| async move { own.feed.run(store, stop).await });
+        let (store, own) = (system, app.clone());
+        tasks.run(|stop| async move { own.vigil.run(store, stop).await });
+        let own = app.clone();
+        tasks.run(|stop| async move { own.authentication.record_uses(stop).await });
+
+        let (listening, stop_accepting) = (TaskTracker::new(), CancellationToken::new());
+        let serving = serve(listener, router(app.clone(), limits), stop_accepting.clone());
+        listening.spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::error!(error = &error as &dyn std::error::Error, "the API's port failed");
+            }
+        });
+        listening.close();
+        Self { app, tasks, listening, stop_accepting }
+    }
+
+    /// Says `not ready` for a while, stops accepting, and lets open requests end.
+    pub async fn stop(self, delay: Duration) {
+        self.app.draining.cancel();
+        tokio::time::sleep(delay).await;
+        self.stop_accepting.cancel();
+        self.listening.wait().await;
+        self.tasks.end().await;
+    }
+}
+
+pub async fn run_server(
+    database: &DatabaseConfig,
+    listen: &ListenConfig,
+    operator: &OperatorConfig,
+) -> anyhow::Result<()> {
+    let databases = Databases::open(database)?;
+    let listener = TcpListener::bind(listen.listen)
+        .await
+        .with_context(|| format!("can't listen on {}", listen.listen))?;
+    let address = listener.local_addr()?;
+    let server = Server::start(databases, listener, Limits::new(DEADLINE, listen.max_in_flight));
+    operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
+    tracing::info!(%address, "serving the API on http://{address}/api/v1");
+    asked_to_stop().await?;
+    tracing::info!("asked to stop: draining");
+    server.stop(Duration::from_secs(listen.drain_delay_seconds)).await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+pub async fn run_worker(database: &DatabaseConfig, operator: &OperatorConfig) -> anyhow::Result<()> {
+    let databases = Databases::open(database)?;
+    let (tasks, draining) = (Tasks::default(), CancellationToken::new());
+    let (store, health) = (databases.system.clone(), databases.health.clone());
+    tasks.run(|stop| health::watch(store, health, stop));
+    let store = databases.system.clone();
+    tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
+    let (store, retention) = (databases.system.clone(), operator.event_retention_days);
+    tasks.run(|stop| housekeeping::run(store, retention, stop));
+    operate(&tasks, operator, &databases.health, &draining).await?;
+    tracing::info!("working");
+    asked_to_stop().await?;
+    draining.cancel();
+    tasks.end().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn operate(
+    tasks: &Tasks,
+    config: &OperatorConfig,
+    health: &DatabaseHealth,
+    draining: &CancellationToken,
+) -> anyhow::Result<()> {
+    let metrics = telemetry::metrics()?;
+    if let Some(address) = config.metrics_listen {
+        let listener =
+            TcpListener::bind(address).await.with_context(|| format!("can't listen on {address}"))?;
+        let router = operator_router(health.clone(), draining.clone(), metrics);
+        tasks.run(|stop| async move {
+            if let Err(error) = serve(listener, router, stop).await {
+                tracing::error!(error = &error as &dyn std::error::Error, "the operators' port failed");
+            }
+        });
+    }
+    Ok(())
+}
+
+async fn asked_to_stop() -> anyhow::Result<()> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Answers with one record.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::Data;
+use serde::Serialize;
+
+use crate::app::failure::Failure;
+use crate::http::precondition::etag;
+
+/// A record that is ready to be sent, and to be kept under an Idempotency-Key.
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: String,
+    /// The body to keep, where it differs: one-time secrets are shown once.
+    pub kept: Option<String>,
+    pub etag: Option<String>,
+}
+
+impl Answer {
+    pub fn new<T: Serialize>(status: StatusCode, record: &T) -> Result<Self, Failure> {
+        Ok(Self { status, body: enveloped(record)?, kept: None, etag: None })
+    }
+
+    pub fn ok<T: Serialize>(record: &T) -> Result<Self, Failure> {
+        Self::new(StatusCode::OK, record)
+    }
+
+    #[must_use]
+    pub fn revision(mut self, revision: i64) -> Self {
+        self.etag = Some(etag(revision));
+        self
+    }
+
+    pub fn keeping<T: Serialize>(mut self, record: &T) -> Result<Self, Failure> {
+        self.kept = Some(enveloped(record)?);
+        Ok(self)
+    }
+}
+
+fn enveloped<T: Serialize>(record: &T) -> Result<String, Failure> {
+    serde_json::to_string(&Data { data: record }).map_err(Failure::internal)
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(value) = self.etag.and_then(|etag| HeaderValue::from_str(&etag).ok()) {
+            headers.insert(header::ETAG, value);
+        }
+        response
+    }
+}

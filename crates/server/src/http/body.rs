@@ -1,0 +1,167 @@
+//! JSON bodies: bounded in size, depth and time; broken ones are `400`, wrong or unknown fields `422`, none is `{}`.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header;
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use crate::app::failure::{Code, Failure};
+
+const SMALL: usize = 256 * 1024;
+const DEEPEST: usize = 32;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A definition of 1 MiB, with room for what JSON's escapes add to it.
+pub const DEFINITION: usize = 2 * 1024 * 1024;
+
+pub struct Body<T, const LIMIT: usize = SMALL> {
+    pub value: T,
+    /// As it came: what an Idempotency-Key is bound to.
+    pub bytes: Bytes,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for Body<T, LIMIT> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let bytes = read(request, LIMIT).await?;
+        if bytes.is_empty() {
+            return Ok(Self { value: parse(b"{}")?, bytes });
+        }
+        // A browser's form can send anything but this type to another origin, so it must not be taken for JSON.
+        let is_json = content_type.is_none_or(|value| {
+            value.to_str().is_ok_and(|text| text.trim().to_ascii_lowercase().starts_with("application/json"))
+        });
+        if !is_json {
+            return Err(Failure::new(
+                Code::UnsupportedMediaType,
+                "Send JSON with `Content-Type: application/json`.",
+            ));
+        }
+        Ok(Self { value: parse(&bytes)?, bytes })
+    }
+}
+
+async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
+    let body = Limited::new(request.into_body(), limit);
+    match tokio::time::timeout(PATIENCE, body.collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            Err(Failure::new(Code::BodyTooLarge, format!("The body may have {limit} bytes at most.")))
+        }
+        Ok(Err(_)) => Err(Failure::new(Code::MalformedJson, "The body broke off. Send the request again.")),
+        Err(_) => Err(Failure::new(Code::RequestTimeout, "The body did not arrive within 10 seconds.")),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    let malformed = |detail: String| Failure::new(Code::MalformedJson, detail);
+    if depth(bytes) > DEEPEST {
+        return Err(malformed(format!("Nested deeper than {DEEPEST} levels.")));
+    }
+    // Serde would read an array as a struct's fields in their order, which no client means.
+    let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    if !is_object {
+        return match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+            Ok(_) => Err(Failure::field("", "must be an object")),
+            Err(error) => Err(malformed(format!("Not JSON: {error}."))),
+        };
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let inner = error.inner();
+        if inner.is_data() {
+            // The place inside the text is serde's afterthought; the pointer says it better.
+            let text = inner.to_string();
+            let text = text.split(" at line ").next().unwrap_or(&text).to_owned();
+            Failure::field(&pointer(error.path()), text)
+        } else {
+            malformed(format!("Not JSON: {inner}."))
+        }
+    })?;
+    deserializer.end().map_err(|error| malformed(format!("Not JSON: {error}.")))?;
+    Ok(parsed)
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer += &format!("/{index}"),
+            Segment::Map { key } | Segment::Enum { variant: key } => {
+                pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+            }
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// How deep the brackets go. Strings are skipped; whether it is JSON at all is for the parser to say.
+fn depth(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Named {
+        #[expect(dead_code, reason = "only whether it can be read is asked")]
+        name: String,
+    }
+
+    fn code(text: &str) -> Option<Code> {
+        parse::<Named>(text.as_bytes()).err().map(|failure| failure.code)
+    }
+
+    #[test]
+    fn broken_is_told_from_wrong() {
+        assert_eq!(code(r#"{"name": "x"}"#), None);
+        assert_eq!(code("{not json"), Some(Code::MalformedJson));
+        assert_eq!(code(r#"{"name": "x"} {}"#), Some(Code::MalformedJson));
+        assert_eq!(
+            code(&format!(r#"{{"name": {}1{}}}"#, "[".repeat(40), "]".repeat(40))),
+            Some(Code::MalformedJson)
+        );
+        assert_eq!(code(r#"["x"]"#), Some(Code::InvalidRequest));
+        assert_eq!(code("null"), Some(Code::InvalidRequest));
+        assert_eq!(code(r#"{"name": 1}"#), Some(Code::InvalidRequest));
+        assert_eq!(code(r#"{"name": "x", "nmae": "y"}"#), Some(Code::InvalidRequest));
+        assert_eq!(code("{}"), Some(Code::InvalidRequest));
+    }
+
+    #[test]
+    fn the_wrong_field_is_named() {
+        let failure = parse::<Named>(br#"{"name": 1}"#).unwrap_err();
+        assert_eq!(failure.errors[0].pointer, "/name");
+        assert_eq!(failure.errors[0].detail, "invalid type: integer `1`, expected a string");
+    }
+
+    #[test]
+    fn brackets_in_strings_are_not_depth() {
+        assert_eq!(depth(br#"{"a": "[[[\"[[", "b": [[1]]}"#), 3);
+    }
+}

@@ -1,0 +1,12 @@
+//! The JSON Schema of pipeline definitions, so that editors complete and check them. Public: it holds nobody's data.
+
+use axum::Json;
+use greenroom_domain::definition;
+use serde_json::Value;
+
+/// The JSON Schema of pipeline definitions
+#[utoipa::path(get, path = "/schemas/pipeline-definition.json", tag = "documents", security(()),
+    responses((status = 200, body = Value)))]
+pub async fn get_definition_schema() -> Json<Value> {
+    Json(definition::json_schema())
+}

@@ -1,0 +1,114 @@
+//! Pages for people: the API's reference, one page per error code, and a front page that leads there. All assets come
+//! from this binary.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use pulldown_cmark::{Options, Parser, html};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::app::failure::Failure;
+
+macro_rules! pages {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../docs/errors/", $name, ".md")))),*]
+    };
+}
+
+/// A test holds this list to the codes.
+const PAGES: &[(&str, &str)] = pages![
+    "already_member",
+    "body_too_large",
+    "database_unavailable",
+    "deadline_exceeded",
+    "forbidden",
+    "idempotency_in_progress",
+    "idempotency_key_reused",
+    "internal",
+    "invalid_definition",
+    "invalid_header",
+    "invalid_request",
+    "last_owner",
+    "malformed_json",
+    "method_not_allowed",
+    "not_found",
+    "overloaded",
+    "pipeline_archived",
+    "precondition_failed",
+    "request_timeout",
+    "slug_taken",
+    "token_exceeds_parent",
+    "unauthenticated",
+    "unsupported_media_type",
+    "uri_too_long",
+];
+
+const STYLE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+    <style>:root{color-scheme:light dark}body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;\
+    padding:0 1.25rem}h1{font-size:1.6rem}code{font:.92em ui-monospace,monospace}pre{overflow-x:auto;padding:.8rem;\
+    border:1px solid #8886;border-radius:.4rem}a{color:#0a7d4f}@media(prefers-color-scheme:dark){a{color:#5fd3a2}}\
+    table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.3rem .6rem;text-align:left}</style>";
+
+pub fn router() -> Router {
+    // Swagger UI must not ask a validator on the internet about our document.
+    let config = Config::from("/api/v1/openapi.json").validator_url("none").try_it_out_enabled(true);
+    Router::new()
+        .route("/", get(front))
+        .route("/docs/errors", get(errors))
+        .route("/docs/errors/{code}", get(error))
+        .merge(SwaggerUi::new("/docs").config(config))
+}
+
+async fn front() -> Html<String> {
+    page(
+        "Greenroom",
+        "# Greenroom\n\nThe server is running. \n\n- [The API, operation by operation](/docs/)\n\
+         - [What error codes mean](/docs/errors)\n- [OpenAPI document](/api/v1/openapi.json)\n\
+         - [JSON Schema of pipeline definitions](/api/v1/schemas/pipeline-definition.json)\n",
+    )
+}
+
+async fn errors() -> Html<String> {
+    let mut text =
+        String::from("# Error codes\n\nEach problem that the API answers with carries one of these.\n\n");
+    for (code, _) in PAGES {
+        text += &format!("- [`{code}`](/docs/errors/{code})\n");
+    }
+    page("Error codes", &text)
+}
+
+async fn error(Path(code): Path<String>) -> Response {
+    match PAGES.iter().find(|(name, _)| *name == code) {
+        Some((name, text)) => page(name, text).into_response(),
+        None => Failure::not_found().into_response(),
+    }
+}
+
+fn page(title: &str, markdown: &str) -> Html<String> {
+    let mut out = format!("{STYLE}<title>{title}</title><body>");
+    html::push_html(&mut out, Parser::new_ext(markdown, Options::ENABLE_TABLES));
+    Html(out)
+}
+
+/// Nothing from elsewhere is loaded or embedded; Swagger UI styles itself inline.
+pub const CONTENT_SECURITY_POLICY: (header::HeaderName, &str) = (
+    header::CONTENT_SECURITY_POLICY,
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::failure::Code;
+
+    #[test]
+    fn every_code_is_served() {
+        let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        codes.sort_unstable();
+        let pages: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(pages, codes);
+    }
+}

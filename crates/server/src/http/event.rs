@@ -1,0 +1,161 @@
+//! `/organizations/{orgId}/events`
+
+use axum::Json;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_api_types::event::{Event, EventCategory};
+use greenroom_domain::policy::action::EventRead;
+use greenroom_store::event::EventFilter;
+use greenroom_store::page::Listed;
+use jiff::Timestamp;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::event::{sees, visible};
+use crate::app::failure::Failure;
+use crate::http::answer::Answer;
+use crate::http::page::{list_with, page};
+use crate::http::path::{At, EventPath, id};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+use crate::http::stream;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct EventQuery {
+    /// How many events to return.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+    /// How many events to skip, newest first. Not together with `after`.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+    /// Only events after this sequence, oldest first: to read on from where one was.
+    #[param(minimum = 0)]
+    after: Option<i64>,
+    /// `audit` needs the role admin.
+    #[param(inline)]
+    category: Option<EventCategory>,
+    /// Only events of this type, such as `pipeline.stopped`.
+    r#type: Option<String>,
+    /// Only events caused by this user.
+    actor: Option<String>,
+    /// Only events about this subject, such as `pipelines/pip_…`.
+    subject: Option<String>,
+    /// Only events at this moment or later.
+    from: Option<Timestamp>,
+    /// Only events before this moment.
+    to: Option<Timestamp>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct StreamQuery {
+    /// Begin after this sequence. Without it, and without `Last-Event-ID`, the stream begins with what comes next.
+    #[param(minimum = 0)]
+    after: Option<i64>,
+    /// `audit` needs the role admin.
+    #[param(inline)]
+    category: Option<EventCategory>,
+    /// Only events of this type.
+    r#type: Option<String>,
+    /// Only events caused by this user.
+    actor: Option<String>,
+    /// Only events about this subject.
+    subject: Option<String>,
+}
+
+/// List events, newest first, or oldest first after a cursor
+#[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
+    params(("orgId" = String, Path, description = "Id or slug"), EventQuery),
+    responses((status = 200, body = List<Event>)))]
+pub async fn list_events(
+    permit: Permit<EventRead>,
+    query: Query<EventQuery>,
+) -> Result<Json<List<Event>>, Failure> {
+    let query = query.0;
+    let page = page(query.limit, query.offset)?;
+    let filter = EventFilter {
+        category: query.category.map(Into::into),
+        event_type: query.r#type.map(|text| plain("type", text)).transpose()?,
+        actor: actor(query.actor.as_deref())?,
+        subject: query.subject.map(|text| plain("subject", text)).transpose()?,
+        from: query.from,
+        to: query.to,
+    };
+    let filter = visible(&permit.principal, filter)?;
+    let (store, organization) = (&permit.app.store, permit.organization());
+    let listed = match query.after {
+        None => store.events(organization, &filter, page).await?,
+        Some(_) if query.offset.is_some() => {
+            return Err(Failure::field("offset", "can't be used together with `after`"));
+        }
+        Some(after) => Listed {
+            rows: store.events_after(organization, &filter, cursor(after)?, page.limit).await?,
+            total: store.count_events(organization, &filter).await?,
+        },
+    };
+    Ok(Json(list_with(page, listed, |event| Event::of(organization, event))))
+}
+
+/// View an event
+#[utoipa::path(get, path = "/organizations/{orgId}/events/{eventId}", tag = "events",
+    params(("orgId" = String, Path, description = "Id or slug"), ("eventId" = String, Path)),
+    responses((status = 200, body = Data<Event>)))]
+pub async fn get_event(permit: Permit<EventRead>, path: At<EventPath>) -> Result<Response, Failure> {
+    let organization = permit.organization();
+    let found = permit.app.store.event(organization, id(&path.0.event_id)?).await?;
+    let found = found.filter(|event| sees(&permit.principal, event)).ok_or_else(Failure::not_found)?;
+    Ok(Answer::ok(&Event::of(organization, found))?.into_response())
+}
+
+/// Follow events as they happen (server-sent events)
+#[utoipa::path(get, path = "/organizations/{orgId}/events/stream", tag = "events",
+    params(("orgId" = String, Path, description = "Id or slug"), StreamQuery,
+        ("Last-Event-ID" = Option<i64>, Header, description = "The sequence of the last event that was received")),
+    responses((status = 200, description = "One SSE message per event: `id` is its sequence, `event` its type, `data` the \
+        event. A message `reset` says that events in between are gone; read the list and follow anew.",
+        body = String, content_type = "text/event-stream")))]
+pub async fn stream_events(
+    permit: Permit<EventRead>,
+    headers: HeaderMap,
+    query: Query<StreamQuery>,
+) -> Result<Response, Failure> {
+    let query = query.0;
+    let filter = EventFilter {
+        category: query.category.map(Into::into),
+        event_type: query.r#type.map(|text| plain("type", text)).transpose()?,
+        actor: actor(query.actor.as_deref())?,
+        subject: query.subject.map(|text| plain("subject", text)).transpose()?,
+        ..EventFilter::default()
+    };
+    let filter = visible(&permit.principal, filter)?;
+    let last_seen = match headers.get("last-event-id") {
+        None => query.after,
+        Some(value) => {
+            let sequence = value.to_str().ok().and_then(|text| text.parse().ok());
+            Some(sequence.ok_or_else(|| Failure::field("Last-Event-ID", "must be an event's sequence"))?)
+        }
+    };
+    stream::open(&permit, filter, last_seen.map(cursor).transpose()?).await
+}
+
+fn actor<T: std::str::FromStr>(text: Option<&str>) -> Result<Option<T>, Failure> {
+    let parsed = text.map(str::parse).transpose();
+    parsed.map_err(|_| Failure::field("actor", "must be a user's id, `usr_…`"))
+}
+
+fn cursor(sequence: i64) -> Result<i64, Failure> {
+    if sequence < 0 { Err(Failure::field("after", "must be 0 or more")) } else { Ok(sequence) }
+}
+
+/// PostgreSQL can't hold a NUL, so no event has one.
+fn plain(name: &str, text: String) -> Result<String, Failure> {
+    if text.chars().any(char::is_control) {
+        Err(Failure::field(name, "must not contain control characters"))
+    } else {
+        Ok(text)
+    }
+}

@@ -1,0 +1,41 @@
+//! Reads the `Idempotency-Key` header, and what it is bound to.
+
+use axum::extract::{FromRequestParts, OriginalUri};
+use axum::http::request::Parts;
+
+use crate::app::failure::{Code, Failure};
+
+const LONGEST: usize = 255;
+
+/// One user's key for one method and path.
+#[derive(Clone, Debug)]
+pub struct IdempotencyKey {
+    pub method: String,
+    pub path: String,
+    pub key: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let key = match parts.headers.get("idempotency-key") {
+            None => None,
+            Some(value) => {
+                let text = value.to_str().ok().filter(|text| (1..=LONGEST).contains(&text.len()));
+                let text = text.ok_or_else(|| {
+                    Failure::new(
+                        Code::InvalidHeader,
+                        "`Idempotency-Key` must be 1 to 255 visible ASCII characters.",
+                    )
+                })?;
+                Some(text.to_owned())
+            }
+        };
+        let method = parts.method.to_string();
+        let path = match OriginalUri::from_request_parts(parts, state).await {
+            Ok(OriginalUri(uri)) => uri.path().to_owned(),
+        };
+        Ok(Self { method, path, key })
+    }
+}

@@ -1,0 +1,98 @@
+//! `/organizations/{orgId}/members`
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_api_types::member::{AddMember, Member, UpdateMember};
+use greenroom_domain::id::UserId;
+use greenroom_domain::member::Member as Record;
+use greenroom_domain::policy::action::{MemberManage, MemberRead};
+
+use crate::app::failure::Failure;
+use crate::app::member;
+use crate::app::precondition::IfMatch;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::page::{PageQuery, list};
+use crate::http::path::{At, MemberPath, id};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+
+/// List the members
+#[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), PageQuery),
+    responses((status = 200, body = List<Member>)))]
+pub async fn list_members(
+    permit: Permit<MemberRead>,
+    query: Query<PageQuery>,
+) -> Result<Json<List<Member>>, Failure> {
+    let page = query.0.page()?;
+    Ok(Json(list(page, permit.app.store.members(permit.organization(), page).await?)))
+}
+
+/// View a member
+#[utoipa::path(get, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    responses((status = 200, body = Data<Member>)))]
+pub async fn get_member(permit: Permit<MemberRead>, path: At<MemberPath>) -> Result<Response, Failure> {
+    let user: UserId = id(&path.0.user_id)?;
+    let found = permit.app.store.member(permit.organization(), user).await?.ok_or_else(Failure::not_found)?;
+    Ok(answer(StatusCode::OK, found)?.into_response())
+}
+
+/// Add a member
+#[utoipa::path(post, path = "/organizations/{orgId}/members", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    request_body = AddMember,
+    responses((status = 201, body = Data<Member>)))]
+pub async fn add_member(
+    permit: Permit<MemberManage>,
+    key: IdempotencyKey,
+    body: Body<AddMember>,
+) -> Answered {
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let added = member::add(&mut mutation.command, &body.value).await?;
+    mutation.finish(answer(StatusCode::CREATED, added)?).await
+}
+
+/// Change a member's role or name
+#[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    request_body = UpdateMember,
+    responses((status = 200, body = Data<Member>)))]
+pub async fn update_member(
+    permit: Permit<MemberManage>,
+    path: At<MemberPath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+    body: Body<UpdateMember>,
+) -> Answered {
+    let user = id(&path.0.user_id)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let updated = member::update(&mut mutation.command, user, &condition, &body.value).await?;
+    mutation.finish(answer(StatusCode::OK, updated)?).await
+}
+
+/// Remove a member and revoke their tokens
+#[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    responses((status = 200, body = Data<Member>)))]
+pub async fn remove_member(
+    permit: Permit<MemberManage>,
+    path: At<MemberPath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+) -> Answered {
+    let user = id(&path.0.user_id)?;
+    let mut mutation = permit.open(key, &[]).await?;
+    let removed = member::remove(&mut mutation.command, user, &condition).await?;
+    mutation.finish(answer(StatusCode::OK, removed)?).await
+}
+
+fn answer(status: StatusCode, member: Record) -> Result<Answer, Failure> {
+    let revision = member.revision;
+    Ok(Answer::new(status, &Member::from(member))?.revision(revision))
+}

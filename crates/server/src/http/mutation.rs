@@ -1,0 +1,116 @@
+//! A change over HTTP: one command, one transaction, with its answer kept under the Idempotency-Key if there is one.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_domain::policy::Act;
+use greenroom_store::Command;
+use greenroom_store::idempotency::{Claimed, KeptAnswer, KeyScope};
+use greenroom_worker::sequencer::SequencerBell;
+use sha2::{Digest, Sha256};
+
+use crate::app::failure::{Code, Failure};
+use crate::http::answer::Answer;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::permit::Permit;
+
+/// Why a handler ends before its use case has run to the end.
+pub enum Exit {
+    Refused(Box<Failure>),
+    /// The request was answered before; this is that answer.
+    Replayed(Response),
+}
+
+pub type Answered = Result<Response, Exit>;
+
+impl From<Failure> for Exit {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Box::new(failure))
+    }
+}
+
+impl From<greenroom_store::StoreError> for Exit {
+    fn from(error: greenroom_store::StoreError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl IntoResponse for Exit {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Refused(failure) => failure.into_response(),
+            Self::Replayed(response) => response,
+        }
+    }
+}
+
+pub struct Mutation {
+    pub command: Command,
+    key: IdempotencyKey,
+    fingerprint: Vec<u8>,
+    bell: SequencerBell,
+}
+
+impl<A: Act> Permit<A> {
+    /// Opens the command, in which the token and the right are checked again.
+    pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
+        let principal = &self.principal;
+        let command =
+            self.app.store.command(principal.organization_id, principal.token_id, &self.request_id.0).await?;
+        let mut command = command.ok_or_else(Failure::unauthenticated)?;
+        if !command.principal().may(A::ACTION) {
+            return Err(Failure::forbidden(A::ACTION, command.principal().role).into());
+        }
+        let fingerprint = Sha256::digest(body).to_vec();
+        if let Some(scope) = scope(&key) {
+            match command.claim_key(&scope).await? {
+                Claimed::New => {}
+                Claimed::Running => {
+                    return Err(Failure::new(
+                        Code::IdempotencyInProgress,
+                        "The first request with this Idempotency-Key has not ended yet. Wait a second and repeat this one.",
+                    )
+                    .into());
+                }
+                Claimed::Answered(kept) if kept.fingerprint == fingerprint => {
+                    return Err(Exit::Replayed(replay(kept)?));
+                }
+                Claimed::Answered(_) => {
+                    return Err(Failure::new(
+                        Code::IdempotencyKeyReused,
+                        "This Idempotency-Key was sent before with another body. Use a new key for a new request.",
+                    )
+                    .into());
+                }
+            }
+        }
+        Ok(Mutation { command, key, fingerprint, bell: self.app.bell.clone() })
+    }
+}
+
+impl Mutation {
+    /// Commits. Until here nothing has happened, from here on all of it has.
+    pub async fn finish(mut self, answer: Answer) -> Answered {
+        if let Some(scope) = scope(&self.key) {
+            let kept = KeptAnswer {
+                fingerprint: self.fingerprint,
+                status: i16::try_from(answer.status.as_u16()).unwrap_or(200),
+                body: answer.kept.as_ref().unwrap_or(&answer.body).clone(),
+                etag: answer.etag.clone(),
+            };
+            self.command.keep_answer(&scope, &kept).await?;
+        }
+        self.command.commit().await?;
+        self.bell.ring();
+        Ok(answer.into_response())
+    }
+}
+
+fn scope(key: &IdempotencyKey) -> Option<KeyScope<'_>> {
+    key.key.as_deref().map(|name| KeyScope { method: &key.method, path: &key.path, key: name })
+}
+
+fn replay(kept: KeptAnswer) -> Result<Response, Failure> {
+    let status = u16::try_from(kept.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.ok_or_else(|| Failure::internal("a kept answer has no status"))?;
+    Ok(Answer { status, body: kept.body, kept: None, etag: kept.etag }.into_response())
+}

@@ -1,0 +1,117 @@
+//! The OpenAPI document: what the handlers' attributes say, and what holds for all of them.
+
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    Components, Content, HeaderBuilder, HttpMethod, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref,
+    RefOr, Required, ResponseBuilder, ServerBuilder, Type,
+};
+
+use crate::http::problem::CONTENT_TYPE;
+
+pub fn base() -> OpenApi {
+    let mut components = Components::new();
+    let bearer =
+        SecurityScheme::Http(Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("grn_…").build());
+    components.add_security_scheme("token", bearer);
+    OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("Greenroom")
+                .version("1")
+                .description(Some(
+                    "Continuous delivery with claimable environments. Every request carries `Authorization: Bearer \
+                     <API_TOKEN>`. One record is under `data`; lists have `pagination`; errors are RFC 9457 problems.",
+                ))
+                .build(),
+        )
+        .servers(Some([ServerBuilder::new().url("/api/v1").build()]))
+        .components(Some(components))
+        .security(Some([SecurityRequirement::new("token", Vec::<String>::new())]))
+        .build()
+}
+
+/// The document of the whole API, as it is served and committed.
+pub fn document() -> OpenApi {
+    crate::http::router::api().into_openapi()
+}
+
+/// Adds what the ground rules give to every operation: the problems it may answer with, and the common headers.
+pub fn complete(mut document: OpenApi) -> OpenApi {
+    for item in document.paths.paths.values_mut() {
+        let operations = [
+            (HttpMethod::Get, &mut item.get),
+            (HttpMethod::Put, &mut item.put),
+            (HttpMethod::Post, &mut item.post),
+            (HttpMethod::Delete, &mut item.delete),
+            (HttpMethod::Patch, &mut item.patch),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                complete_operation(&method, operation);
+            }
+        }
+    }
+    document
+}
+
+fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
+    let public = operation.security.is_some();
+    let mut statuses = vec![503];
+    if !public {
+        statuses.extend([401, 403, 404, 422]);
+    }
+    let mutation = !matches!(method, HttpMethod::Get);
+    if mutation {
+        statuses.extend([400, 409]);
+        let header = |name: &str, description: &str| {
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Header)
+                .required(Required::False)
+                .description(Some(description))
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+                .build()
+        };
+        let parameters = operation.parameters.get_or_insert_default();
+        let key = "Repeat a request safely: the same key and body get the first answer again, for 24 hours.";
+        parameters.push(RefOr::T(header("Idempotency-Key", key)));
+        if !matches!(method, HttpMethod::Post) {
+            statuses.push(412);
+            parameters
+                .push(RefOr::T(header("If-Match", "The ETag of the record that the change is meant for.")));
+        }
+    }
+    if operation.request_body.is_some() {
+        statuses.extend([408, 413, 415]);
+    }
+    statuses.sort_unstable();
+    for status in statuses {
+        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response =
+            ResponseBuilder::new().description(describe(status)).content(CONTENT_TYPE, problem).build();
+        operation.responses.responses.entry(status.to_string()).or_insert(RefOr::T(response));
+    }
+    let id = || HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String))).build();
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response {
+            response.headers.insert("X-Request-Id".to_owned(), id().into());
+        }
+    }
+}
+
+fn describe(status: u16) -> &'static str {
+    match status {
+        400 => "The body is not JSON, or a header can't be read",
+        401 => "No valid token",
+        403 => "Yours to see, not to do",
+        404 => "Not there, or not yours",
+        408 => "The body came too slowly",
+        409 => "In conflict with how things are",
+        412 => "Changed since you read it",
+        413 => "The body is too large",
+        415 => "Not JSON",
+        422 => "Wrong or unknown fields or parameters",
+        _ => "Temporarily unavailable; try again",
+    }
+}

@@ -1,0 +1,42 @@
+//! `/organizations/{orgId}`
+
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::organization::{Organization, UpdateOrganization};
+use greenroom_domain::policy::action::{OrganizationRead, OrganizationUpdate};
+
+use crate::app::failure::Failure;
+use crate::app::organization;
+use crate::app::precondition::IfMatch;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::permit::Permit;
+
+/// View the organization
+#[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    responses((status = 200, body = Data<Organization>)))]
+pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Response, Failure> {
+    let found = permit.app.store.organization(permit.organization()).await?.ok_or_else(Failure::not_found)?;
+    let revision = found.revision;
+    Ok(Answer::ok(&organization::wire(found))?.revision(revision).into_response())
+}
+
+/// Rename the organization
+#[utoipa::path(patch, path = "/organizations/{orgId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    request_body = UpdateOrganization,
+    responses((status = 200, body = Data<Organization>)))]
+pub async fn update_organization(
+    permit: Permit<OrganizationUpdate>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+    body: Body<UpdateOrganization>,
+) -> Answered {
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let updated = organization::update(&mut mutation.command, &condition, &body.value).await?;
+    let revision = updated.revision;
+    mutation.finish(Answer::ok(&organization::wire(updated))?.revision(revision)).await
+}

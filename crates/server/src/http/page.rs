@@ -1,0 +1,56 @@
+//! `limit` and `offset`, and the list that they cut out.
+
+use greenroom_api_types::envelope::{List, Pagination};
+use greenroom_store::page::{Listed, Page};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::failure::Failure;
+
+const DEFAULT_LIMIT: i64 = 20;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// How many records to return.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+    /// How many records to skip; past the end is an empty list.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+}
+
+impl PageQuery {
+    pub fn page(&self) -> Result<Page, Failure> {
+        page(self.limit, self.offset)
+    }
+}
+
+/// Out of range is refused, never silently clamped: a client that got 100 of 500 would think that it had them all.
+pub fn page(limit: Option<i64>, offset: Option<i64>) -> Result<Page, Failure> {
+    let (limit, offset) = (limit.unwrap_or(DEFAULT_LIMIT), offset.unwrap_or(0));
+    if !(1..=100).contains(&limit) {
+        return Err(Failure::field("limit", "must be between 1 and 100"));
+    }
+    if offset < 0 {
+        return Err(Failure::field("offset", "must be 0 or more"));
+    }
+    Ok(Page { limit, offset })
+}
+
+pub fn list<T, W: From<T>>(page: Page, listed: Listed<T>) -> List<W> {
+    list_with(page, listed, W::from)
+}
+
+pub fn list_with<T, W>(page: Page, listed: Listed<T>, wire: impl FnMut(T) -> W) -> List<W> {
+    List {
+        data: listed.rows.into_iter().map(wire).collect(),
+        pagination: Pagination {
+            limit: page.limit,
+            offset: page.offset,
+            total: listed.total.count,
+            total_capped: listed.total.capped,
+        },
+    }
+}

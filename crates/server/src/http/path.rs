@@ -1,0 +1,56 @@
+//! The variables of a path. One that can't be what it stands for names nothing: `404`.
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::app::failure::Failure;
+
+/// The path's variables as a struct.
+pub struct At<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Path(path) = Path::from_request_parts(parts, state).await.map_err(|_| Failure::not_found())?;
+        Ok(Self(path))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PipelinePath {
+    pub pipeline_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionPath {
+    pub pipeline_id: String,
+    pub version: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberPath {
+    pub user_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenPath {
+    pub token_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventPath {
+    pub event_id: String,
+}
+
+/// Reads an identifier; what is none names nothing.
+pub fn id<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|_| Failure::not_found())
+}

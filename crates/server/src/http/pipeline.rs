@@ -1,0 +1,214 @@
+//! `/organizations/{orgId}/pipelines`
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_api_types::pipeline::{
+    CreatePipeline, DefinitionReport, Pipeline, PipelineStatus, PipelineVersion, ResumePipeline, StopMode,
+    StopPipeline, UpdatePipeline, ValidateDefinition,
+};
+use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
+use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
+use greenroom_store::pipeline::PipelineName;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::failure::Failure;
+use crate::app::pipeline;
+use crate::app::precondition::IfMatch;
+use crate::http::answer::Answer;
+use crate::http::body::{Body, DEFINITION};
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::page::{PageQuery, list, list_with, page};
+use crate::http::path::{At, PipelinePath, VersionPath};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PipelineQuery {
+    /// How many records to return.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+    /// How many records to skip; past the end is an empty list.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+    /// Only pipelines of this status. Archived ones are listed with `status=archived` only.
+    #[param(inline)]
+    status: Option<PipelineStatus>,
+}
+
+/// List the pipelines, by slug
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), PipelineQuery),
+    responses((status = 200, body = List<Pipeline>)))]
+pub async fn list_pipelines(
+    permit: Permit<PipelineRead>,
+    query: Query<PipelineQuery>,
+) -> Result<Json<List<Pipeline>>, Failure> {
+    let page = page(query.0.limit, query.0.offset)?;
+    let (store, organization) = (&permit.app.store, permit.organization());
+    let listed = match query.0.status {
+        None => store.pipelines(organization, page).await?,
+        Some(status) => store.pipelines_of_status(organization, status.into(), page).await?,
+    };
+    Ok(Json(list(page, listed)))
+}
+
+/// View a pipeline
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    responses((status = 200, body = Data<Pipeline>)))]
+pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) -> Result<Response, Failure> {
+    Ok(answer(StatusCode::OK, find(&permit, &path.0.pipeline_id).await?)?.into_response())
+}
+
+/// Create a pipeline
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    request_body = CreatePipeline,
+    responses((status = 201, body = Data<Pipeline>)))]
+pub async fn create_pipeline(
+    permit: Permit<PipelineEdit>,
+    key: IdempotencyKey,
+    body: Body<CreatePipeline, DEFINITION>,
+) -> Answered {
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let created = pipeline::create(&mut mutation.command, &body.value).await?;
+    mutation.finish(answer(StatusCode::CREATED, created)?).await
+}
+
+/// Update a pipeline; another definition makes a new version
+#[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    request_body = UpdatePipeline,
+    responses((status = 200, body = Data<Pipeline>)))]
+pub async fn update_pipeline(
+    permit: Permit<PipelineEdit>,
+    path: At<PipelinePath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+    body: Body<UpdatePipeline, DEFINITION>,
+) -> Answered {
+    let name = name(&path.0.pipeline_id)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let updated = pipeline::update(&mut mutation.command, &name, &condition, &body.value).await?;
+    mutation.finish(answer(StatusCode::OK, updated)?).await
+}
+
+/// Archive a pipeline for good
+#[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    responses((status = 200, body = Data<Pipeline>)))]
+pub async fn archive_pipeline(
+    permit: Permit<PipelineEdit>,
+    path: At<PipelinePath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+) -> Answered {
+    let name = name(&path.0.pipeline_id)?;
+    let mut mutation = permit.open(key, &[]).await?;
+    let archived = pipeline::change(&mut mutation.command, &name, &condition, Change::Archive, None).await?;
+    mutation.finish(answer(StatusCode::OK, archived)?).await
+}
+
+/// Stop a pipeline: new deployments are held back
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    request_body(content = Option<StopPipeline>),
+    responses((status = 200, body = Data<Pipeline>)))]
+pub async fn stop_pipeline(
+    permit: Permit<PipelineStop>,
+    path: At<PipelinePath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+    body: Body<StopPipeline>,
+) -> Answered {
+    let name = name(&path.0.pipeline_id)?;
+    let change = Change::Stop(body.value.mode.unwrap_or(StopMode::Drain).into());
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let reason = body.value.reason.as_deref();
+    let stopped = pipeline::change(&mut mutation.command, &name, &condition, change, reason).await?;
+    mutation.finish(answer(StatusCode::OK, stopped)?).await
+}
+
+/// Resume a stopped pipeline: what the stop held back goes on
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    request_body(content = Option<ResumePipeline>),
+    responses((status = 200, body = Data<Pipeline>)))]
+pub async fn resume_pipeline(
+    permit: Permit<PipelineStop>,
+    path: At<PipelinePath>,
+    key: IdempotencyKey,
+    condition: IfMatch,
+    body: Body<ResumePipeline>,
+) -> Answered {
+    let name = name(&path.0.pipeline_id)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let reason = body.value.reason.as_deref();
+    let resumed = pipeline::change(&mut mutation.command, &name, &condition, Change::Resume, reason).await?;
+    mutation.finish(answer(StatusCode::OK, resumed)?).await
+}
+
+/// Check a definition without saving it
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/validate", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    request_body = ValidateDefinition,
+    responses((status = 200, description = "Whether it is valid, and if not why", body = Data<DefinitionReport>)))]
+pub async fn validate_definition(
+    _permit: Permit<PipelineRead>,
+    body: Body<ValidateDefinition, DEFINITION>,
+) -> Json<Data<DefinitionReport>> {
+    let data = match pipeline::validate(&body.value.definition) {
+        Ok(definition) => DefinitionReport { valid: true, definition: Some(definition), errors: Vec::new() },
+        Err(errors) => DefinitionReport { valid: false, definition: None, errors },
+    };
+    Json(Data { data })
+}
+
+/// List the versions of a pipeline's definition, newest first
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), PageQuery),
+    responses((status = 200, body = List<PipelineVersion>)))]
+pub async fn list_pipeline_versions(
+    permit: Permit<PipelineRead>,
+    path: At<PipelinePath>,
+    query: Query<PageQuery>,
+) -> Result<Json<List<PipelineVersion>>, Failure> {
+    let page = query.0.page()?;
+    let pipeline = find(&permit, &path.0.pipeline_id).await?;
+    let listed = permit.app.store.pipeline_versions(permit.organization(), &pipeline, page).await?;
+    Ok(Json(list_with(page, listed, |version| PipelineVersion { definition: None, ..version.into() })))
+}
+
+/// View one version of a pipeline's definition
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}", tag = "pipelines",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("version" = i32, Path, minimum = 1)),
+    responses((status = 200, body = Data<PipelineVersion>)))]
+pub async fn get_pipeline_version(
+    permit: Permit<PipelineRead>,
+    path: At<VersionPath>,
+) -> Result<Response, Failure> {
+    let version = path.0.version.parse().map_err(|_| Failure::not_found())?;
+    let pipeline = find(&permit, &path.0.pipeline_id).await?;
+    let found = permit.app.store.pipeline_version(permit.organization(), pipeline.id, version).await?;
+    Ok(Answer::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
+}
+
+async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failure> {
+    permit.app.store.pipeline(permit.organization(), &name(text)?).await?.ok_or_else(Failure::not_found)
+}
+
+fn name(text: &str) -> Result<PipelineName, Failure> {
+    PipelineName::parse(text).ok_or_else(Failure::not_found)
+}
+
+fn answer(status: StatusCode, pipeline: Record) -> Result<Answer, Failure> {
+    let revision = pipeline.revision;
+    Ok(Answer::new(status, &Pipeline::from(pipeline))?.revision(revision))
+}

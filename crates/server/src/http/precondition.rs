@@ -1,0 +1,38 @@
+//! Reads `If-Match`, and writes `ETag`: a record's revision in quotes.
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+
+use crate::app::failure::{Code, Failure};
+use crate::app::precondition::IfMatch;
+
+pub fn etag(revision: i64) -> String {
+    format!("\"{revision}\"")
+}
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        let mut revisions = Vec::new();
+        let mut given = false;
+        for value in parts.headers.get_all(header::IF_MATCH) {
+            given = true;
+            let text = value.to_str().map_err(|_| unreadable())?;
+            for tag in text.split(',').map(str::trim) {
+                if tag == "*" {
+                    return Ok(Self::Any);
+                }
+                let strong =
+                    tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(unreadable)?;
+                revisions.extend(strong.parse::<i64>().ok());
+            }
+        }
+        Ok(if given { Self::Revisions(revisions) } else { Self::Any })
+    }
+}
+
+fn unreadable() -> Failure {
+    Failure::new(Code::InvalidHeader, "`If-Match` must be `*` or the record's ETag in its quotes.")
+}

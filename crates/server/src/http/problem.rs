@@ -1,0 +1,54 @@
+//! A failure as `application/problem+json`. The request's id is added by the edge, which alone knows it for all answers.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::problem::Problem;
+
+use crate::app::failure::{Code, Failure};
+
+pub const CONTENT_TYPE: &str = "application/problem+json";
+
+/// Travels in the answer's extensions from the handler to the edge, which writes it out.
+#[derive(Clone)]
+pub struct Pending(pub Problem);
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        if let Some(source) = &self.source {
+            let source: &(dyn std::error::Error + 'static) = source.as_ref();
+            tracing::error!(
+                code = self.code.name(),
+                error = source,
+                "the request failed: {}",
+                self.code.name()
+            );
+        }
+        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = status.into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+        match self.code {
+            Code::Unauthenticated => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Code::DatabaseUnavailable
+            | Code::Overloaded
+            | Code::DeadlineExceeded
+            | Code::IdempotencyInProgress => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        response.extensions_mut().insert(Pending(Problem {
+            r#type: format!("/docs/errors/{}", self.code.name()),
+            title: self.code.title().to_owned(),
+            status: self.code.status(),
+            detail: self.detail.into_owned(),
+            code: self.code.name().to_owned(),
+            request_id: String::new(),
+            errors: self.errors,
+            extensions: self.extensions,
+        }));
+        response
+    }
+}

@@ -1,0 +1,41 @@
+//! Query parameters: typed, and refused by name if they are unknown or wrong.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::app::failure::Failure;
+
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        let text = parts.uri.query().unwrap_or_default();
+        let deserializer = serde_urlencoded::Deserializer::new(form(text.as_bytes()));
+        let parsed = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            let name = error.path().to_string();
+            Failure::field(if name == "." { "query" } else { &name }, plain(&error.inner().to_string()))
+        })?;
+        Ok(Self(parsed))
+    }
+}
+
+fn form(bytes: &[u8]) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(bytes)
+}
+
+/// The standard library's words, in ours.
+fn plain(text: &str) -> &str {
+    match text {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "must be a whole number"
+        }
+        "number too large to fit in target type" | "number too small to fit in target type" => {
+            "is out of range"
+        }
+        "provided string was not `true` or `false`" => "must be true or false",
+        other => other,
+    }
+}

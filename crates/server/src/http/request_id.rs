@@ -1,0 +1,33 @@
+//! The id that ties an answer to its log lines and events.
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use uuid::Uuid;
+
+use crate::app::failure::Failure;
+
+pub const HEADER: &str = "x-request-id";
+
+/// Put into every request by the edge.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+impl RequestId {
+    /// A client's own id is kept if it can't do harm in a log.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| {
+            (1..=64).contains(&text.len())
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        });
+        Self(given.map_or_else(|| format!("req_{}", Uuid::now_v7().as_hyphenated()), str::to_owned))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(|| Failure::internal("a request without an id"))
+    }
+}

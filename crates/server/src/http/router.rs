@@ -1,0 +1,85 @@
+//! All routes, and the layers around them.
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use greenroom_api_types::problem::{FieldProblem, Problem};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::http::{
+    Limits, definition_schema, docs, edge, event, health, me, member, openapi, organization, pipeline, token,
+};
+
+#[derive(OpenApi)]
+#[openapi(components(schemas(Problem, FieldProblem)))]
+struct Problems;
+
+/// The API below `/api/v1`, with its document.
+pub fn api() -> ApiRouter {
+    let mut base = openapi::base();
+    base.merge(Problems::openapi());
+    let (router, document) = OpenApiRouter::with_openapi(base)
+        .routes(routes!(me::get_me))
+        .routes(routes!(organization::get_organization, organization::update_organization))
+        .routes(routes!(member::list_members, member::add_member))
+        .routes(routes!(member::get_member, member::update_member, member::remove_member))
+        .routes(routes!(token::list_api_tokens, token::create_api_token))
+        .routes(routes!(token::get_api_token, token::revoke_api_token))
+        .routes(routes!(pipeline::list_pipelines, pipeline::create_pipeline))
+        .routes(routes!(pipeline::validate_definition))
+        .routes(routes!(pipeline::get_pipeline, pipeline::update_pipeline, pipeline::archive_pipeline))
+        .routes(routes!(pipeline::stop_pipeline))
+        .routes(routes!(pipeline::resume_pipeline))
+        .routes(routes!(pipeline::list_pipeline_versions))
+        .routes(routes!(pipeline::get_pipeline_version))
+        .routes(routes!(event::list_events))
+        .routes(routes!(event::stream_events))
+        .routes(routes!(event::get_event))
+        .routes(routes!(definition_schema::get_definition_schema))
+        .split_for_parts();
+    ApiRouter { router, document: openapi::complete(document) }
+}
+
+pub struct ApiRouter {
+    router: Router<App>,
+    document: utoipa::openapi::OpenApi,
+}
+
+impl ApiRouter {
+    pub fn into_openapi(self) -> utoipa::openapi::OpenApi {
+        self.document
+    }
+}
+
+/// Everything that one server answers.
+pub fn router(app: App, limits: Limits) -> Router {
+    let ApiRouter { router, document } = api();
+    let document = serde_json::to_string(&document).unwrap_or_default();
+    let api = router.route(
+        "/openapi.json",
+        get(async move || ([("content-type", "application/json")], document.clone())),
+    );
+    let pages = docs::router().layer(axum::middleware::map_response(
+        async |mut response: axum::response::Response| {
+            let (name, value) = docs::CONTENT_SECURITY_POLICY;
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            response
+        },
+    ));
+    Router::new()
+        .nest("/api/v1", api)
+        .fallback(async || Failure::not_found().into_response())
+        .method_not_allowed_fallback(async || {
+            Failure::new(Code::MethodNotAllowed, "This address does not answer to this method. See /docs.")
+                .into_response()
+        })
+        .with_state(app.clone())
+        .merge(pages)
+        .merge(health::probes(app.health.clone(), app.draining.clone()))
+        .layer(axum::middleware::from_fn_with_state(limits, edge::edge))
+}

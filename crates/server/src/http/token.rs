@@ -1,0 +1,96 @@
+//! `/organizations/{orgId}/api-tokens`
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_api_types::token::{ApiToken, CreateApiToken, CreatedApiToken};
+use greenroom_domain::policy::Action;
+use greenroom_domain::policy::action::TokenManageOwn;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::failure::Failure;
+use crate::app::token;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::page::{list, page};
+use crate::http::path::{At, TokenPath, id};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TokenQuery {
+    /// How many records to return.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+    /// How many records to skip.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+    /// All members' tokens instead of one's own; needs the role admin.
+    #[param(default = false)]
+    all: Option<bool>,
+}
+
+/// List one's own API tokens, newest first
+#[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), TokenQuery),
+    responses((status = 200, body = List<ApiToken>)))]
+pub async fn list_api_tokens(
+    permit: Permit<TokenManageOwn>,
+    query: Query<TokenQuery>,
+) -> Result<Json<List<ApiToken>>, Failure> {
+    let page = page(query.0.limit, query.0.offset)?;
+    let all = query.0.all.unwrap_or(false);
+    if all && !permit.principal.may(Action::TokenManageAll) {
+        return Err(Failure::forbidden(Action::TokenManageAll, permit.principal.role));
+    }
+    let of = (!all).then_some(permit.principal.user_id);
+    Ok(Json(list(page, permit.app.store.tokens(permit.organization(), of, page).await?)))
+}
+
+/// View an API token
+#[utoipa::path(get, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path)),
+    responses((status = 200, body = Data<ApiToken>)))]
+pub async fn get_api_token(permit: Permit<TokenManageOwn>, path: At<TokenPath>) -> Result<Response, Failure> {
+    let found = permit.app.store.token(permit.organization(), id(&path.0.token_id)?).await?;
+    let found = found.filter(|found| token::sees(&permit.principal, found)).ok_or_else(Failure::not_found)?;
+    Ok(Answer::ok(&ApiToken::from(found))?.into_response())
+}
+
+/// Make an API token; its secret is in this answer only
+#[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug")),
+    request_body = CreateApiToken,
+    responses((status = 201, body = Data<CreatedApiToken>)))]
+pub async fn create_api_token(
+    permit: Permit<TokenManageOwn>,
+    key: IdempotencyKey,
+    body: Body<CreateApiToken>,
+) -> Answered {
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let (made, secret) = token::create(&mut mutation.command, &body.value).await?;
+    let kept = CreatedApiToken { record: made.into(), token: None };
+    let shown = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..kept.clone() };
+    mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await
+}
+
+/// Revoke an API token and all that were made by it
+#[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
+    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path)),
+    responses((status = 200, body = Data<ApiToken>)))]
+pub async fn revoke_api_token(
+    permit: Permit<TokenManageOwn>,
+    path: At<TokenPath>,
+    key: IdempotencyKey,
+) -> Answered {
+    let token_id = id(&path.0.token_id)?;
+    let mut mutation = permit.open(key, &[]).await?;
+    let revoked = token::revoke(&mut mutation.command, token_id).await?;
+    mutation.finish(Answer::ok(&ApiToken::from(revoked))?).await
+}

@@ -1,0 +1,10 @@
+//! Greenroom's server: the API, and what the daemon `greenroomd` is made of.
+//! `app` has the use cases, `http` turns them into the API and knows nothing of SQL.
+
+pub mod admin;
+pub mod app;
+pub mod config;
+pub mod daemon;
+pub mod http;
+pub mod serve;
+pub mod telemetry;

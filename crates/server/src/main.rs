@@ -1,0 +1,70 @@
+//! `greenroomd`: one program for all of Greenroom's daemons and operators' commands.
+
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+use greenroom_server::config::{DatabaseConfig, ListenConfig, LogConfig, OperatorConfig};
+use greenroom_server::{admin, daemon, http, telemetry};
+
+#[derive(Debug, Parser)]
+#[command(name = "greenroomd", version, about = "Greenroom: continuous delivery with claimable environments")]
+struct Arguments {
+    #[command(flatten)]
+    log: LogConfig,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API and the pages.
+    Serve {
+        #[command(flatten)]
+        database: DatabaseConfig,
+        #[command(flatten)]
+        listen: ListenConfig,
+        #[command(flatten)]
+        operator: OperatorConfig,
+    },
+    /// Do what goes on behind the API: give events their order, keep house.
+    Worker {
+        #[command(flatten)]
+        database: DatabaseConfig,
+        #[command(flatten)]
+        operator: OperatorConfig,
+    },
+    /// Change the database's schema.
+    Migrate {
+        #[command(flatten)]
+        database: DatabaseConfig,
+        #[command(subcommand)]
+        command: admin::MigrateCommand,
+    },
+    /// Operators' commands on the database.
+    Admin {
+        #[command(flatten)]
+        database: DatabaseConfig,
+        #[command(subcommand)]
+        command: admin::AdminCommand,
+    },
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    telemetry::logs(&arguments.log.filter, arguments.log.format)?;
+    match arguments.command {
+        Command::Serve { database, listen, operator } => {
+            daemon::run_server(&database, &listen, &operator).await
+        }
+        Command::Worker { database, operator } => daemon::run_worker(&database, &operator).await,
+        Command::Migrate { database, command } => admin::migrate(&database, &command).await,
+        Command::Admin { database, command } => admin::admin(&database, &command).await,
+        Command::Openapi => {
+            writeln!(std::io::stdout(), "{}", http::document().to_pretty_json()?)?;
+            Ok(())
+        }
+    }
+}

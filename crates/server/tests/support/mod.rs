@@ -1,0 +1,167 @@
+//! A real server on a real port and a database of its own, for tests.
+
+use std::time::Duration;
+
+use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::text::{Email, Name};
+use greenroom_domain::token::TokenKind;
+use greenroom_server::app::token::new_secret;
+use greenroom_server::config::DatabaseConfig;
+use greenroom_server::daemon::{Databases, Server};
+use greenroom_server::http::Limits;
+use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use sqlx::{ConnectOptions, PgPool};
+use tokio::net::TcpListener;
+use uuid::Uuid;
+
+/// A small definition that is valid.
+pub const DEFINITION: &str = "stages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+
+pub struct TestServer {
+    pub server: Server,
+    /// Ends in `/api/v1`.
+    pub base: String,
+    pub origin: String,
+    pub client: Client,
+}
+
+/// Somebody who can ask: a user of one organization with a token.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub organization: String,
+    pub user: String,
+    pub token: String,
+    pub token_id: String,
+}
+
+impl TestServer {
+    pub async fn start(pool: &PgPool) -> Self {
+        Self::start_on(
+            pool.connect_options().to_url_lossy().as_str(),
+            Limits::new(Duration::from_secs(15), 512),
+        )
+        .await
+    }
+
+    /// A server on any database address, so that something can stand in between.
+    pub async fn start_on(database_url: &str, limits: Limits) -> Self {
+        let config = DatabaseConfig { database_url: database_url.to_owned(), database_connections: 8 };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let server = Server::start(Databases::open(&config).unwrap(), listener, limits);
+        let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
+        Self { server, base: format!("{origin}/api/v1"), origin, client }
+    }
+
+    /// A new organization and its owner.
+    pub async fn organization(&self, slug: &str) -> Caller {
+        let (id, secret, token_id) =
+            (OrganizationId::from(Uuid::now_v7()), new_secret(), TokenId::from(Uuid::now_v7()));
+        let organization = NewOrganization {
+            id,
+            slug: &slug.parse().unwrap(),
+            name: &Name::new(slug).unwrap(),
+            owner_id: UserId::from(Uuid::now_v7()),
+            owner_email: &Email::new(&format!("owner@{slug}.test")).unwrap(),
+            owner_name: &Name::new("Owner").unwrap(),
+        };
+        let token = NewToken {
+            id: token_id,
+            secret: &secret,
+            name: &Name::new("test").unwrap(),
+            kind: TokenKind::User,
+        };
+        let user = self.server.app.store.bootstrap(&organization, &token).await.unwrap();
+        Caller {
+            organization: id.to_string(),
+            user: user.to_string(),
+            token: secret.reveal().to_owned(),
+            token_id: token_id.to_string(),
+        }
+    }
+
+    /// A new member of the owner's organization, with a token of kind `user`.
+    pub async fn member(&self, owner: &Caller, slug: &str, role: &str) -> Caller {
+        let email = format!("{}@{slug}.test", Uuid::now_v7().as_simple());
+        let path = format!("/organizations/{}/members", owner.organization);
+        let body = json!({ "email": email, "name": format!("A {role}"), "role": role });
+        let added = self.send(Method::POST, &path, Some(&owner.token), Some(body)).await;
+        assert_eq!(added.status(), StatusCode::CREATED);
+        let added: Value = added.json().await.unwrap();
+        let (secret, token_id) = (new_secret(), TokenId::from(Uuid::now_v7()));
+        let token = NewToken {
+            id: token_id,
+            secret: &secret,
+            name: &Name::new("test").unwrap(),
+            kind: TokenKind::User,
+        };
+        let email = Email::new(&email).unwrap();
+        self.server
+            .app
+            .store
+            .create_token_for(&slug.parse().unwrap(), &email, &token)
+            .await
+            .unwrap()
+            .unwrap();
+        Caller {
+            organization: owner.organization.clone(),
+            user: added["data"]["userId"].as_str().unwrap().to_owned(),
+            token: secret.reveal().to_owned(),
+            token_id: token_id.to_string(),
+        }
+    }
+
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: Option<Value>,
+    ) -> Response {
+        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        request.send().await.unwrap()
+    }
+
+    /// Sends and reads the answer as JSON.
+    pub async fn json(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let response = self.send(method, path, Some(token), body).await;
+        (response.status(), response.json().await.unwrap())
+    }
+
+    /// A new pipeline's id.
+    pub async fn pipeline(&self, caller: &Caller, name: &str) -> String {
+        let path = format!("/organizations/{}/pipelines", caller.organization);
+        let body = json!({ "name": name, "definition": DEFINITION });
+        let (status, made) = self.json(Method::POST, &path, &caller.token, Some(body)).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        made["data"]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Tries until it holds, within a deadline.
+pub async fn eventually<F: Future<Output = bool>>(within: Duration, mut holds: impl FnMut() -> F) -> bool {
+    let started = std::time::Instant::now();
+    loop {
+        if holds().await {
+            return true;
+        }
+        if started.elapsed() > within {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,2 @@
+drop table pipeline_versions;
+drop table pipelines;

@@ -1,0 +1,56 @@
+//! What can go wrong in the store, told apart by what the caller can do about it.
+
+/// An error of the database. Its text is for the log, never for a client.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Not reachable, overloaded, or gave up waiting: trying again is right.
+    #[error("the database is unavailable")]
+    Unavailable(#[source] sqlx::Error),
+    /// A unique constraint said no.
+    #[error("the constraint {constraint} was violated")]
+    Taken { constraint: String },
+    #[error("a query failed")]
+    Query(#[source] sqlx::Error),
+    /// A row that the domain can't read: a defect, or a hand in the database.
+    #[error("unreadable value in {column}: {value}")]
+    Unreadable { column: &'static str, value: String },
+    #[error("migrations failed")]
+    Migrate(#[source] sqlx::migrate::MigrateError),
+}
+
+impl StoreError {
+    pub fn is_taken(&self, name: &str) -> bool {
+        matches!(self, Self::Taken { constraint } if constraint == name)
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error as E;
+        match error {
+            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
+                Self::Unavailable(error)
+            }
+            E::Database(ref database) => match database.code().as_deref() {
+                Some("23505") => {
+                    Self::Taken { constraint: database.constraint().unwrap_or_default().to_owned() }
+                }
+                // Time-outs, deadlocks, shutting down, starting up, out of connections.
+                Some(code)
+                    if matches!(code, "57014" | "55P03" | "40001" | "40P01" | "53300")
+                        || code.starts_with("57P")
+                        || code.starts_with("08") =>
+                {
+                    Self::Unavailable(error)
+                }
+                _ => Self::Query(error),
+            },
+            _ => Self::Query(error),
+        }
+    }
+}
+
+/// Reads a word that a check constraint keeps in the domain's vocabulary.
+pub(crate) fn word<T: std::str::FromStr>(column: &'static str, value: &str) -> Result<T, StoreError> {
+    value.parse().map_err(|_| StoreError::Unreadable { column, value: value.to_owned() })
+}

@@ -1,0 +1,175 @@
+//! Events that have their place in an organization's history.
+
+use greenroom_domain::event::{Category, Event};
+use greenroom_domain::id::{EventId, OrganizationId, UserId};
+use jiff::Timestamp;
+
+use crate::error::word;
+use crate::page::{COUNTED, Listed, Page, Total};
+use crate::{Store, StoreError};
+
+pub(crate) struct Row {
+    pub(crate) id: uuid::Uuid,
+    pub(crate) sequence: i64,
+    pub(crate) time: jiff_sqlx::Timestamp,
+    pub(crate) event_type: String,
+    pub(crate) category: String,
+    pub(crate) subject: String,
+    pub(crate) actor_id: Option<uuid::Uuid>,
+    pub(crate) data: serde_json::Value,
+}
+
+impl TryFrom<Row> for Event {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            sequence: row.sequence,
+            time: row.time.to_jiff(),
+            event_type: row.event_type,
+            category: word("events.category", &row.category)?,
+            subject: row.subject,
+            actor_id: row.actor_id.map(UserId::from),
+            data: row.data,
+        })
+    }
+}
+
+/// What a reader asks for; `None` asks for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    pub category: Option<Category>,
+    pub event_type: Option<String>,
+    pub actor: Option<UserId>,
+    pub subject: Option<String>,
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+}
+
+impl Store {
+    /// Newest first.
+    pub async fn events(
+        &self,
+        organization: OrganizationId,
+        filter: &EventFilter,
+        page: Page,
+    ) -> Result<Listed<Event>, StoreError> {
+        let total = self.count_events(organization, filter).await?;
+        if !total.capped && page.offset >= total.count {
+            return Ok(Listed { rows: Vec::new(), total });
+        }
+        let rows = sqlx::query_as!(
+            Row,
+            "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
+             where organization_id = $1
+               and ($2::text is null or category = $2) and ($3::text is null or type = $3)
+               and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
+               and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
+             order by sequence desc limit $8 offset $9",
+            organization.uuid(),
+            filter.category.map(Category::as_str),
+            filter.event_type.as_deref(),
+            filter.actor.map(UserId::uuid),
+            filter.subject.as_deref(),
+            filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        let rows = rows.into_iter().map(Event::try_from).collect::<Result<_, _>>()?;
+        Ok(Listed { rows, total })
+    }
+
+    /// Oldest first, what comes after a sequence: for cursors and streams.
+    pub async fn events_after(
+        &self,
+        organization: OrganizationId,
+        filter: &EventFilter,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Event>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
+             where organization_id = $1 and sequence > $2
+               and ($3::text is null or category = $3) and ($4::text is null or type = $4)
+               and ($5::uuid is null or actor_id = $5) and ($6::text is null or subject = $6)
+               and ($7::timestamptz is null or time >= $7) and ($8::timestamptz is null or time < $8)
+             order by sequence limit $9",
+            organization.uuid(),
+            after,
+            filter.category.map(Category::as_str),
+            filter.event_type.as_deref(),
+            filter.actor.map(UserId::uuid),
+            filter.subject.as_deref(),
+            filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            limit,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(Event::try_from).collect()
+    }
+
+    pub async fn event(
+        &self,
+        organization: OrganizationId,
+        id: EventId,
+    ) -> Result<Option<Event>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
+             where organization_id = $1 and id = $2
+               and time >= uuid_v7_time($2) and time < uuid_v7_time($2) + interval '1 millisecond'",
+            organization.uuid(),
+            id.uuid(),
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Event::try_from).transpose()
+    }
+
+    /// The sequences that can still be read: the oldest kept, and the newest given. `(head + 1, head)` if none is kept.
+    pub async fn event_bounds(&self, organization: OrganizationId) -> Result<(i64, i64), StoreError> {
+        let row = sqlx::query!(
+            r#"select h.sequence as head,
+                      (select min(e.sequence) from events e where e.organization_id = $1) as oldest
+               from event_heads h where h.organization_id = $1"#,
+            organization.uuid(),
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok((row.oldest.unwrap_or(row.head + 1), row.head))
+    }
+
+    pub async fn count_events(
+        &self,
+        organization: OrganizationId,
+        filter: &EventFilter,
+    ) -> Result<Total, StoreError> {
+        let counted = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from events
+                   where organization_id = $1
+                     and ($2::text is null or category = $2) and ($3::text is null or type = $3)
+                     and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
+                     and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
+                   limit $8
+               ) counted"#,
+            organization.uuid(),
+            filter.category.map(Category::as_str),
+            filter.event_type.as_deref(),
+            filter.actor.map(UserId::uuid),
+            filter.subject.as_deref(),
+            filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            COUNTED + 1,
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        Ok(Total::counted(counted))
+    }
+}

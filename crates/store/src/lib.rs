@@ -1,0 +1,50 @@
+//! Greenroom's SQL: the only crate that has any. One file per noun; each of its queries names the organization.
+//! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
+
+pub mod command;
+mod error;
+pub mod event;
+pub mod idempotency;
+pub mod member;
+pub mod organization;
+pub mod page;
+pub mod pipeline;
+mod pool;
+pub mod system;
+pub mod token;
+
+use sqlx::PgPool;
+use sqlx::migrate::Migrator;
+
+pub use crate::command::Command;
+pub use crate::error::StoreError;
+pub use crate::pool::{PoolSettings, connect};
+
+pub static MIGRATOR: Migrator = sqlx::migrate!();
+
+/// Reads outside of a command. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pool: PgPool,
+}
+
+impl Store {
+    pub fn new(pool: PgPool) -> Self {
+        Self { pool }
+    }
+
+    /// Answers if the database does.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query_scalar!("select 1").fetch_one(&self.pool).await?;
+        Ok(())
+    }
+
+    /// Connections in all, and how many of them are idle.
+    pub fn connections(&self) -> (u32, usize) {
+        (self.pool.size(), self.pool.num_idle())
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,206 @@
+//! Members: a user's role and name in one organization.
+
+use greenroom_domain::id::{OrganizationId, UserId};
+use greenroom_domain::member::Member;
+use greenroom_domain::role::Role;
+use greenroom_domain::text::{Email, Name};
+
+use crate::error::word;
+use crate::page::{COUNTED, Listed, Page, Total};
+use crate::{Command, Store, StoreError};
+
+struct Row {
+    user_id: uuid::Uuid,
+    email: String,
+    name: String,
+    role: String,
+    revision: i64,
+    created_at: jiff_sqlx::Timestamp,
+    updated_at: jiff_sqlx::Timestamp,
+}
+
+impl TryFrom<Row> for Member {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            user_id: row.user_id.into(),
+            email: row.email,
+            name: row.name,
+            role: word("memberships.role", &row.role)?,
+            revision: row.revision,
+            created_at: row.created_at.to_jiff(),
+            updated_at: row.updated_at.to_jiff(),
+        })
+    }
+}
+
+impl Store {
+    pub async fn members(
+        &self,
+        organization: OrganizationId,
+        page: Page,
+    ) -> Result<Listed<Member>, StoreError> {
+        let total = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from memberships where organization_id = $1 and removed_at is null limit $2
+               ) counted"#,
+            organization.uuid(),
+            COUNTED + 1,
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        let rows = sqlx::query_as!(
+            Row,
+            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m join users u on u.id = m.user_id
+             where m.organization_id = $1 and m.removed_at is null
+             order by m.user_id limit $2 offset $3",
+            organization.uuid(),
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        let rows = rows.into_iter().map(Member::try_from).collect::<Result<_, _>>()?;
+        Ok(Listed { rows, total: Total::counted(total) })
+    }
+
+    pub async fn member(
+        &self,
+        organization: OrganizationId,
+        user: UserId,
+    ) -> Result<Option<Member>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m join users u on u.id = m.user_id
+             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null",
+            organization.uuid(),
+            user.uuid(),
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Member::try_from).transpose()
+    }
+}
+
+impl Command {
+    /// Adds a member, or takes one back who had been removed. `None`: is one already.
+    pub async fn add_member(
+        &mut self,
+        new_user_id: UserId,
+        email: &Email,
+        name: &Name,
+        role: Role,
+    ) -> Result<Option<Member>, StoreError> {
+        let organization = self.organization();
+        let user_id = sqlx::query_scalar!(
+            "insert into users (id, email) values ($1, $2)
+             on conflict (lower(email)) do update set email = users.email returning id",
+            new_user_id.uuid(),
+            email.as_str(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        let row = sqlx::query_as!(
+            Row,
+            r#"insert into memberships as m (organization_id, user_id, name, role) values ($1, $2, $3, $4)
+             on conflict (organization_id, user_id) do update
+                 set name = excluded.name, role = excluded.role, removed_at = null,
+                     revision = m.revision + 1, updated_at = clock_timestamp()
+                 where m.removed_at is not null
+             returning m.user_id, $5 as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
+            organization,
+            user_id,
+            name.as_str(),
+            role.as_str(),
+            email.as_str(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        // A token that slipped in while its maker was being removed must not come back to life with the membership.
+        if row.is_some() {
+            self.revoke_tokens_of(user_id.into()).await?;
+        }
+        row.map(Member::try_from).transpose()
+    }
+
+    pub async fn member_for_update(&mut self, user: UserId) -> Result<Option<Member>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m join users u on u.id = m.user_id
+             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null for update of m",
+            organization,
+            user.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Member::try_from).transpose()
+    }
+
+    /// How many owners there are. The owners' rows are locked, so that two of them can't leave at the same time.
+    pub async fn lock_owners(&mut self) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        let owners = sqlx::query_scalar!(
+            "select user_id from memberships
+             where organization_id = $1 and role = 'owner' and removed_at is null order by user_id for update",
+            organization
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(i64::try_from(owners.len()).unwrap_or(i64::MAX))
+    }
+
+    pub async fn change_member(
+        &mut self,
+        user: UserId,
+        name: &str,
+        role: Role,
+    ) -> Result<Member, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "update memberships m set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp()
+             from users u
+             where m.organization_id = $1 and m.user_id = $2 and u.id = m.user_id
+             returning m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
+            organization,
+            user.uuid(),
+            name,
+            role.as_str(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+
+    /// Removes a member. Tokens die with the membership, and stay dead if it comes back.
+    pub async fn remove_member(&mut self, user: UserId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update memberships set removed_at = clock_timestamp(), revision = revision + 1
+             where organization_id = $1 and user_id = $2",
+            organization,
+            user.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        self.revoke_tokens_of(user).await
+    }
+
+    async fn revoke_tokens_of(&mut self, user: UserId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update api_tokens set revoked_at = clock_timestamp()
+             where organization_id = $1 and user_id = $2 and revoked_at is null",
+            organization,
+            user.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! What an operator does beside the API: the first owner of an organization, and a token for a member who has none.
+
+use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::slug::Slug;
+use greenroom_domain::text::{Email, Name};
+use greenroom_domain::token::{TokenKind, TokenSecret};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::{Store, StoreError};
+
+pub struct NewOrganization<'a> {
+    pub id: OrganizationId,
+    pub slug: &'a Slug,
+    pub name: &'a Name,
+    /// The owner's id, if no user has this address yet.
+    pub owner_id: UserId,
+    pub owner_email: &'a Email,
+    pub owner_name: &'a Name,
+}
+
+pub struct NewToken<'a> {
+    pub id: TokenId,
+    pub secret: &'a TokenSecret,
+    pub name: &'a Name,
+    pub kind: TokenKind,
+}
+
+impl Store {
+    /// Makes an organization, its first owner and their first token. Fails with [`StoreError::Taken`] of
+    /// `organizations_slug_key` if the slug is in use.
+    pub async fn bootstrap(
+        &self,
+        organization: &NewOrganization<'_>,
+        token: &NewToken<'_>,
+    ) -> Result<UserId, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let id = organization.id.uuid();
+        sqlx::query!(
+            "insert into organizations (id, slug, name) values ($1, $2, $3)",
+            id,
+            organization.slug.as_str(),
+            organization.name.as_str(),
+        )
+        .execute(&mut *transaction)
+        .await?;
+        sqlx::query!("insert into organization_totals (organization_id) values ($1)", id)
+            .execute(&mut *transaction)
+            .await?;
+        sqlx::query!("insert into event_heads (organization_id) values ($1)", id)
+            .execute(&mut *transaction)
+            .await?;
+        let user_id = sqlx::query_scalar!(
+            "insert into users (id, email) values ($1, $2)
+             on conflict (lower(email)) do update set email = users.email returning id",
+            organization.owner_id.uuid(),
+            organization.owner_email.as_str(),
+        )
+        .fetch_one(&mut *transaction)
+        .await?;
+        sqlx::query!(
+            "insert into memberships (organization_id, user_id, name, role) values ($1, $2, $3, 'owner')",
+            id,
+            user_id,
+            organization.owner_name.as_str(),
+        )
+        .execute(&mut *transaction)
+        .await?;
+        let after = json!({ "slug": organization.slug, "name": organization.name.as_str(), "owner": UserId::from(user_id) });
+        tell(
+            &mut transaction,
+            id,
+            "organization.created",
+            &format!("organizations/{}", organization.id),
+            after,
+        )
+        .await?;
+        insert_token(&mut transaction, id, user_id, token).await?;
+        transaction.commit().await?;
+        Ok(user_id.into())
+    }
+
+    /// Makes a token for a member. `None`: no such organization, or no such member in it.
+    pub async fn create_token_for(
+        &self,
+        organization: &Slug,
+        email: &Email,
+        token: &NewToken<'_>,
+    ) -> Result<Option<UserId>, StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let member = sqlx::query!(
+            "select m.organization_id, m.user_id from memberships m
+             join organizations o on o.id = m.organization_id
+             join users u on u.id = m.user_id
+             where o.slug = $1 and lower(u.email) = lower($2) and m.removed_at is null",
+            organization.as_str(),
+            email.as_str(),
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
+        let Some(member) = member else { return Ok(None) };
+        insert_token(&mut transaction, member.organization_id, member.user_id, token).await?;
+        transaction.commit().await?;
+        Ok(Some(member.user_id.into()))
+    }
+}
+
+async fn insert_token(
+    connection: &mut PgConnection,
+    organization: uuid::Uuid,
+    user: uuid::Uuid,
+    token: &NewToken<'_>,
+) -> Result<(), StoreError> {
+    let hash = token.secret.hash();
+    sqlx::query!(
+        "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        organization,
+        token.id.uuid(),
+        user,
+        token.name.as_str(),
+        token.kind.as_str(),
+        token.kind.allows_force_by_default(),
+        hash.as_slice(),
+        token.secret.hint(),
+    )
+    .execute(&mut *connection)
+    .await?;
+    let after = json!({ "name": token.name.as_str(), "kind": token.kind, "userId": UserId::from(user) });
+    tell(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
+}
+
+/// An operator at the console is nobody's token: such an event has no actor's id.
+async fn tell(
+    connection: &mut PgConnection,
+    organization: uuid::Uuid,
+    event_type: &str,
+    subject: &str,
+    after: serde_json::Value,
+) -> Result<(), StoreError> {
+    let data = json!({
+        "actor": { "id": null, "name": "operator", "kind": "operator", "tokenId": null },
+        "context": {}, "before": null, "after": after, "reason": null,
+    });
+    sqlx::query!(
+        "insert into event_intake (organization_id, type, category, subject, data)
+         values ($1, $2, 'audit', $3, $4)",
+        organization,
+        event_type,
+        subject,
+        data,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Who is asking: from a token's hash to its principal.
+
+use std::collections::HashMap;
+
+use greenroom_domain::id::{OrganizationId, TokenId};
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_domain::token::TokenHash;
+use sqlx::PgConnection;
+
+use crate::error::word;
+use crate::{Store, StoreError};
+
+struct Row {
+    organization_id: uuid::Uuid,
+    organization_slug: String,
+    user_id: uuid::Uuid,
+    user_name: String,
+    role: String,
+    token_id: uuid::Uuid,
+    token_kind: String,
+    token_allow_force: bool,
+    token_expires_at: Option<jiff_sqlx::Timestamp>,
+}
+
+impl TryFrom<Row> for Principal {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            organization_id: row.organization_id.into(),
+            organization_slug: row.organization_slug,
+            user_id: row.user_id.into(),
+            user_name: row.user_name,
+            role: word("memberships.role", &row.role)?,
+            token_id: row.token_id.into(),
+            token_kind: word("api_tokens.kind", &row.token_kind)?,
+            token_allow_force: row.token_allow_force,
+            token_expires_at: row.token_expires_at.map(jiff_sqlx::Timestamp::to_jiff),
+        })
+    }
+}
+
+impl Store {
+    /// The principal of a token that is neither expired nor revoked, and whose user is still a member.
+    pub async fn authenticate(&self, hash: &TokenHash) -> Result<Option<Principal>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
+                    t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
+                    t.expires_at as token_expires_at
+             from api_tokens t
+             join organizations o on o.id = t.organization_id
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.secret_hash = $1 and t.revoked_at is null and m.removed_at is null
+               and (t.expires_at is null or t.expires_at > clock_timestamp())",
+            hash.as_slice(),
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Principal::try_from).transpose()
+    }
+
+    /// Which of these tokens are still good, and the role that each has now.
+    pub async fn token_roles(&self, tokens: &[TokenId]) -> Result<HashMap<TokenId, Role>, StoreError> {
+        let ids: Vec<uuid::Uuid> = tokens.iter().map(|token| token.uuid()).collect();
+        let rows = sqlx::query!(
+            "select t.id, m.role from api_tokens t
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.id = any($1) and t.revoked_at is null and m.removed_at is null
+               and (t.expires_at is null or t.expires_at > clock_timestamp())",
+            &ids,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(|row| Ok((row.id.into(), word("memberships.role", &row.role)?))).collect()
+    }
+
+    /// Writes down that tokens were used just now. To the minute is enough, so most calls change nothing.
+    pub async fn record_token_use(&self, tokens: &[TokenId]) -> Result<(), StoreError> {
+        let ids: Vec<uuid::Uuid> = tokens.iter().map(|token| token.uuid()).collect();
+        sqlx::query!(
+            "update api_tokens set last_used_at = clock_timestamp()
+             where id = any($1) and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')",
+            &ids,
+        )
+        .execute(&self.pool)
+        .await?;
+        Ok(())
+    }
+}
+
+/// The same question inside a command's transaction, by the token's id.
+pub(crate) async fn principal_of(
+    connection: &mut PgConnection,
+    organization_id: OrganizationId,
+    token_id: TokenId,
+) -> Result<Option<Principal>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
+                t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
+                t.expires_at as token_expires_at
+         from api_tokens t
+         join organizations o on o.id = t.organization_id
+         join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+         where t.organization_id = $1 and t.id = $2 and t.revoked_at is null and m.removed_at is null
+           and (t.expires_at is null or t.expires_at > clock_timestamp())",
+        organization_id.uuid(),
+        token_id.uuid(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(Principal::try_from).transpose()
+}

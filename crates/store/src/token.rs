@@ -1,0 +1,175 @@
+//! API tokens of one organization. Finding the token of a request is in `system/token.rs`.
+
+use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::text::Name;
+use greenroom_domain::token::{Token, TokenGrant, TokenSecret};
+
+use crate::error::word;
+use crate::page::{COUNTED, Listed, Page, Total};
+use crate::{Command, Store, StoreError};
+
+pub(crate) struct Row {
+    pub(crate) id: uuid::Uuid,
+    pub(crate) user_id: uuid::Uuid,
+    pub(crate) user_name: String,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) allow_force: bool,
+    pub(crate) hint: String,
+    pub(crate) created_at: jiff_sqlx::Timestamp,
+    pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) last_used_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) revoked_at: Option<jiff_sqlx::Timestamp>,
+}
+
+impl TryFrom<Row> for Token {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            user_id: row.user_id.into(),
+            user_name: row.user_name,
+            name: row.name,
+            kind: word("api_tokens.kind", &row.kind)?,
+            allow_force: row.allow_force,
+            hint: row.hint,
+            created_at: row.created_at.to_jiff(),
+            expires_at: row.expires_at.map(jiff_sqlx::Timestamp::to_jiff),
+            last_used_at: row.last_used_at.map(jiff_sqlx::Timestamp::to_jiff),
+            revoked_at: row.revoked_at.map(jiff_sqlx::Timestamp::to_jiff),
+        })
+    }
+}
+
+impl Store {
+    /// Tokens that work or worked, newest first; of one user, or of all.
+    pub async fn tokens(
+        &self,
+        organization: OrganizationId,
+        of: Option<UserId>,
+        page: Page,
+    ) -> Result<Listed<Token>, StoreError> {
+        let total = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from api_tokens
+                   where organization_id = $1 and ($2::uuid is null or user_id = $2) limit $3
+               ) counted"#,
+            organization.uuid(),
+            of.map(UserId::uuid),
+            COUNTED + 1,
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        let rows = sqlx::query_as!(
+            Row,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+                    t.created_at, t.expires_at, t.last_used_at, t.revoked_at
+             from api_tokens t
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.organization_id = $1 and ($2::uuid is null or t.user_id = $2)
+             order by t.id desc limit $3 offset $4",
+            organization.uuid(),
+            of.map(UserId::uuid),
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        let rows = rows.into_iter().map(Token::try_from).collect::<Result<_, _>>()?;
+        Ok(Listed { rows, total: Total::counted(total) })
+    }
+
+    pub async fn token(
+        &self,
+        organization: OrganizationId,
+        id: TokenId,
+    ) -> Result<Option<Token>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+                    t.created_at, t.expires_at, t.last_used_at, t.revoked_at
+             from api_tokens t
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.organization_id = $1 and t.id = $2",
+            organization.uuid(),
+            id.uuid(),
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Token::try_from).transpose()
+    }
+}
+
+impl Command {
+    /// Makes a token of the command's own user, as a child of the command's own token.
+    pub async fn create_token(
+        &mut self,
+        id: TokenId,
+        secret: &TokenSecret,
+        name: &Name,
+        grant: TokenGrant,
+    ) -> Result<Token, StoreError> {
+        let principal = self.principal().clone();
+        let hash = secret.hash();
+        let row = sqlx::query_as!(
+            Row,
+            r#"insert into api_tokens
+                 (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, parent_id, expires_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             returning id, user_id, $11 as "user_name!", name, kind, allow_force, hint,
+                       created_at, expires_at, last_used_at, revoked_at"#,
+            principal.organization_id.uuid(),
+            id.uuid(),
+            principal.user_id.uuid(),
+            name.as_str(),
+            grant.kind.as_str(),
+            grant.allow_force,
+            hash.as_slice(),
+            secret.hint(),
+            principal.token_id.uuid(),
+            grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            principal.user_name,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+
+    pub async fn token_for_update(&mut self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+                    t.created_at, t.expires_at, t.last_used_at, t.revoked_at
+             from api_tokens t
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.organization_id = $1 and t.id = $2 for update of t",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Token::try_from).transpose()
+    }
+
+    /// Revokes a token and all that were made by it; says which.
+    pub async fn revoke_token(&mut self, id: TokenId) -> Result<Vec<TokenId>, StoreError> {
+        let organization = self.organization();
+        let revoked = sqlx::query_scalar!(
+            "with recursive family as (
+                 select id from api_tokens where organization_id = $1 and id = $2
+                 union
+                 select t.id from api_tokens t join family f on t.parent_id = f.id where t.organization_id = $1
+             )
+             update api_tokens set revoked_at = clock_timestamp()
+             where organization_id = $1 and id in (select id from family) and revoked_at is null
+             returning id",
+            organization,
+            id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(revoked.into_iter().map(TokenId::from).collect())
+    }
+}

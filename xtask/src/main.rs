@@ -1,0 +1,64 @@
+//! Greenroom's chores: what a developer and CI run that is no part of the product.
+//! Depends on no crate of the workspace, so that it works while they do not compile.
+
+mod bench;
+mod openapi;
+mod say;
+mod sqlx;
+mod walls;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "Greenroom's chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Holds every Cargo.toml against the tables in docs/architecture.md
+    CheckWalls,
+    /// Keeps .sqlx, the saved answers that let sqlx check queries without a database
+    Sqlx {
+        #[command(subcommand)]
+        action: sqlx::Action,
+    },
+    /// Writes openapi/api.json from the server's code
+    Openapi {
+        /// Only compares: fails if the file is not what the code says
+        #[arg(long)]
+        check: bool,
+    },
+    /// Builds in release and runs a benchmark of e2e
+    Bench {
+        #[command(subcommand)]
+        target: bench::Target,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say::progress(format_args!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> anyhow::Result<()> {
+    let workspace = Workspace::read()?;
+    match chore {
+        Chore::CheckWalls => walls::check(&workspace),
+        Chore::Sqlx { action } => sqlx::run(&workspace, action),
+        Chore::Openapi { check } => openapi::run(&workspace, check),
+        Chore::Bench { target } => bench::run(&workspace, &target),
+    }
+}

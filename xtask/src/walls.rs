@@ -1,0 +1,193 @@
+//! `cargo xtask check-walls`: who may depend on whom is a table in docs/architecture.md, and this holds
+//! every Cargo.toml to it. The table is the law: this file knows no crate by name.
+
+mod law;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use self::law::{Law, Row};
+use crate::say;
+use crate::workspace::{Dependency, Kind, Package, Workspace};
+
+const LAW: &str = "docs/architecture.md";
+
+pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
+    let root = &workspace.workspace_root;
+    let page = fs::read_to_string(root.join(LAW)).with_context(|| format!("cannot read {LAW}"))?;
+    let law = Law::parse(&page).with_context(|| format!("the tables in {LAW}"))?;
+
+    let mut breaches = against_tables(&law, &workspace.packages, root);
+    for package in &workspace.packages {
+        let manifest = fs::read_to_string(&package.manifest_path)
+            .with_context(|| format!("cannot read {}", package.manifest_path.display()))?;
+        if !inherits_lints(&manifest) {
+            let path = shown(&package.manifest_path, root);
+            breaches.push(format!("{path} lacks `[lints]` with `workspace = true`"));
+        }
+    }
+
+    if breaches.is_empty() {
+        say::answer(format_args!("The walls stand: {} packages checked.", workspace.packages.len()))?;
+        return Ok(());
+    }
+    bail!("{} breach(es) of {LAW}:\n\n{}", breaches.len(), breaches.join("\n\n"))
+}
+
+/// Every dependency that a table forbids, in words.
+fn against_tables(law: &Law, packages: &[Package], root: &Path) -> Vec<String> {
+    let members: HashSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let mut breaches = Vec::new();
+    for package in packages {
+        let own = crate_name(&package.name);
+        let manifest = shown(&package.manifest_path, root);
+        let Some(row) = law.of_crate(own) else {
+            breaches.push(format!("{manifest}: {own} has no row in the table `crate | may depend on`"));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let forbidden = if members.contains(dependency.name.as_str()) {
+                (!row.rule.contains(crate_name(&dependency.name))).then_some(&row.row)
+            } else {
+                law.of_dependency(&dependency.name)
+                    .filter(|found| !found.rule.allow(own, dependency.kind == Kind::Dev))
+                    .map(|found| &found.row)
+            };
+            if let Some(row) = forbidden {
+                breaches.push(breach(package, dependency, &manifest, row));
+            }
+        }
+    }
+    breaches
+}
+
+fn breach(package: &Package, dependency: &Dependency, manifest: &str, row: &Row) -> String {
+    let section = match dependency.kind {
+        Kind::Normal => "dependencies",
+        Kind::Build => "build-dependencies",
+        Kind::Dev => "dev-dependencies",
+    };
+    format!(
+        "{} → {}\n  {manifest} [{section}]\n  forbidden by {LAW}:{}: {}",
+        package.name, dependency.name, row.line, row.text
+    )
+}
+
+/// The tables say `store` where the package is called `greenroom-store`.
+fn crate_name(package: &str) -> &str {
+    package.strip_prefix("greenroom-").unwrap_or(package)
+}
+
+fn shown(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn inherits_lints(manifest: &str) -> bool {
+    let mut table = "";
+    manifest.lines().map(str::trim).any(|line| {
+        if line.starts_with('[') {
+            table = line;
+        }
+        let setting: String = line.chars().filter(|letter| !letter.is_whitespace()).collect();
+        (table == "[lints]" && setting == "workspace=true")
+            || (table.is_empty() && setting == "lints.workspace=true")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "\
+| crate | may depend on |
+|---|---|
+| domain | – |
+| store | domain |
+| server | store, domain |
+
+| dependency | only in |
+|---|---|
+| sqlx | store, tests of server |
+| tokio | all but domain |
+";
+
+    /// `edges` are (dependency, kind as cargo writes it).
+    fn package(name: &str, edges: &[(&str, Option<&str>)]) -> Package {
+        let dependencies: Vec<_> =
+            edges.iter().map(|(name, kind)| serde_json::json!({"name": name, "kind": kind})).collect();
+        let manifest = format!("/w/crates/{}/Cargo.toml", crate_name(name));
+        serde_json::from_value(
+            serde_json::json!({"name": name, "manifest_path": manifest, "dependencies": dependencies}),
+        )
+        .unwrap()
+    }
+
+    fn breaches(packages: &[Package]) -> Vec<String> {
+        against_tables(&Law::parse(PAGE).unwrap(), packages, Path::new("/w"))
+    }
+
+    #[test]
+    fn what_the_tables_allow_passes() {
+        let packages = [
+            package("greenroom-domain", &[("serde", None)]),
+            package(
+                "greenroom-store",
+                &[("greenroom-domain", None), ("sqlx", None), ("tokio", Some("build"))],
+            ),
+            package("greenroom-server", &[("greenroom-store", None), ("sqlx", Some("dev")), ("tokio", None)]),
+        ];
+        assert_eq!(breaches(&packages), Vec::<String>::new());
+    }
+
+    fn only(name: &str, edge: &str, kind: Option<&str>) -> Vec<String> {
+        let edges = |other: &str| if other == name { vec![(edge, kind)] } else { vec![] };
+        let packages = ["greenroom-domain", "greenroom-store", "greenroom-server"];
+        breaches(&packages.map(|other| package(other, &edges(other))))
+    }
+
+    #[test]
+    fn a_breach_names_the_edge_the_manifest_and_the_row() {
+        assert_eq!(
+            only("greenroom-domain", "greenroom-store", None),
+            ["greenroom-domain → greenroom-store\n  crates/domain/Cargo.toml [dependencies]\n  \
+              forbidden by docs/architecture.md:3: | domain | – |"]
+        );
+        assert_eq!(
+            only("greenroom-domain", "tokio", Some("dev")),
+            ["greenroom-domain → tokio\n  crates/domain/Cargo.toml [dev-dependencies]\n  \
+              forbidden by docs/architecture.md:10: | tokio | all but domain |"]
+        );
+    }
+
+    #[test]
+    fn dev_and_build_dependencies_stand_under_the_same_table() {
+        for kind in [None, Some("dev"), Some("build")] {
+            assert_eq!(only("greenroom-store", "greenroom-server", kind).len(), 1, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn allowed_in_tests_is_not_allowed_in_the_product() {
+        for (kind, count) in [(Some("dev"), 0), (Some("build"), 1), (None, 1)] {
+            assert_eq!(only("greenroom-server", "sqlx", kind).len(), count, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_package_without_a_row_fails() {
+        let found = breaches(&[package("greenroom-cellar", &[])]);
+        assert!(found[0].contains("cellar has no row"), "{found:?}");
+    }
+
+    #[test]
+    fn lints_are_inherited_in_either_spelling_and_nowhere_else() {
+        assert!(inherits_lints("[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n"));
+        assert!(inherits_lints("lints.workspace = true\n[package]\n"));
+        assert!(!inherits_lints("[package]\nname = \"x\"\n"));
+        assert!(!inherits_lints("[lints]\n\n[dependencies.serde]\nworkspace = true\n"));
+        assert!(!inherits_lints("[lints]\n# workspace = true\n"));
+    }
+}
