@@ -89,7 +89,7 @@ pub struct CreatedApiToken {
 pub struct CreateApiToken {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// `user` unless said otherwise; tokens of other kinds can't make one of kind `user`.
+    /// The kind of the token that asks, if left out. Only a token of kind `user` can make another of that kind.
     pub kind: Option<TokenKind>,
     /// Default: true for kind `user`, false for the others.
     pub allow_force: Option<bool>,

@@ -69,6 +69,7 @@ event_types! {
     OrganizationCreated "organization.created" Audit,
     OrganizationUpdated "organization.updated" Audit,
     MemberAdded         "member.added"         Audit,
+    MemberUpdated       "member.updated"       Audit,
     MemberRoleChanged   "member.role_changed"  Audit,
     MemberRemoved       "member.removed"       Audit,
     TokenCreated        "token.created"        Audit,

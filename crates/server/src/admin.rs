@@ -24,7 +24,7 @@ pub enum MigrateCommand {
     /// Take migrations back. This deletes what they hold.
     Down {
         /// The version to go back to; 0 takes back all.
-        #[arg(long, default_value_t = 0)]
+        #[arg(long)]
         to: i64,
     },
     /// Show which migrations have been applied.
@@ -139,5 +139,6 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
 fn store(database: &DatabaseConfig) -> anyhow::Result<Store> {
     let mut settings = PoolSettings::new(&database.database_url, "greenroom admin", 2);
     settings.statement_timeout = MIGRATION_TIMEOUT;
+    settings.lock_timeout = MIGRATION_TIMEOUT;
     Ok(Store::new(connect(&settings).context("GREENROOM_DATABASE_URL is not a PostgreSQL address")?))
 }

@@ -31,13 +31,13 @@ pub struct DatabaseConfig {
     /// PostgreSQL 15 or newer: `postgres://user:password@host:port/database`.
     #[arg(long, env = "GREENROOM_DATABASE_URL", hide_env_values = true)]
     pub database_url: String,
-    /// How many connections this daemon may open for requests.
-    #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = 16)]
-    pub database_connections: u32,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct ListenConfig {
+    /// How many database connections this server may open for requests.
+    #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = 16)]
+    pub database_connections: u32,
     /// Where the API and the pages are served.
     #[arg(long, env = "GREENROOM_LISTEN", default_value = "127.0.0.1:7420")]
     pub listen: SocketAddr,
@@ -54,6 +54,10 @@ pub struct OperatorConfig {
     /// Where metrics and probes are served, for operators only.
     #[arg(long, env = "GREENROOM_METRICS_LISTEN")]
     pub metrics_listen: Option<SocketAddr>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct RetentionConfig {
     /// For how many days events are kept.
     #[arg(long, env = "GREENROOM_EVENT_RETENTION_DAYS", default_value_t = 400)]
     pub event_retention_days: i32,

@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
-use crate::config::{DatabaseConfig, ListenConfig, OperatorConfig};
+use crate::config::{DatabaseConfig, ListenConfig, OperatorConfig, RetentionConfig};
 use crate::http::{Limits, operator_router, router};
 use crate::serve::serve;
 use crate::telemetry;
 
+const UPKEEP: Duration = Duration::from_secs(5);
 const DEADLINE: Duration = Duration::from_secs(15);
 /// For the sequencer, the feed, the watch over streams, and the watcher of the database.
 const SYSTEM_CONNECTIONS: u32 = 5;
@@ -31,8 +32,8 @@ pub struct Databases {
 }
 
 impl Databases {
-    pub fn open(config: &DatabaseConfig) -> anyhow::Result<Self> {
-        let settings = PoolSettings::new(&config.database_url, "greenroom", config.database_connections);
+    pub fn open(config: &DatabaseConfig, request_connections: u32) -> anyhow::Result<Self> {
+        let settings = PoolSettings::new(&config.database_url, "greenroom", request_connections);
         let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
         let health = DatabaseHealth::new(settings.suspect.clone());
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
@@ -115,7 +116,7 @@ pub async fn run_server(
     listen: &ListenConfig,
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
-    let databases = Databases::open(database)?;
+    let databases = Databases::open(database, listen.database_connections)?;
     let listener = TcpListener::bind(listen.listen)
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
@@ -130,14 +131,18 @@ pub async fn run_server(
     Ok(())
 }
 
-pub async fn run_worker(database: &DatabaseConfig, operator: &OperatorConfig) -> anyhow::Result<()> {
-    let databases = Databases::open(database)?;
+pub async fn run_worker(
+    database: &DatabaseConfig,
+    operator: &OperatorConfig,
+    retention: &RetentionConfig,
+) -> anyhow::Result<()> {
+    let databases = Databases::open(database, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
     tasks.run(|stop| health::watch(store, health, stop));
     let store = databases.system.clone();
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
-    let (store, retention) = (databases.system.clone(), operator.event_retention_days);
+    let (store, retention) = (databases.system.clone(), retention.event_retention_days);
     tasks.run(|stop| housekeeping::run(store, retention, stop));
     operate(&tasks, operator, &databases.health, &draining).await?;
     tracing::info!("working");
@@ -155,6 +160,13 @@ async fn operate(
     draining: &CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = telemetry::metrics()?;
+    // Histograms gather what they are given until they are tidied up, whether or not anybody reads them.
+    let upkeep = metrics.clone();
+    tasks.run(|stop| async move {
+        while tokio::time::timeout(UPKEEP, stop.cancelled()).await.is_err() {
+            upkeep.run_upkeep();
+        }
+    });
     if let Some(address) = config.metrics_listen {
         let listener =
             TcpListener::bind(address).await.with_context(|| format!("can't listen on {address}"))?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::{Parser, Subcommand};
-use greenroom_server::config::{DatabaseConfig, ListenConfig, LogConfig, OperatorConfig};
+use greenroom_server::config::{DatabaseConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig};
 use greenroom_server::{admin, daemon, http, telemetry};
 
 #[derive(Debug, Parser)]
@@ -32,6 +32,8 @@ enum Command {
         database: DatabaseConfig,
         #[command(flatten)]
         operator: OperatorConfig,
+        #[command(flatten)]
+        retention: RetentionConfig,
     },
     /// Change the database's schema.
     Migrate {
@@ -59,7 +61,9 @@ async fn main() -> anyhow::Result<()> {
         Command::Serve { database, listen, operator } => {
             daemon::run_server(&database, &listen, &operator).await
         }
-        Command::Worker { database, operator } => daemon::run_worker(&database, &operator).await,
+        Command::Worker { database, operator, retention } => {
+            daemon::run_worker(&database, &operator, &retention).await
+        }
         Command::Migrate { database, command } => admin::migrate(&database, &command).await,
         Command::Admin { database, command } => admin::admin(&database, &command).await,
         Command::Openapi => {

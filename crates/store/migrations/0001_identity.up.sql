@@ -19,9 +19,10 @@ create table organization_totals (
 create table users (
     id uuid primary key,
     email text not null,
+    -- Addresses are kept as they were written and told apart without case.
+    email_key text not null generated always as (lower(email)) stored unique,
     created_at timestamptz not null default clock_timestamp()
 );
-create unique index users_email on users (lower(email));
 
 -- A removed member's row stays: history keeps telling the name.
 create table memberships (

@@ -3,9 +3,12 @@
 /// An error of the database. Its text is for the log, never for a client.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Not reachable, overloaded, or gave up waiting: trying again is right.
+    /// Not reachable, not ready, or out of connections: trying again is right.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
+    /// Others were in the way for too long; nothing was changed.
+    #[error("gave up waiting for others")]
+    Busy(#[source] sqlx::Error),
     /// A unique constraint said no.
     #[error("the constraint {constraint} was violated")]
     Taken { constraint: String },
@@ -35,11 +38,12 @@ impl From<sqlx::Error> for StoreError {
                 Some("23505") => {
                     Self::Taken { constraint: database.constraint().unwrap_or_default().to_owned() }
                 }
-                // Time-outs, deadlocks, shutting down, starting up, out of connections.
+                // Statement and lock time-outs, deadlocks.
+                Some("57014" | "55P03" | "40001" | "40P01") => Self::Busy(error),
+                // Shutting down, starting up, out of connections; no such database, no such user; not migrated.
                 Some(code)
-                    if matches!(code, "57014" | "55P03" | "40001" | "40P01" | "53300")
-                        || code.starts_with("57P")
-                        || code.starts_with("08") =>
+                    if ["08", "28", "3D", "57P"].iter().any(|class| code.starts_with(class))
+                        || matches!(code, "53300" | "42P01") =>
                 {
                     Self::Unavailable(error)
                 }

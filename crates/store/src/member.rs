@@ -95,9 +95,9 @@ impl Command {
         role: Role,
     ) -> Result<Option<Member>, StoreError> {
         let organization = self.organization();
-        let user_id = sqlx::query_scalar!(
+        let user = sqlx::query!(
             "insert into users (id, email) values ($1, $2)
-             on conflict (lower(email)) do update set email = users.email returning id",
+             on conflict (email_key) do update set email = users.email returning id, email",
             new_user_id.uuid(),
             email.as_str(),
         )
@@ -112,16 +112,16 @@ impl Command {
                  where m.removed_at is not null
              returning m.user_id, $5 as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
             organization,
-            user_id,
+            user.id,
             name.as_str(),
             role.as_str(),
-            email.as_str(),
+            user.email,
         )
         .fetch_optional(self.connection())
         .await?;
         // A token that slipped in while its maker was being removed must not come back to life with the membership.
         if row.is_some() {
-            self.revoke_tokens_of(user_id.into()).await?;
+            self.revoke_tokens_of(user.id.into()).await?;
         }
         row.map(Member::try_from).transpose()
     }

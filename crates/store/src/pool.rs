@@ -19,6 +19,8 @@ pub struct PoolSettings {
     pub max_connections: u32,
     pub acquire_timeout: Duration,
     pub statement_timeout: Duration,
+    /// How long to wait for others' locks.
+    pub lock_timeout: Duration,
     /// Set while the database does not answer. A connection given back then must prove itself before it is kept:
     /// without a bound it would hang in the pool for as long as TCP is patient.
     pub suspect: Arc<AtomicBool>,
@@ -32,6 +34,7 @@ impl PoolSettings {
             max_connections,
             acquire_timeout: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(5),
+            lock_timeout: Duration::from_secs(2),
             suspect: Arc::default(),
         }
     }
@@ -39,13 +42,13 @@ impl PoolSettings {
 
 /// Makes a pool that connects when first used, so that a daemon can start, and say that it isn't ready, without a database.
 pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
-    let statement_timeout = format!("{}ms", settings.statement_timeout.as_millis());
+    let milliseconds = |timeout: Duration| format!("{}ms", timeout.as_millis());
     let options =
         PgConnectOptions::from_str(&settings.url)?.application_name(settings.application_name).options([
-            ("statement_timeout", statement_timeout.as_str()),
-            ("lock_timeout", "2s"),
-            ("idle_in_transaction_session_timeout", "10s"),
-            ("timezone", "UTC"),
+            ("statement_timeout", milliseconds(settings.statement_timeout)),
+            ("lock_timeout", milliseconds(settings.lock_timeout)),
+            ("idle_in_transaction_session_timeout", "10s".to_owned()),
+            ("timezone", "UTC".to_owned()),
         ]);
     let suspect = Arc::clone(&settings.suspect);
     Ok(PgPoolOptions::new()

@@ -27,7 +27,14 @@ pub async fn run(store: Store, event_retention_days: i32, stop: CancellationToke
 pub async fn once(store: &Store, event_retention_days: i32) -> Result<(), StoreError> {
     let made = store.ensure_event_partitions(MONTHS_AHEAD).await?;
     let dropped = store.drop_event_partitions(event_retention_days).await?;
-    let forgotten = store.forget_old_answers(ANSWERS_AT_A_TIME).await?;
+    let mut forgotten = 0;
+    loop {
+        let some = store.forget_old_answers(ANSWERS_AT_A_TIME).await?;
+        forgotten += some;
+        if some < ANSWERS_AT_A_TIME.unsigned_abs() {
+            break;
+        }
+    }
     metrics::gauge!("greenroom_sequencer_lag_seconds").set(store.sequencer_lag_seconds().await?);
     if made > 0 || dropped > 0 || forgotten > 0 {
         tracing::info!(

@@ -73,12 +73,13 @@ fn stages() {
             "stage `build` needs itself",
             None,
         ),
+        // Not `build`: that would be the stage itself.
         refused(
             stage("needs: [biuld]"),
             (4, 13),
             "/stages/build/needs/0",
-            "which doesn't exist",
-            Some("build"),
+            "stage `build` needs `biuld`, which doesn't exist",
+            None,
         ),
         refused(
             "stages:\n  a: {needs: [b], steps: [{image: a, run: b}]}\n  b: {needs: [c], steps: [{image: a, run: b}]}\n  \
@@ -286,19 +287,21 @@ stages:
 
 #[test]
 fn a_diagnostic_as_text_and_json() {
-    let problems = parse(&stage("needs: [biuld]")).err().unwrap_or_default();
+    let source =
+        format!("{}  test: {{needs: [biuld], steps: [{{image: a, run: b}}]}}\n", stage("name: Build"));
+    let problems = parse(&source).err().unwrap_or_default();
     let first = problems.first();
     assert_eq!(
         first.map(ToString::to_string).as_deref(),
-        Some("line 4, column 13: stage `build` needs `biuld`, which doesn't exist; did you mean `build`?")
+        Some("line 5, column 18: stage `test` needs `biuld`, which doesn't exist; did you mean `build`?")
     );
     assert_eq!(
         serde_json::to_value(first).ok(),
         Some(serde_json::json!({
-            "line": 4,
-            "column": 13,
-            "pointer": "/stages/build/needs/0",
-            "message": "stage `build` needs `biuld`, which doesn't exist; did you mean `build`?",
+            "line": 5,
+            "column": 18,
+            "pointer": "/stages/test/needs/0",
+            "message": "stage `test` needs `biuld`, which doesn't exist; did you mean `build`?",
             "expected": ["build"],
             "suggestion": "build",
         }))

@@ -1,10 +1,13 @@
 //! The pipeline definition from outside: what is read, what is refused and in which words, and the schema.
 
+mod cleaning;
+mod conditions;
 mod invalid_environments;
 mod invalid_stages;
 mod invalid_syntax;
 mod limits;
 mod mutation;
+mod published;
 mod schema;
 mod valid;
 

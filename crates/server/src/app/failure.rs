@@ -59,6 +59,7 @@ codes! {
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
     Internal              "internal"                500 "Internal error",
     DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
+    Busy                  "busy"                    503 "Somebody else was faster",
     Overloaded            "overloaded"              503 "Too many requests at once",
     DeadlineExceeded      "deadline_exceeded"       503 "Took too long",
 }
@@ -117,6 +118,7 @@ impl Failure {
 
     pub fn fields(errors: Vec<FieldProblem>) -> Self {
         let detail = match errors.as_slice() {
+            [one] if one.pointer.is_empty() => format!("The body {}.", one.detail.trim_end_matches('.')),
             [one] => format!("`{}` {}.", one.pointer, one.detail.trim_end_matches('.')),
             more => format!("{} fields are wrong; see `errors`.", more.len()),
         };
@@ -151,6 +153,11 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::unavailable(error),
+            StoreError::Busy(_) => {
+                let detail = "Others are changing the same thing, and this request gave up waiting for them. Nothing was \
+                              changed; try again.";
+                Self { source: Some(Box::new(error)), ..Self::new(Code::Busy, detail) }
+            }
             _ => Self::internal(error),
         }
     }

@@ -50,7 +50,9 @@ pub async fn update(
         return Ok(before);
     }
     let after = command.change_member(user, name, role).await?;
-    tell(command, EventType::MemberRoleChanged, &after, Some(told(&before)), Some(told(&after))).await?;
+    let event_type =
+        if role == before.role { EventType::MemberUpdated } else { EventType::MemberRoleChanged };
+    tell(command, event_type, &after, Some(told(&before)), Some(told(&after))).await?;
     Ok(after)
 }
 

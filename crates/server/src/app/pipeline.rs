@@ -89,7 +89,13 @@ pub async fn change(
     let reason = reason.map(Reason::new).transpose().map_err(|error| Failure::field("/reason", error))?;
     let before = locked(command, name, condition).await?;
     let to = pipeline::apply(before.state(), change).map_err(archived)?;
-    if to == before.state() {
+    // The same stop for another reason is told; the same stop again is not.
+    let new_reason = reason.as_ref().map(Reason::as_str);
+    let other_reason = matches!(to, pipeline::State::Stopped(_))
+        && new_reason.is_some_and(|reason| {
+            before.stop.as_ref().is_some_and(|stop| stop.reason.as_deref() != Some(reason))
+        });
+    if to == before.state() && !other_reason {
         return Ok(before);
     }
     let event_type = match to {
@@ -97,7 +103,7 @@ pub async fn change(
         pipeline::State::Stopped(_) => EventType::PipelineStopped,
         pipeline::State::Archived => EventType::PipelineArchived,
     };
-    let after = command.move_pipeline(&before, to, reason.as_ref().map(Reason::as_str)).await?;
+    let after = command.move_pipeline(&before, to, new_reason).await?;
     tell(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)
 }

@@ -25,7 +25,7 @@ pub async fn create(
     {
         return Err(Failure::field("/expiresAt", "must be in the future"));
     }
-    let kind = request.kind.map_or(TokenKind::User, TokenKind::from);
+    let kind = request.kind.map_or(command.principal().token_kind, TokenKind::from);
     // Locked, so that a revocation of the parent that runs beside this finds the child.
     let own = command.principal().token_id;
     command
@@ -42,7 +42,7 @@ pub async fn create(
     let grant = asked.within(parent).map_err(|error| {
         Failure::new(
             Code::TokenExceedsParent,
-            format!("{error}. Ask for less, or use a token that has more."),
+            format!("Refused: {error}. Ask for less, or use a token that has more."),
         )
     })?;
     let secret = new_secret();
@@ -68,7 +68,8 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
     if !sees(command.principal(), &token) {
         return Err(Failure::not_found());
     }
-    for revoked in command.revoke_token(id).await? {
+    let mut family = command.revoke_token(id).await?;
+    while let Some(revoked) = family.pop() {
         command
             .tell(NewEvent {
                 event_type: EventType::TokenRevoked,
@@ -78,6 +79,10 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
                 reason: None,
             })
             .await?;
+        if family.is_empty() {
+            // Once more: a token that was made while this waited for its maker's row was not to be seen before.
+            family = command.revoke_token(id).await?;
+        }
     }
     command.token_for_update(id).await?.ok_or_else(Failure::not_found)
 }

@@ -1,7 +1,7 @@
 //! Keeps watch over open streams: one query a second for all their tokens. A stream whose token ended, or whose user's
 //! role changed, is closed; its client comes back and is judged anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -57,9 +57,11 @@ impl Vigil {
             }
             match store.token_roles(&tokens).await {
                 Ok(roles) => {
+                    let asked: HashSet<TokenId> = tokens.into_iter().collect();
                     let mut watched = self.watched();
                     watched.retain(|(token, role), entry| {
-                        let good = roles.get(token) == Some(role);
+                        // One that was opened while the database was asked is in the next question.
+                        let good = roles.get(token) == Some(role) || !asked.contains(token);
                         if !good {
                             entry.ended.cancel();
                         }

@@ -34,7 +34,8 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
         }
         // A browser's form can send anything but this type to another origin, so it must not be taken for JSON.
         let is_json = content_type.is_none_or(|value| {
-            value.to_str().is_ok_and(|text| text.trim().to_ascii_lowercase().starts_with("application/json"))
+            let essence = value.to_str().ok().and_then(|text| text.split(';').next());
+            essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
         });
         if !is_json {
             return Err(Failure::new(
@@ -77,8 +78,12 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
         if inner.is_data() {
             // The place inside the text is serde's afterthought; the pointer says it better.
             let text = inner.to_string();
-            let text = text.split(" at line ").next().unwrap_or(&text).to_owned();
-            Failure::field(&pointer(error.path()), text)
+            let text = text.split(" at line ").next().unwrap_or(&text);
+            let pointer = pointer(error.path());
+            match text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+                Some(field) => Failure::field(&format!("{pointer}/{field}"), "is missing"),
+                None => Failure::field(&pointer, text),
+            }
         } else {
             malformed(format!("Not JSON: {inner}."))
         }

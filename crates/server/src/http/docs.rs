@@ -21,6 +21,7 @@ macro_rules! pages {
 const PAGES: &[(&str, &str)] = pages![
     "already_member",
     "body_too_large",
+    "busy",
     "database_unavailable",
     "deadline_exceeded",
     "forbidden",

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::event::{sees, visible};
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::http::answer::Answer;
 use crate::http::page::{list_with, page};
 use crate::http::path::{At, EventPath, id};
@@ -135,8 +135,11 @@ pub async fn stream_events(
     let last_seen = match headers.get("last-event-id") {
         None => query.after,
         Some(value) => {
-            let sequence = value.to_str().ok().and_then(|text| text.parse().ok());
-            Some(sequence.ok_or_else(|| Failure::field("Last-Event-ID", "must be an event's sequence"))?)
+            let sequence =
+                value.to_str().ok().and_then(|text| text.parse().ok()).filter(|number| *number >= 0);
+            Some(sequence.ok_or_else(|| {
+                Failure::new(Code::InvalidHeader, "`Last-Event-ID` must be an event's sequence.")
+            })?)
         }
     };
     stream::open(&permit, filter, last_seen.map(cursor).transpose()?).await

@@ -3,7 +3,11 @@
 use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::request::Parts;
 
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+
 use crate::app::failure::{Code, Failure};
+use crate::http::openapi::header;
 
 const LONGEST: usize = 255;
 
@@ -13,6 +17,13 @@ pub struct IdempotencyKey {
     pub method: String,
     pub path: String,
     pub key: Option<String>,
+}
+
+impl IntoParams for IdempotencyKey {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let text = "Repeat a request safely: the same key and body get the first answer again, for 24 hours.";
+        vec![header("Idempotency-Key", text)]
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {

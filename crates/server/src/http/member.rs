@@ -45,7 +45,7 @@ pub async fn get_member(permit: Permit<MemberRead>, path: At<MemberPath>) -> Res
 
 /// Add a member
 #[utoipa::path(post, path = "/organizations/{orgId}/members", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = AddMember,
     responses((status = 201, body = Data<Member>)))]
 pub async fn add_member(
@@ -60,7 +60,7 @@ pub async fn add_member(
 
 /// Change a member's role or name
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), IdempotencyKey, IfMatch),
     request_body = UpdateMember,
     responses((status = 200, body = Data<Member>)))]
 pub async fn update_member(
@@ -78,7 +78,7 @@ pub async fn update_member(
 
 /// Remove a member and revoke their tokens
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<Member>)))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,

@@ -1,6 +1,6 @@
 //! The OpenAPI document: what the handlers' attributes say, and what holds for all of them.
 
-use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
     Components, Content, HeaderBuilder, HttpMethod, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref,
@@ -64,23 +64,12 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     let mutation = !matches!(method, HttpMethod::Get);
     if mutation {
         statuses.extend([400, 409]);
-        let header = |name: &str, description: &str| {
-            ParameterBuilder::new()
-                .name(name)
-                .parameter_in(ParameterIn::Header)
-                .required(Required::False)
-                .description(Some(description))
-                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-                .build()
-        };
-        let parameters = operation.parameters.get_or_insert_default();
-        let key = "Repeat a request safely: the same key and body get the first answer again, for 24 hours.";
-        parameters.push(RefOr::T(header("Idempotency-Key", key)));
-        if !matches!(method, HttpMethod::Post) {
-            statuses.push(412);
-            parameters
-                .push(RefOr::T(header("If-Match", "The ETag of the record that the change is meant for.")));
-        }
+    }
+    if has_header(operation, "If-Match") {
+        statuses.push(412);
+    }
+    if has_header(operation, "Last-Event-ID") {
+        statuses.push(400);
     }
     if operation.request_body.is_some() {
         statuses.extend([408, 413, 415]);
@@ -95,9 +84,31 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     let id = || HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String))).build();
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response {
+            // A response without one is not valid OpenAPI.
+            if response.description.is_empty() {
+                response.description = operation.summary.clone().unwrap_or_default();
+            }
             response.headers.insert("X-Request-Id".to_owned(), id().into());
         }
     }
+}
+
+fn has_header(operation: &Operation, name: &str) -> bool {
+    operation.parameters.iter().flatten().any(|parameter| match parameter {
+        RefOr::T(parameter) => parameter.name == name,
+        RefOr::Ref(_) => false,
+    })
+}
+
+/// An optional header, for the extractors that read one.
+pub fn header(name: &str, description: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
 }
 
 fn describe(status: u16) -> &'static str {

@@ -26,7 +26,7 @@ pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Respon
 
 /// Rename the organization
 #[utoipa::path(patch, path = "/organizations/{orgId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body = UpdateOrganization,
     responses((status = 200, body = Data<Organization>)))]
 pub async fn update_organization(

@@ -68,7 +68,7 @@ pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) 
 
 /// Create a pipeline
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreatePipeline,
     responses((status = 201, body = Data<Pipeline>)))]
 pub async fn create_pipeline(
@@ -83,7 +83,7 @@ pub async fn create_pipeline(
 
 /// Update a pipeline; another definition makes a new version
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn update_pipeline(
@@ -101,7 +101,7 @@ pub async fn update_pipeline(
 
 /// Archive a pipeline for good
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
@@ -117,7 +117,7 @@ pub async fn archive_pipeline(
 
 /// Stop a pipeline: new deployments are held back
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body(content = Option<StopPipeline>),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn stop_pipeline(
@@ -137,7 +137,7 @@ pub async fn stop_pipeline(
 
 /// Resume a stopped pipeline: what the stop held back goes on
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body(content = Option<ResumePipeline>),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn resume_pipeline(

@@ -4,11 +4,21 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
+use crate::http::openapi;
 
 pub fn etag(revision: i64) -> String {
     format!("\"{revision}\"")
+}
+
+impl IntoParams for IfMatch {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        vec![openapi::header("If-Match", "The ETag of the record that the change is meant for.")]
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for IfMatch {
@@ -24,9 +34,11 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
                 if tag == "*" {
                     return Ok(Self::Any);
                 }
+                // A weak tag is well-formed, and by the strong comparison that is asked for here matches nothing.
+                let (tag, weak) = tag.strip_prefix("W/").map_or((tag, false), |tag| (tag, true));
                 let strong =
                     tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(unreadable)?;
-                revisions.extend(strong.parse::<i64>().ok());
+                revisions.extend(strong.parse::<i64>().ok().filter(|_| !weak));
             }
         }
         Ok(if given { Self::Revisions(revisions) } else { Self::Any })

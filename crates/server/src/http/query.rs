@@ -13,17 +13,14 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         let text = parts.uri.query().unwrap_or_default();
-        let deserializer = serde_urlencoded::Deserializer::new(form(text.as_bytes()));
+        let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
         let parsed = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let name = error.path().to_string();
-            Failure::field(if name == "." { "query" } else { &name }, plain(&error.inner().to_string()))
+            let text = error.inner().to_string().replace("unknown field", "unknown parameter");
+            Failure::field(if name == "." { "query" } else { &name }, plain(&text))
         })?;
         Ok(Self(parsed))
     }
-}
-
-fn form(bytes: &[u8]) -> form_urlencoded::Parse<'_> {
-    form_urlencoded::parse(bytes)
 }
 
 /// The standard library's words, in ours.

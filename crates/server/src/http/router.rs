@@ -25,6 +25,7 @@ pub fn api() -> ApiRouter {
     base.merge(Problems::openapi());
     let (router, document) = OpenApiRouter::with_openapi(base)
         .routes(routes!(me::get_me))
+        .routes(routes!(me::get_organization_me))
         .routes(routes!(organization::get_organization, organization::update_organization))
         .routes(routes!(member::list_members, member::add_member))
         .routes(routes!(member::get_member, member::update_member, member::remove_member))
@@ -74,12 +75,13 @@ pub fn router(app: App, limits: Limits) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .fallback(async || Failure::not_found().into_response())
+        .with_state(app.clone())
+        .merge(pages)
         .method_not_allowed_fallback(async || {
             Failure::new(Code::MethodNotAllowed, "This address does not answer to this method. See /docs.")
                 .into_response()
         })
-        .with_state(app.clone())
-        .merge(pages)
-        .merge(health::probes(app.health.clone(), app.draining.clone()))
         .layer(axum::middleware::from_fn_with_state(limits, edge::edge))
+        // Outside of the limits: a server with much to do is alive.
+        .merge(health::probes(app.health.clone(), app.draining.clone()))
 }

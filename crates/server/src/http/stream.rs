@@ -19,10 +19,11 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::app::App;
 use crate::app::event::matches;
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::http::permit::Permit;
 
 const PAGE: i64 = 500;
+const RECONNECT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Opens a stream after `last_seen`, or with what comes next.
@@ -31,15 +32,22 @@ pub async fn open<A>(
     filter: EventFilter,
     last_seen: Option<i64>,
 ) -> Result<Response, Failure> {
+    if permit.app.draining.is_cancelled() {
+        return Err(Failure::new(
+            Code::Overloaded,
+            "This server is shutting down. Connect again to reach another.",
+        ));
+    }
     let organization = permit.organization();
     // Subscribed before the history is read, so that nothing falls in between.
     let live = permit.app.feed.subscribe(organization);
     let (oldest, head) = permit.app.store.event_bounds(organization).await?;
-    let mut waiting = VecDeque::new();
+    // Tells at once that the stream is open, and how soon to come back when it breaks.
+    let mut waiting = VecDeque::from([sse::Event::default().retry(RECONNECT).comment("open")]);
     let sequence = match last_seen {
         None => head,
         // Dropped with their month, or from a database that is no more: either way the reader's picture has a hole.
-        Some(seen) if seen + 1 < oldest || seen > head => {
+        Some(seen) if seen > head || seen + 1 < oldest => {
             waiting.push_back(sse::Event::default().event("reset").id(head.to_string()).data("{}"));
             head
         }

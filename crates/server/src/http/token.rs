@@ -65,7 +65,7 @@ pub async fn get_api_token(permit: Permit<TokenManageOwn>, path: At<TokenPath>) 
 
 /// Make an API token; its secret is in this answer only
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreateApiToken,
     responses((status = 201, body = Data<CreatedApiToken>)))]
 pub async fn create_api_token(
@@ -82,7 +82,7 @@ pub async fn create_api_token(
 
 /// Revoke an API token and all that were made by it
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path)),
+    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>)))]
 pub async fn revoke_api_token(
     permit: Permit<TokenManageOwn>,

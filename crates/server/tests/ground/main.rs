@@ -1,23 +1,32 @@
-//! The API's ground rules, tried over HTTP.
+//! The API's ground rules, tried over HTTP: a real server on a real port, and a database for each test.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+#[path = "../support/proxy.rs"]
+mod proxy;
 #[path = "../support/mod.rs"]
 mod support;
 
-use reqwest::Method;
-use sqlx::PgPool;
+mod ask;
+mod sse;
+mod wire;
 
-use support::TestServer;
-
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_new_pipeline_is_listed(pool: PgPool) {
-    let server = TestServer::start(&pool).await;
-    let owner = server.organization("acme").await;
-    let id = server.pipeline(&owner, "Web shop").await;
-    let (status, listed) =
-        server.json(Method::GET, "/organizations/acme/pipelines", &owner.token, None).await;
-    assert_eq!(status, 200);
-    assert_eq!(listed["data"][0]["id"], id);
-    assert_eq!(listed["pagination"]["total"], 1);
-    server.server.stop(std::time::Duration::ZERO).await;
-}
+mod answers;
+mod bodies;
+mod crowd;
+mod database;
+mod drain;
+mod idempotency;
+mod limits;
+mod openapi;
+mod outage;
+mod paging;
+mod paths;
+mod pipeline_events;
+mod pipelines;
+mod preconditions;
+mod problems;
+mod slow_clients;
+mod stream;
+mod stream_resume;
+mod stream_rights;
+mod totals;

@@ -52,7 +52,7 @@ impl Store {
             .await?;
         let user_id = sqlx::query_scalar!(
             "insert into users (id, email) values ($1, $2)
-             on conflict (lower(email)) do update set email = users.email returning id",
+             on conflict (email_key) do update set email = users.email returning id",
             organization.owner_id.uuid(),
             organization.owner_email.as_str(),
         )
@@ -92,7 +92,7 @@ impl Store {
             "select m.organization_id, m.user_id from memberships m
              join organizations o on o.id = m.organization_id
              join users u on u.id = m.user_id
-             where o.slug = $1 and lower(u.email) = lower($2) and m.removed_at is null",
+             where o.slug = $1 and u.email_key = lower($2) and m.removed_at is null",
             organization.as_str(),
             email.as_str(),
         )
@@ -126,7 +126,10 @@ async fn insert_token(
     )
     .execute(&mut *connection)
     .await?;
-    let after = json!({ "name": token.name.as_str(), "kind": token.kind, "userId": UserId::from(user) });
+    let after = json!({
+        "name": token.name.as_str(), "kind": token.kind, "allowForce": token.kind.allows_force_by_default(),
+        "userId": UserId::from(user), "expiresAt": null,
+    });
     tell(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
 }
 

@@ -27,8 +27,8 @@ impl Store {
             .fetch_one(&self.pool)
             .await?;
         // The table is sqlx's own and is not there before the first run, so this one query can't be checked at build time.
-        let applied: Vec<i64> = if known == Some(true) {
-            sqlx::query_scalar("select version from _sqlx_migrations where success")
+        let applied: Vec<(i64, Vec<u8>)> = if known == Some(true) {
+            sqlx::query_as("select version, checksum from _sqlx_migrations where success")
                 .fetch_all(&self.pool)
                 .await?
         } else {
@@ -40,7 +40,10 @@ impl Store {
             .map(|migration| MigrationStatus {
                 version: migration.version,
                 description: migration.description.to_string(),
-                applied: applied.contains(&migration.version),
+                // A migration that was changed after it was applied is not the one that was.
+                applied: applied.iter().any(|(version, checksum)| {
+                    *version == migration.version && *checksum == *migration.checksum
+                }),
             })
             .collect())
     }

@@ -21,11 +21,10 @@ impl Check<'_> {
         if !self.names_keep_apart(path, environments) {
             return (named, templates);
         }
-        let cleaning = cleaning_stages(environments);
-        self.something_deploys(&cleaning);
+        self.something_deploys();
         for (key, environment) in environments.iter() {
             let path = path.key(&key.value);
-            let mut settings = self.settings(path, key, &environment.value, &cleaning);
+            let mut settings = self.settings(path, key, &environment.value);
             let max = environment.value.max.as_ref();
             if let Some(prefix) = words::template_prefix(&key.value) {
                 let max = self.template_max(path.key("max"), key, max);
@@ -43,12 +42,12 @@ impl Check<'_> {
     }
 
     /// That a deployment has something to run besides what cleans up.
-    fn something_deploys(&mut self, cleaning: &HashSet<&str>) {
+    fn something_deploys(&mut self) {
         let root = Path::Root;
         let stages = self.file.stages.as_ref();
         let first = stages.and_then(|stages| stages.iter().next());
         if let Some((first, _)) =
-            first.filter(|_| stages.is_some_and(|all| all.keys().all(|key| cleaning.contains(key))))
+            first.filter(|_| stages.is_some_and(|all| all.keys().all(|key| self.cleaning.contains(key))))
         {
             let message = "every stage is an `onRelease` stage, so a deployment would run nothing";
             self.report.say(first.at, root.key("stages"), message);
@@ -77,13 +76,7 @@ impl Check<'_> {
         }
     }
 
-    fn settings(
-        &mut self,
-        path: Path<'_>,
-        key: &Located<String>,
-        raw: &raw::Ephemeral,
-        cleaning: &HashSet<&str>,
-    ) -> EphemeralSettings {
+    fn settings(&mut self, path: Path<'_>, key: &Located<String>, raw: &raw::Ephemeral) -> EphemeralSettings {
         let on_release = raw.on_release.as_deref().unwrap_or_default();
         let who = format!("environment {} cleans up with", quote(&key.value));
         EphemeralSettings {
@@ -94,8 +87,8 @@ impl Check<'_> {
             labels: self.labels(path.key("labels"), raw.labels.as_deref().unwrap_or_default()),
             url: raw.url.as_ref().map(|url| self.url(path.key("url"), url)),
             lease: self.lease(path.key("lease"), raw.lease.as_ref()),
-            stages: self.environment_stages(path.key("stages"), key, raw.stages.as_ref(), cleaning),
-            on_release: self.stage_list(path.key("onRelease"), on_release, &who),
+            stages: self.environment_stages(path.key("stages"), key, raw.stages.as_ref()),
+            on_release: self.ephemeral_stages(path.key("onRelease"), on_release, &who),
             force: raw.force.as_ref().and_then(|force| self.force(path.key("force"), force)),
             variables: self.variables(path.key("variables"), raw.variables.as_ref()),
         }
@@ -143,13 +136,12 @@ impl Check<'_> {
         path: Path<'_>,
         key: &Located<String>,
         listed: Option<&Located<Vec<Located<String>>>>,
-        cleaning: &HashSet<&str>,
     ) -> Vec<String> {
         let stages = self.file.stages.as_ref();
         let Some(listed) = listed else {
             let all = stages.into_iter().flat_map(Entries::iter);
             let fitting = all.filter(|(stage, raw)| {
-                raw.value.environment.is_none() && !cleaning.contains(stage.value.as_str())
+                raw.value.environment.is_none() && !self.cleaning.contains(stage.value.as_str())
             });
             let fitting: Vec<String> = fitting.map(|(stage, _)| stage.value.clone()).collect();
             if fitting.is_empty() && stages.is_some() {
@@ -162,9 +154,15 @@ impl Check<'_> {
         if listed.value.is_empty() {
             self.report.say(listed.at, path, "`stages` must name at least one stage");
         }
-        for (index, item) in listed.value.iter().enumerate() {
-            let stage = stages.and_then(|stages| stages.get(&item.value));
-            if let Some(target) = stage.and_then(|stage| stage.value.environment.as_ref()) {
+        self.ephemeral_stages(path, &listed.value, &format!("environment {} runs", quote(&key.value)))
+    }
+
+    /// A list of stages none of which deploys to an environment that lasts.
+    fn ephemeral_stages(&mut self, path: Path<'_>, listed: &[Located<String>], who: &str) -> Vec<String> {
+        let stages = self.file.stages.as_ref();
+        let target = |stage: &str| stages?.get(stage)?.value.environment.as_ref();
+        for (index, item) in listed.iter().enumerate() {
+            if let Some(target) = target(&item.value) {
                 let message = format!(
                     "stage {} deploys to {} and so can't run in an ephemeral environment",
                     quote(&item.value),
@@ -173,12 +171,12 @@ impl Check<'_> {
                 self.report.say(item.at, path.index(index), message);
             }
         }
-        self.stage_list(path, &listed.value, &format!("environment {} runs", quote(&key.value)))
+        self.stage_list(path, listed, who, |stage| target(stage).is_none())
     }
 }
 
-/// The stages that any environment cleans up with: they are no part of an ordinary deployment.
-fn cleaning_stages(environments: &Entries<raw::Ephemeral>) -> HashSet<&str> {
-    let lists = environments.iter().filter_map(|(_, environment)| environment.value.on_release.as_ref());
+pub(super) fn cleaning_stages(file: &raw::File) -> HashSet<&str> {
+    let environments = file.ephemeral_environments.iter().flat_map(Entries::iter);
+    let lists = environments.filter_map(|(_, environment)| environment.value.on_release.as_ref());
     lists.flatten().map(|stage| stage.value.as_str()).collect()
 }

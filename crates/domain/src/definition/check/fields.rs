@@ -128,26 +128,27 @@ impl Check<'_> {
         }
     }
 
-    /// A list of stages, each of which exists and stands there once.
-    pub(super) fn stage_list(&mut self, path: Path<'_>, list: &[Located<String>], who: &str) -> Vec<String> {
+    /// A list of stages, each of which exists and stands there once. `who` begins the sentence, up to the name;
+    /// `fits` says which stages to offer instead.
+    pub(super) fn stage_list(
+        &mut self,
+        path: Path<'_>,
+        list: &[Located<String>],
+        who: &str,
+        fits: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
         self.unique(path, list);
-        for (index, item) in list.iter().enumerate() {
-            self.known_stage(path.index(index), item, who);
-        }
-        list.iter().map(|item| item.value.clone()).collect()
-    }
-
-    /// `who` begins the sentence, up to the name.
-    pub(super) fn known_stage(&mut self, path: Path<'_>, name: &Located<String>, who: &str) -> bool {
         let stages = self.file.stages.as_ref();
-        let known = stages.is_some_and(|stages| stages.get(&name.value).is_some());
-        if !known {
+        for (index, name) in list.iter().enumerate() {
+            if stages.is_some_and(|stages| stages.get(&name.value).is_some()) {
+                continue;
+            }
             self.report.add(|| {
                 let message = format!("{who} {}, which doesn't exist", quote(&name.value));
-                let keys = stages.into_iter().flat_map(|stages| stages.keys());
-                Diagnostic::new(name.at, path.pointer(), message).choices(&name.value, keys)
+                let keys = stages.into_iter().flat_map(|stages| stages.keys()).filter(|key| fits(key));
+                Diagnostic::new(name.at, path.index(index).pointer(), message).choices(&name.value, keys)
             });
         }
-        known
+        list.iter().map(|item| item.value.clone()).collect()
     }
 }

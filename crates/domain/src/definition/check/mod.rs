@@ -10,6 +10,8 @@ mod stages;
 mod steps;
 mod variables;
 
+use std::collections::HashSet;
+
 use super::diagnostic::{Diagnostic, Path, Report};
 use super::limits;
 use super::located::{Entries, Position};
@@ -20,11 +22,14 @@ use super::raw;
 struct Check<'a> {
     report: Report,
     file: &'a raw::File,
+    /// The stages that any environment cleans up with: they are no part of an ordinary deployment.
+    cleaning: &'a HashSet<&'a str>,
     source: &'a str,
 }
 
 pub(super) fn check(file: &raw::File, source: &str) -> Result<Definition, Vec<Diagnostic>> {
-    let mut check = Check { report: Report::default(), file, source };
+    let cleaning = ephemeral::cleaning_stages(file);
+    let mut check = Check { report: Report::default(), file, cleaning: &cleaning, source };
     let definition = check.definition();
     check.report.finish(definition)
 }

@@ -1,4 +1,5 @@
-//! That the stages can be put in an order: no stage needs itself, by whatever way round.
+//! What a stage waits for: stages that run when it does, and that can be put in an order. No stage needs itself, by
+//! whatever way round.
 
 use std::collections::HashMap;
 
@@ -29,6 +30,30 @@ struct Search<'a> {
 }
 
 impl Check<'_> {
+    pub(super) fn needs(
+        &mut self,
+        path: Path<'_>,
+        stage: &Located<String>,
+        needs: &[Located<String>],
+    ) -> Vec<String> {
+        let (stages, cleaning) = (self.file.stages.as_ref(), self.cleaning);
+        // What cleans up may wait for anything: of what does not run then, nothing is waited for.
+        let runs_too = |need: &str| cleaning.contains(stage.value.as_str()) || !cleaning.contains(need);
+        for (index, need) in needs.iter().enumerate() {
+            let exists = stages.is_some_and(|stages| stages.get(&need.value).is_some());
+            if exists && !runs_too(&need.value) {
+                let message = format!(
+                    "stage {} needs {}, but that is an `onRelease` stage: no deployment runs it",
+                    quote(&stage.value),
+                    quote(&need.value)
+                );
+                self.report.say(need.at, path.index(index), message);
+            }
+        }
+        let who = format!("stage {} needs", quote(&stage.value));
+        self.stage_list(path, needs, &who, |need| need != stage.value && runs_too(need))
+    }
+
     /// Says each circle once, at the need that closes it.
     pub(super) fn circles(&mut self, stages: &Entries<raw::Stage>) {
         let keys: Vec<&str> = stages.keys().collect();

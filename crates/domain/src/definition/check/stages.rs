@@ -28,7 +28,7 @@ impl Check<'_> {
         Stage {
             key: self.name(path, key, "stage name"),
             name: stage.name.as_ref().map(|name| self.text(path.key("name"), name, LINE)),
-            needs: self.stage_list(path.key("needs"), needs, &format!("stage {} needs", quote(&key.value))),
+            needs: self.needs(path.key("needs"), key, needs),
             condition: stage.condition.as_ref().map(|text| self.condition(path.key("if"), text)),
             environment: stage
                 .environment
@@ -44,8 +44,17 @@ impl Check<'_> {
     }
 
     fn condition(&mut self, path: Path<'_>, expression: &Located<String>) -> String {
-        if let Some(problem) = condition::problem(&expression.value) {
-            self.report.say(expression.at, path, format!("`if` {problem}"));
+        match condition::unknown_names(&expression.value) {
+            Err(problem) => self.report.say(expression.at, path, format!("`if` {problem}")),
+            Ok(unknown) => {
+                for name in unknown {
+                    self.report.add(|| {
+                        let message = format!("`if` doesn't know {}", quote(&name));
+                        Diagnostic::new(expression.at, path.pointer(), message)
+                            .choices(&name, condition::NAMES)
+                    });
+                }
+            }
         }
         expression.value.clone()
     }

@@ -45,14 +45,16 @@ pub(in crate::definition) struct Ephemeral {
     #[schemars(length(min = 1, max = limits::STAGES), inner(regex(pattern = words::NAME)))]
     pub(in crate::definition) stages: Option<Located<Vec<Located<String>>>>,
 
-    /// The stages that clean up after a session. A stage named here is no part of an ordinary deployment.
+    /// The stages that clean up after a session, none of which deploys to a lasting environment. A stage named here is no
+    /// part of an ordinary deployment. Of their `needs`, those outside this list are not waited for.
     #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
     pub(in crate::definition) on_release: Option<Vec<Located<String>>>,
 
     /// Who may take the environment from its holder. Without it: developers and above.
     pub(in crate::definition) force: Option<Located<Force>>,
 
-    /// Environment variables for every step that runs here.
+    /// Environment variables for every step that runs here. Those of a stage or a step override them; they override those
+    /// of the file.
     #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 

@@ -15,11 +15,13 @@ pub(in crate::definition) struct Stage {
     #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
     pub(in crate::definition) name: Option<Located<String>>,
 
-    /// The stages that have to succeed before this one starts.
+    /// The stages that have to succeed before this one starts. An `onRelease` stage can't be one of them, unless this is
+    /// one itself.
     #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
     pub(in crate::definition) needs: Option<Vec<Located<String>>>,
 
-    /// A CEL expression, such as `branch == "main"`. If it is false the stage is skipped.
+    /// A CEL expression, such as `branch == "main"`. If it is false the stage is skipped. It knows `branch`, `commitId`,
+    /// `environment`, `pipeline`, `trigger` and `variables`.
     #[schemars(length(min = 1, max = limits::CONDITION_BYTES))]
     #[serde(rename = "if")]
     pub(in crate::definition) condition: Option<Located<String>>,
@@ -31,7 +33,8 @@ pub(in crate::definition) struct Stage {
     /// Where it runs.
     pub(in crate::definition) runner: Option<Located<Runner>>,
 
-    /// Environment variables for each of its steps.
+    /// Environment variables for each of its steps. A step's own override them; they override those of the file and of an
+    /// ephemeral environment.
     #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 

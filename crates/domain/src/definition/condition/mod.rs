@@ -1,25 +1,32 @@
 //! The `if` of a stage: a CEL expression, parsed here so that a mistake shows before anything runs.
 
+mod names;
+
 use cel::Program;
 
 use super::diagnostic::quote;
 use super::limits;
+pub(super) use names::NAMES;
 
-/// What is wrong with an expression, as the rest of a sentence that begins with its name.
-pub(super) fn problem(expression: &str) -> Option<String> {
+/// The names in an expression that are none of [`NAMES`]; or what is wrong with the expression, as the rest of a
+/// sentence that begins with its name.
+pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
     if expression.trim().is_empty() {
-        return Some("is empty; leave it out to run always".to_owned());
+        return Err("is empty; leave it out to run always".to_owned());
     }
     if expression.len() > limits::CONDITION_BYTES {
-        return Some(format!("is longer than {} bytes", limits::CONDITION_BYTES));
+        return Err(format!("is longer than {} bytes", limits::CONDITION_BYTES));
     }
     // The parser recurses for each of these and would end the process, not the request, when the stack does.
     if nesting(expression) > limits::CONDITION_NESTING {
-        return Some(format!("nests brackets deeper than {} levels", limits::CONDITION_NESTING));
+        return Err(format!("nests brackets deeper than {} levels", limits::CONDITION_NESTING));
     }
-    let errors = Program::compile(expression).err()?.errors;
-    let reason = errors.first().map_or_else(String::new, |error| reason(&error.msg, error.pos));
-    Some(format!("is not a CEL expression{reason}"))
+    let program = Program::compile(expression).map_err(|failure| {
+        let first = failure.errors.first();
+        let reason = first.map_or_else(String::new, |error| reason(&error.msg, error.pos));
+        format!("is not a CEL expression{reason}")
+    })?;
+    Ok(names::unknown(program.expression()))
 }
 
 /// Brackets in text literals count too: telling them apart would need the parser that this protects.
@@ -58,6 +65,10 @@ fn reason(message: &str, (line, column): (isize, isize)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn problem(expression: &str) -> Option<String> {
+        unknown_names(expression).err()
+    }
 
     #[test]
     fn table() {
@@ -98,6 +109,10 @@ mod tests {
             format!("{}a{}", "(".repeat(most), fill("?b:c", room)),
             fill("a?b:", room),
             format!("a{}", fill("[0]", room)),
+            format!("a{}", fill(".b", room)),
+            format!("a{}", fill("-1", room)),
+            format!("a{}", fill(".map(x,x)", room)),
+            format!("{}a{}", "[a].map(x,".repeat(most), ")".repeat(most)),
             fill("!", room),
         ] {
             let _whatever = problem(&expression);

@@ -1,0 +1,75 @@
+//! The names that an expression may use. The parser's own list of references counts what a macro binds (`x` in
+//! `list.exists(x, …)`) among them and has no order, so the tree is walked here.
+
+use cel::IdedExpr;
+use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr};
+use indexmap::IndexSet;
+
+/// What is known of a stage before it runs.
+pub(in crate::definition) const NAMES: [&str; 6] =
+    ["branch", "commitId", "environment", "pipeline", "trigger", "variables"];
+
+/// Every other name, in the order of the expression. Recurses less deeply than the parser, whose limits bound it.
+pub(super) fn unknown(expression: &IdedExpr) -> Vec<String> {
+    let mut search = Search::default();
+    search.walk(expression);
+    search.unknown.into_iter().map(str::to_owned).collect()
+}
+
+#[derive(Default)]
+struct Search<'a> {
+    unknown: IndexSet<&'a str>,
+    /// By the macros around, the innermost last.
+    bound: Vec<&'a str>,
+}
+
+impl<'a> Search<'a> {
+    fn walk(&mut self, expression: &'a IdedExpr) {
+        match &expression.expr {
+            Expr::Unspecified | Expr::Literal(_) => {}
+            Expr::Ident(name) => self.name(name),
+            Expr::Select(select) => self.walk(&select.operand),
+            Expr::Call(call) => {
+                call.target.iter().for_each(|target| self.walk(target));
+                call.args.iter().for_each(|argument| self.walk(argument));
+            }
+            Expr::List(list) => list.elements.iter().for_each(|element| self.walk(element)),
+            Expr::Map(map) => map.entries.iter().for_each(|entry| self.entry(&entry.expr)),
+            Expr::Struct(fields) => fields.entries.iter().for_each(|entry| self.entry(&entry.expr)),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+        }
+    }
+
+    fn entry(&mut self, entry: &'a EntryExpr) {
+        match entry {
+            EntryExpr::StructField(field) => self.walk(&field.value),
+            EntryExpr::MapEntry(entry) => {
+                self.walk(&entry.key);
+                self.walk(&entry.value);
+            }
+        }
+    }
+
+    /// What a macro such as `exists` becomes. What it binds is not known to the list that it goes through.
+    fn comprehension(&mut self, comprehension: &'a ComprehensionExpr) {
+        self.walk(&comprehension.iter_range);
+        self.walk(&comprehension.accu_init);
+        let around = self.bound.len();
+        self.bound.push(&comprehension.accu_var);
+        self.bound.push(&comprehension.iter_var);
+        self.bound.extend(comprehension.iter_var2.as_deref());
+        self.walk(&comprehension.loop_cond);
+        self.walk(&comprehension.loop_step);
+        self.walk(&comprehension.result);
+        self.bound.truncate(around);
+    }
+
+    /// A dot before a name leads past everything that is bound.
+    fn name(&mut self, written: &'a str) {
+        let name = written.strip_prefix('.').unwrap_or(written);
+        let bound = name == written && self.bound.contains(&name);
+        if !bound && !NAMES.contains(&name) {
+            self.unknown.insert(name);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The definitions that we hand to others: the demo's, and those of the documentation with what it says of them.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use greenroom_domain::definition::{Diagnostic, parse};
+use serde_json::{Map, Value, json};
+
+use super::stage;
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn every_demo_is_taken() -> Result<(), Box<dyn Error>> {
+    let mut demos = 0;
+    for entry in fs::read_dir(repository().join("dev/demo"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            taken(&path, &fs::read_to_string(&path)?);
+            demos += 1;
+        }
+    }
+    assert!(demos >= 4, "{demos}");
+    Ok(())
+}
+
+/// The page has complete definitions, then one with mistakes and the answer to it.
+#[test]
+fn the_documentation_is_true() -> Result<(), Box<dyn Error>> {
+    let path = repository().join("docs/pipeline-definition.md");
+    let page = fs::read_to_string(&path)?;
+    let (right, wrong) = page.split_once("\n## When something is wrong\n").ok_or("no such section")?;
+    let examples: Vec<&str> = fenced(right, "yaml").filter(|text| text.contains("stages:")).collect();
+    assert!(examples.len() >= 2, "{examples:?}");
+    for example in examples {
+        taken(&path, example);
+    }
+    let conditions: Vec<&str> =
+        fenced(right, "yaml").flat_map(str::lines).filter(|line| line.starts_with("if: ")).collect();
+    assert!(!conditions.is_empty());
+    for condition in conditions {
+        taken(&path, &stage(condition));
+    }
+    let mistaken = fenced(wrong, "yaml").next().ok_or("no definition")?;
+    let answer: Value = serde_json::from_str(fenced(wrong, "json").next().ok_or("no answer")?)?;
+    let problems = parse(mistaken).err().unwrap_or_default();
+    assert_eq!(answer["data"]["errors"], problems.iter().map(as_answered).collect::<Value>());
+    Ok(())
+}
+
+fn taken(path: &Path, source: &str) {
+    assert_eq!(parse(source).err(), None, "{}", path.display());
+}
+
+fn fenced<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let opening = format!("\n```{language}\n");
+    let blocks: Vec<&str> = page.split(opening.as_str()).skip(1).collect();
+    blocks.into_iter().filter_map(|block| block.split_once("\n```").map(|(text, _)| text))
+}
+
+fn as_answered(problem: &Diagnostic) -> Value {
+    let mut answer = Map::new();
+    answer.insert("pointer".to_owned(), json!(problem.pointer));
+    answer.insert("detail".to_owned(), json!(problem.message));
+    answer.insert("line".to_owned(), json!(problem.line));
+    answer.insert("column".to_owned(), json!(problem.column));
+    if !problem.expected.is_empty() {
+        answer.insert("expected".to_owned(), json!(problem.expected));
+    }
+    if let Some(word) = &problem.suggestion {
+        answer.insert("suggestion".to_owned(), json!(word));
+    }
+    Value::Object(answer)
+}

@@ -1,0 +1,217 @@
+//! `Idempotency-Key`: a request that is repeated happens once.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::ask::{good, header, new_pipeline, problem};
+use crate::support::{Caller, TestServer};
+
+async fn keyed(
+    server: &TestServer,
+    caller: &Caller,
+    method: Method,
+    path: &str,
+    key: &str,
+    body: &Value,
+) -> Response {
+    server.ask(caller, method, path).header("idempotency-key", key).json(body).send().await.unwrap()
+}
+
+/// What a client sees of an answer.
+async fn seen(response: Response) -> (u16, String, String, String) {
+    let (etag, kind) = (header(&response, "etag"), header(&response, "content-type"));
+    (response.status().as_u16(), etag, kind, response.text().await.unwrap())
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_repeated_request_gets_the_first_answer(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let (body, head) = (new_pipeline("Web"), server.events(&pool, &owner).await.len());
+    let first = seen(keyed(&server, &owner, Method::POST, "/pipelines", "k1", &body).await).await;
+    assert_eq!((first.0, first.1.as_str()), (201, "\"1\""));
+    // What happens to the record afterwards is not in it.
+    let update = json!({ "name": "Shop" });
+    let changed = seen(keyed(&server, &owner, Method::PUT, "/pipelines/web", "k1", &update).await).await;
+    assert_eq!((changed.0, changed.1.as_str()), (200, "\"2\""));
+    for _ in 0..3 {
+        assert_eq!(seen(keyed(&server, &owner, Method::POST, "/pipelines", "k1", &body).await).await, first);
+        assert_eq!(
+            seen(keyed(&server, &owner, Method::PUT, "/pipelines/web", "k1", &update).await).await,
+            changed
+        );
+    }
+    assert_eq!(server.get(&owner, "/pipelines").await["pagination"]["total"], 1);
+    let told: Vec<Value> =
+        server.events(&pool, &owner).await.iter().skip(head).map(|event| event["type"].clone()).collect();
+    assert_eq!(told, ["pipeline.created", "pipeline.updated"]);
+
+    // Commands without a body have their answers kept as well.
+    let delete =
+        || server.ask(&owner, Method::DELETE, "/pipelines/web").header("idempotency-key", "gone").send();
+    let gone = seen(delete().await.unwrap()).await;
+    assert_eq!(gone.0, 200);
+    assert_eq!(seen(delete().await.unwrap()).await, gone);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_key_with_another_body_is_refused(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    good(keyed(&server, &owner, Method::POST, "/pipelines", "k", &new_pipeline("One")).await, 201).await;
+    for other in [
+        new_pipeline("Two"),
+        json!({ "name": "One", "slug": "one", "definition": crate::support::DEFINITION }),
+    ] {
+        let refused = keyed(&server, &owner, Method::POST, "/pipelines", "k", &other).await;
+        problem(refused, 422, "idempotency_key_reused").await;
+    }
+    assert_eq!(server.get(&owner, "/pipelines").await["pagination"]["total"], 1);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn of_many_at_once_one_happens(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let head = server.head(&pool, &owner).await;
+    for round in 0..5 {
+        let (key, body) = (format!("key-{round}"), new_pipeline(&format!("Round {round}")));
+        let all = join_all((0..20).map(|_| keyed(&server, &owner, Method::POST, "/pipelines", &key, &body)));
+        let mut made = HashSet::new();
+        for response in all.await {
+            if response.status() == 201 {
+                made.insert(good(response, 201).await["data"]["id"].as_str().unwrap().to_owned());
+            } else {
+                assert_eq!(header(&response, "retry-after"), "1");
+                problem(response, 409, "idempotency_in_progress").await;
+            }
+        }
+        assert_eq!(made.len(), 1, "one record, in every answer that tells of it");
+        let again = good(keyed(&server, &owner, Method::POST, "/pipelines", &key, &body).await, 201).await;
+        assert!(made.contains(again["data"]["id"].as_str().unwrap()));
+        assert_eq!(server.get(&owner, "/pipelines").await["pagination"]["total"], round + 1);
+    }
+    assert_eq!(server.head(&pool, &owner).await, head + 5);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn who_comes_second_is_told_that_the_first_is_running(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    server.pipeline(&owner, "Web").await;
+    // The first waits for this lock, and holds its key meanwhile.
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("select 1 from pipelines for update").execute(&mut *holding).await.unwrap();
+    let (path, body) = ("/pipelines/web/stop", json!({ "mode": "pause" }));
+    let first = keyed(&server, &owner, Method::POST, path, "k", &body);
+    let second = async {
+        let locked = crate::support::eventually(std::time::Duration::from_secs(2), || async {
+            let waiting = "select count(*) from pg_stat_activity
+                           where datname = current_database() and wait_event_type = 'Lock'";
+            sqlx::query_scalar::<_, i64>(waiting).fetch_one(&pool).await.unwrap() == 1
+        });
+        assert!(locked.await);
+        let second = keyed(&server, &owner, Method::POST, path, "k", &body).await;
+        // Another key is nobody's but waits for the record; it is not asked here. Another path is free.
+        good(keyed(&server, &owner, Method::POST, "/pipelines", "k", &new_pipeline("Shop")).await, 201).await;
+        holding.rollback().await.unwrap();
+        second
+    };
+    let (first, second) = tokio::join!(first, second);
+    problem(second, 409, "idempotency_in_progress").await;
+    let first = good(first, 200).await;
+    assert_eq!(good(keyed(&server, &owner, Method::POST, path, "k", &body).await, 200).await, first);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_key_is_one_users_for_one_method_and_path(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let (acme, other) = (server.organization("acme").await, server.organization("other").await);
+    let colleague = server.member(&acme, "acme", "maintainer").await;
+    good(keyed(&server, &acme, Method::POST, "/pipelines", "k", &new_pipeline("Mine")).await, 201).await;
+    good(keyed(&server, &colleague, Method::POST, "/pipelines", "k", &new_pipeline("Ours")).await, 201).await;
+    good(keyed(&server, &other, Method::POST, "/pipelines", "k", &new_pipeline("Mine")).await, 201).await;
+    good(keyed(&server, &acme, Method::POST, "/pipelines/mine/stop", "k", &json!({})).await, 200).await;
+    good(keyed(&server, &acme, Method::POST, "/pipelines/ours/stop", "k", &json!({})).await, 200).await;
+    good(keyed(&server, &acme, Method::PUT, "/pipelines/mine", "k", &json!({ "name": "M" })).await, 200)
+        .await;
+    assert_eq!(server.get(&acme, "/pipelines?status=stopped").await["pagination"]["total"], 2);
+
+    // The same user by another token is the same user.
+    let made = server.post(&acme, "/api-tokens", json!({ "name": "second" })).await;
+    let second = Caller { token: made["token"].as_str().unwrap().to_owned(), ..acme.clone() };
+    let again = keyed(&server, &second, Method::POST, "/pipelines", "k", &new_pipeline("Mine")).await;
+    assert_eq!(good(again, 201).await["data"]["status"], "active");
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn failures_are_not_kept(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let first = server.pipeline(&owner, "Web").await;
+    let body = new_pipeline("Web");
+    problem(keyed(&server, &owner, Method::POST, "/pipelines", "k", &body).await, 409, "slug_taken").await;
+    problem(
+        keyed(&server, &owner, Method::POST, "/pipelines", "k", &json!({})).await,
+        422,
+        "invalid_request",
+    )
+    .await;
+    server.ask(&owner, Method::DELETE, &format!("/pipelines/{first}")).send().await.unwrap();
+    good(keyed(&server, &owner, Method::POST, "/pipelines", "k", &body).await, 201).await;
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn keys_have_a_shape_and_a_time(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let longest = "k".repeat(255);
+    for (number, key) in
+        ["a b", "\"quoted\"", "'; drop table pipelines; --", &longest].into_iter().enumerate()
+    {
+        let body = new_pipeline(&format!("P{number}"));
+        good(keyed(&server, &owner, Method::POST, "/pipelines", key, &body).await, 201).await;
+        good(keyed(&server, &owner, Method::POST, "/pipelines", key, &body).await, 201).await;
+    }
+    for key in ["", "ä", &"k".repeat(256), &"k".repeat(5_000)] {
+        let request =
+            server.ask(&owner, Method::POST, "/pipelines").header("idempotency-key", key.as_bytes());
+        problem(request.json(&new_pipeline("Bad")).send().await.unwrap(), 400, "invalid_header").await;
+    }
+    // After a day a key may be used anew.
+    sqlx::query("update idempotency_keys set created_at = created_at - interval '25 hours'")
+        .execute(&pool)
+        .await
+        .unwrap();
+    good(keyed(&server, &owner, Method::POST, "/pipelines", "a b", &new_pipeline("New")).await, 201).await;
+    assert_eq!(server.get(&owner, "/pipelines").await["pagination"]["total"], 5);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_secret_is_shown_once(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let body = json!({ "name": "ci", "kind": "ci" });
+    let first = good(keyed(&server, &owner, Method::POST, "/api-tokens", "k", &body).await, 201).await;
+    let secret = first["data"]["token"].as_str().unwrap();
+    let again = good(keyed(&server, &owner, Method::POST, "/api-tokens", "k", &body).await, 201).await;
+    assert_eq!(again["data"]["id"], first["data"]["id"]);
+    assert_eq!(again["data"]["token"], Value::Null);
+    let kept: String = sqlx::query_scalar("select string_agg(body, '') from idempotency_keys")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert!(!kept.contains(secret));
+    server.end().await;
+}

@@ -1,0 +1,171 @@
+//! The network between the server and its database breaks: it says so, answers, and comes back by itself.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use greenroom_server::http::Limits;
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::ask::{good, new_pipeline};
+use crate::proxy::{Network, Proxy};
+use crate::sse::{Read, Stream};
+use crate::support::{Caller, TestServer, eventually};
+
+const NOTICED: Duration = Duration::from_secs(5);
+const ANSWERED: Duration = Duration::from_secs(16);
+const RECOVERED: Duration = Duration::from_secs(10);
+
+struct Outage {
+    proxy: Proxy,
+    server: TestServer,
+    owner: Caller,
+    /// Opened before it.
+    stream: Stream,
+}
+
+impl Outage {
+    /// A server with a full pool of good connections, and then none of them is.
+    async fn begin(pool: &PgPool, network: Network) -> Self {
+        let proxy = Proxy::start(pool, Network::Good).await;
+        let limits = Limits::new(Duration::from_secs(15), 512);
+        let server = TestServer::start_on(&proxy.database_url, limits).await;
+        let owner = server.organization("acme").await;
+        server.pipeline(&owner, "Web").await;
+        assert!(eventually(NOTICED, || server.is_ready()).await);
+        let busy = join_all((0..32).map(|_| server.ask(&owner, Method::GET, "/pipelines/web").send())).await;
+        assert!(busy.into_iter().all(|response| response.unwrap().status() == 200));
+        server.events(pool, &owner).await;
+        let stream = Stream::open(&server, &owner, "?category=deployment").await;
+        proxy.set(network);
+        Self { proxy, server, owner, stream }
+    }
+
+    async fn create(&self, key: &str) -> Response {
+        let request = self.server.ask(&self.owner, Method::POST, "/pipelines").header("idempotency-key", key);
+        request.json(&new_pipeline(key)).send().await.unwrap()
+    }
+
+    /// While it lasts: alive, not ready, and every request is answered in time.
+    async fn is_told(&self) {
+        let began = Instant::now();
+        let unready = async {
+            assert!(
+                eventually(NOTICED, || async { !self.server.is_ready().await }).await,
+                "it says it is ready"
+            );
+            began.elapsed()
+        };
+        let requests = async {
+            let reads =
+                join_all((0..5).map(|_| self.server.ask(&self.owner, Method::GET, "/pipelines/web").send()));
+            let (reads, changed) = tokio::join!(reads, self.create("during"));
+            for response in reads.into_iter().map(Result::unwrap).chain([changed]) {
+                is_unavailable(response).await;
+            }
+            assert!(began.elapsed() < ANSWERED, "answered after {:?}", began.elapsed());
+        };
+        let alive = async {
+            for _ in 0..50 {
+                let asked = Instant::now();
+                assert_eq!(self.server.status("/livez").await, 200);
+                assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let (_, (), ()) = tokio::join!(unready, requests, alive);
+        assert!(!self.server.is_ready().await);
+        // It is known by now, and nobody waits long for what is known.
+        is_unavailable(self.server.ask(&self.owner, Method::GET, "/pipelines/web").send().await.unwrap())
+            .await;
+        assert!(!self.server.is_ready().await);
+    }
+
+    /// Afterwards: ready, and everything that was asked for happens, once.
+    async fn ends(mut self, pool: &PgPool) {
+        self.proxy.set(Network::Good);
+        let lifted = Instant::now();
+        assert!(
+            eventually(NOTICED, || self.server.is_ready()).await,
+            "not ready {:?} after it",
+            lifted.elapsed()
+        );
+        let round = || async {
+            let asked =
+                join_all((0..16).map(|_| self.server.ask(&self.owner, Method::GET, "/pipelines/web").send()));
+            asked.await.into_iter().all(|response| response.unwrap().status() == 200)
+        };
+        assert!(eventually(RECOVERED, round).await, "requests fail {:?} after it", lifted.elapsed());
+        // A change whose outcome was not known is repeated with its key, and has happened once.
+        good(self.create("during").await, 201).await;
+        let listed = self.server.get(&self.owner, "/pipelines").await;
+        let slugs: Vec<&Value> =
+            listed["data"].as_array().unwrap().iter().map(|pipeline| &pipeline["slug"]).collect();
+        assert_eq!(slugs, ["during", "web"]);
+        assert_eq!(listed["pagination"]["total"], 2);
+        assert!(lifted.elapsed() < RECOVERED, "{:?}", lifted.elapsed());
+
+        // What goes on beside the requests has recovered as well: events get their place, streams hear of them.
+        let sequenced = eventually(RECOVERED, || async {
+            sqlx::query_scalar::<_, i64>("select count(*) from event_intake").fetch_one(pool).await.unwrap()
+                == 0
+        });
+        assert!(sequenced.await, "events are not sequenced {:?} after it", lifted.elapsed());
+        let mut new = Stream::open(&self.server, &self.owner, "?after=0&category=deployment").await;
+        assert_eq!(new.messages(2).await[1].data["data"]["after"]["slug"], "during");
+        let heard = loop {
+            match self.stream.read(RECOVERED).await {
+                Read::Comment => {}
+                heard => break heard,
+            }
+        };
+        match heard {
+            // Ended is as good: its reader comes back.
+            Read::Ended => {}
+            Read::Message(message) => assert_eq!(message.data["data"]["after"]["slug"], "during"),
+            other => assert_eq!(other, Read::Ended, "a stream of before was left behind"),
+        }
+        good(self.create("after").await, 201).await;
+        let told = Instant::now();
+        assert_eq!(new.message().await.data["data"]["after"]["slug"], "after");
+        assert!(told.elapsed() < Duration::from_secs(3), "{:?}", told.elapsed());
+
+        // And so has the watch over streams.
+        let made = self.server.post(&self.owner, "/api-tokens", json!({ "name": "second" })).await;
+        let second = Caller { token: made["token"].as_str().unwrap().to_owned(), ..self.owner.clone() };
+        let mut watched = Stream::open(&self.server, &second, "").await;
+        let revoke = format!("/api-tokens/{}", made["id"].as_str().unwrap());
+        good(self.server.ask(&self.owner, Method::DELETE, &revoke).send().await.unwrap(), 200).await;
+        assert!(watched.ends(Duration::from_secs(3)).await, "a revoked token still has its stream");
+        self.server.end().await;
+    }
+}
+
+async fn is_unavailable(response: Response) {
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["retry-after"], "1");
+    let body: Value = response.json().await.unwrap();
+    assert!(["database_unavailable", "deadline_exceeded"].map(Value::from).contains(&body["code"]), "{body}");
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn heavy_silence_that_passes(pool: PgPool) {
+    let outage = Outage::begin(&pool, Network::Hole).await;
+    outage.is_told().await;
+    outage.ends(&pool).await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn heavy_silence_that_old_connections_never_leave(pool: PgPool) {
+    let outage = Outage::begin(&pool, Network::Grave).await;
+    outage.is_told().await;
+    outage.ends(&pool).await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn heavy_connections_that_are_reset(pool: PgPool) {
+    let outage = Outage::begin(&pool, Network::Reset).await;
+    outage.is_told().await;
+    outage.ends(&pool).await;
+}

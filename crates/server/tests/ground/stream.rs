@@ -1,0 +1,192 @@
+//! The event stream: what happens arrives at once, once, and only what was asked for.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::json;
+use sqlx::PgPool;
+
+use crate::ask::{new_pipeline, problem};
+use crate::sse::{Message, Read, Stream};
+use crate::support::TestServer;
+
+/// What a person watching calls at once; the rest is for a busy machine.
+const SOON: Duration = Duration::from_secs(1);
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn an_event_arrives_at_once(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let head = server.head(&pool, &owner).await;
+    let mut stream = Stream::open(&server, &owner, "").await;
+    let mut delays = Vec::new();
+    for number in 0..20 {
+        let id = server.pipeline(&owner, &format!("P{number}")).await;
+        let answered = Instant::now();
+        let message = stream.message().await;
+        delays.push(answered.elapsed());
+        assert_eq!((message.id, message.event.as_str()), (head + number + 1, "pipeline.created"));
+        assert_eq!(message.data["subject"], format!("pipelines/{id}"));
+        assert_eq!(message.data["sequence"], message.id);
+    }
+    delays.sort_unstable();
+    assert!(delays[19] < SOON, "the slowest took {:?}, half of them {:?}", delays[19], delays[10]);
+    assert!(delays[10] < Duration::from_millis(200), "half of them took {:?}", delays[10]);
+    // The stream tells what the list tells.
+    let listed = server.events(&pool, &owner).await;
+    let mut again = Stream::open(&server, &owner, "?after=0").await;
+    let told: Vec<_> = again.messages(listed.len()).await.into_iter().map(|message| message.data).collect();
+    assert_eq!(told, listed);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn events_of_another_server_arrive_as_well(pool: PgPool) {
+    let (here, there) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
+    let owner = here.organization("acme").await;
+    let head = here.head(&pool, &owner).await;
+    let mut stream = Stream::open(&there, &owner, "").await;
+    for number in 0..10 {
+        here.pipeline(&owner, &format!("P{number}")).await;
+        let answered = Instant::now();
+        assert_eq!(stream.message().await.id, head + number + 1);
+        assert!(answered.elapsed() < SOON, "{:?}", answered.elapsed());
+    }
+    here.end().await;
+    there.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_filter_lets_through_what_was_asked_for(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let member = server.member(&owner, "acme", "maintainer").await;
+    let a = server.pipeline(&owner, "A").await;
+    let told = server.head(&pool, &owner).await;
+    let queries = [
+        String::new(),
+        "?type=pipeline.stopped".to_owned(),
+        "?category=audit".to_owned(),
+        "?category=deployment".to_owned(),
+        format!("?subject=pipelines/{a}"),
+        format!("?actor={}", member.user),
+        format!("?subject=pipelines/{a}&type=pipeline.resumed"),
+    ];
+    let mut live = Vec::new();
+    for query in &queries {
+        live.push(Stream::open(&server, &owner, query).await);
+    }
+    server.pipeline(&member, "B").await;
+    // Twice, so that what a filter should have kept back would come before something that it lets through.
+    for round in 0..2 {
+        for (caller, path) in [
+            (&owner, "/pipelines/a/stop"),
+            (&member, "/pipelines/b/stop"),
+            (&owner, "/pipelines/a/resume"),
+            (&member, "/pipelines/b/resume"),
+        ] {
+            server.post(caller, path, json!({})).await;
+        }
+        let renamed = server.ask(&owner, Method::PATCH, "").json(&json!({ "name": format!("Acme {round}") }));
+        assert_eq!(renamed.send().await.unwrap().status(), 200);
+    }
+    let all: Vec<Message> = Stream::open(&server, &owner, &format!("?after={told}")).await.messages(11).await;
+    let expected: [Vec<usize>; 7] = [
+        (0..11).collect(),
+        vec![1, 2, 6, 7],
+        vec![5, 10],
+        vec![0, 1, 2, 3, 4, 6, 7, 8, 9],
+        vec![1, 3, 6, 8],
+        vec![0, 2, 4, 7, 9],
+        vec![3, 8],
+    ];
+    for ((query, live), expected) in queries.iter().zip(&mut live).zip(expected) {
+        let expected: Vec<Message> = expected.into_iter().map(|number| all[number].clone()).collect();
+        assert_eq!(live.messages(expected.len()).await, expected, "live: {query}");
+        let separator = if query.is_empty() { "?" } else { "&" };
+        let mut late = Stream::open(&server, &owner, &format!("{query}{separator}after={told}")).await;
+        assert_eq!(late.messages(expected.len()).await, expected, "from the history: {query}");
+    }
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_viewer_sees_no_audit_events(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    server.pipeline(&owner, "A").await;
+    server.events_are_sequenced(&pool).await;
+    let audit =
+        server.get(&owner, "/events?category=audit").await["data"][0]["id"].as_str().unwrap().to_owned();
+    let mut live = Stream::open(&server, &viewer, "").await;
+    for number in 0..3 {
+        server.post(&owner, "/api-tokens", json!({ "name": format!("t{number}") })).await;
+        server.pipeline(&owner, &format!("P{number}")).await;
+    }
+    let mut late = Stream::open(&server, &viewer, "?after=0").await;
+    assert_eq!(late.message().await.data["data"]["after"]["slug"], "a");
+    for stream in [&mut live, &mut late] {
+        for (number, message) in stream.messages(3).await.into_iter().enumerate() {
+            assert_eq!(message.event, "pipeline.created");
+            assert_eq!(message.data["data"]["after"]["slug"], format!("p{number}"));
+        }
+    }
+    for path in ["/events?category=audit", "/events/stream?category=audit"] {
+        let refused = server.ask(&viewer, Method::GET, path).send().await.unwrap();
+        problem(refused, 403, "forbidden").await;
+    }
+    let hidden = server.ask(&viewer, Method::GET, &format!("/events/{audit}")).send().await.unwrap();
+    problem(hidden, 404, "not_found").await;
+    let seen = server.get(&viewer, "/events?limit=100").await;
+    assert_eq!(seen["pagination"]["total"], 4, "what one may not see is not counted either");
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn others_hear_nothing(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let (acme, other) = (server.organization("acme").await, server.organization("other").await);
+    let head = server.head(&pool, &other).await;
+    let mut theirs = Stream::open(&server, &other, "").await;
+    server.pipeline(&acme, "Secret").await;
+    let id = server.pipeline(&other, "Open").await;
+    let heard = theirs.message().await;
+    assert_eq!((heard.id, &heard.data["subject"]), (head + 1, &json!(format!("pipelines/{id}"))));
+    // Nor is there anything in their history.
+    let mut late = Stream::open(&server, &other, "?after=0").await;
+    for message in late.messages(usize::try_from(head).unwrap() + 1).await {
+        assert_eq!(message.data["source"], format!("/organizations/{}", other.organization));
+    }
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn heavy_two_hundred_streams_hear_it(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let head = server.head(&pool, &owner).await;
+    let mut streams = join_all((0..200).map(|_| Stream::open(&server, &owner, ""))).await;
+    for number in 0..3 {
+        server.post(&owner, "/pipelines", new_pipeline(&format!("P{number}"))).await;
+        let told = Instant::now();
+        let heard = join_all(streams.iter_mut().map(Stream::message)).await;
+        assert!(heard.iter().all(|message| message.id == head + number + 1));
+        assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+    }
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn heavy_a_silent_stream_has_a_heartbeat(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    server.events(&pool, &owner).await;
+    let mut stream = Stream::open(&server, &owner, "").await;
+    assert_eq!(stream.read(Duration::from_secs(16)).await, Read::Comment);
+    // The deadline of requests is past; a stream has none.
+    server.pipeline(&owner, "Late").await;
+    assert_eq!(stream.message().await.event, "pipeline.created");
+    server.end().await;
+}

@@ -1,0 +1,80 @@
+//! Where a token is looked for, and where not.
+
+use sqlx::PgPool;
+
+use crate::raw_http::request;
+use crate::world::World;
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_token_counts_in_its_header_only(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let token = &world.owner.token;
+    let with = async |path: &str, headers: &[(&str, &str)]| {
+        request(&world.server, "GET", format!("/api/v1{path}").as_bytes(), headers).await
+    };
+    // The scheme's case does not matter (RFC 9110), nor does space around the token.
+    for scheme in ["Bearer ", "bearer ", "BEARER ", "Bearer   "] {
+        let (status, text) = with("/me", &[("authorization", &format!("{scheme}{token}"))]).await;
+        assert_eq!(status, 200, "{scheme}: {text}");
+    }
+
+    let bad = [
+        token.clone(),
+        format!("Basic {token}"),
+        format!("Token {token}"),
+        format!("Bearer{token}"),
+        format!("Bearer \"{token}\""),
+        format!("Bearer {token},"),
+        format!("Bearer {token} {token}"),
+        format!("Bearer Bearer {token}"),
+        format!("Bearer {}", token.to_uppercase()),
+        format!("Bearer {}", &token[4..]),
+        format!("Bearer {token}\u{e4}"),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        format!("Bearer grn_{}", "0".repeat(36)),
+        format!("Bearer {}", "x".repeat(8000)),
+    ];
+    for value in &bad {
+        let (status, text) = with("/me", &[("authorization", value)]).await;
+        assert_eq!(status, 401, "{value}: {text}");
+    }
+
+    let cookie = format!("token={token}; authorization=Bearer {token}; __Host-session={token}");
+    for headers in [
+        ("cookie", cookie.as_str()),
+        ("x-api-key", token),
+        ("x-authorization", &format!("Bearer {token}")),
+        ("proxy-authorization", &format!("Bearer {token}")),
+        ("x-forwarded-user", &world.owner.user),
+        ("x-original-url", "/livez"),
+        ("x-rewrite-url", "/livez"),
+    ] {
+        let (status, text) = with("/me", &[headers]).await;
+        assert_eq!(status, 401, "{}: {text}", headers.0);
+    }
+    for name in ["token", "access_token", "authorization", "api_key"] {
+        for path in ["/me", "/organizations/acme/events", "/organizations/acme/events/stream"] {
+            let (status, text) = with(&format!("{path}?{name}={token}"), &[]).await;
+            assert_eq!(status, 401, "{name}: {text}");
+        }
+    }
+    world.server.stop().await;
+}
+
+/// A method is what the request's first line says.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_method_is_not_overridden(pool: PgPool) {
+    let world = World::new(&pool).await;
+    world.server.pipeline(&world.owner, "Shop").await;
+    let before = crate::content::fingerprint(&pool).await;
+    let token = format!("Bearer {}", world.owner.token);
+    for name in ["x-http-method-override", "x-http-method", "x-method-override"] {
+        let headers = [("authorization", token.as_str()), (name, "DELETE")];
+        let path = b"/api/v1/organizations/acme/pipelines/shop?_method=DELETE";
+        let (status, text) = request(&world.server, "GET", path, &headers).await;
+        assert!((200..500).contains(&status), "{text}");
+    }
+    assert_eq!(crate::content::fingerprint(&pool).await, before);
+    world.server.stop().await;
+}

@@ -1,0 +1,168 @@
+//! The table: every operation, how it is called, and the least role as `docs/api-design.md` says it. Written by hand and
+//! on purpose without `domain::policy`, which it is there to check.
+
+use serde_json::{Value, json};
+
+use crate::support::DEFINITION;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    Viewer,
+    Developer,
+    Maintainer,
+    Admin,
+    Owner,
+}
+
+impl Role {
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Viewer, "viewer"),
+        (Self::Developer, "developer"),
+        (Self::Maintainer, "maintainer"),
+        (Self::Admin, "admin"),
+        (Self::Owner, "owner"),
+    ];
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Holds nobody's data: needs no token, and takes none amiss.
+    Public,
+    /// About the caller: every good token, of whichever organization.
+    AnyToken,
+    Least(Role),
+}
+
+/// What the last variable of the path names. It is made anew for each call that may change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    Nothing,
+    /// A member with the role viewer.
+    Member,
+    /// A token of the caller's own.
+    OwnToken,
+    Pipeline,
+    StoppedPipeline,
+    /// An event of the category deployment.
+    Event,
+}
+
+pub struct Row {
+    pub operation: &'static str,
+    pub method: &'static str,
+    pub path: &'static str,
+    pub right: Right,
+    pub success: u16,
+    pub target: Target,
+    /// Gets a word that no other call has got.
+    pub body: fn(&str) -> Value,
+}
+
+const fn row(
+    operation: &'static str,
+    (method, path): (&'static str, &'static str),
+    right: Right,
+    success: u16,
+    target: Target,
+    body: fn(&str) -> Value,
+) -> Row {
+    Row { operation, method, path, right, success, target, body }
+}
+
+const PUBLIC: Right = Right::Public;
+const TOKEN: Right = Right::AnyToken;
+const VIEWER: Right = Right::Least(Role::Viewer);
+const MAINTAINER: Right = Right::Least(Role::Maintainer);
+const ADMIN: Right = Right::Least(Role::Admin);
+
+const ORGANIZATION: &str = "/organizations/{orgId}";
+const MEMBERS: &str = "/organizations/{orgId}/members";
+const MEMBER: &str = "/organizations/{orgId}/members/{userId}";
+const TOKENS: &str = "/organizations/{orgId}/api-tokens";
+const ONE_TOKEN: &str = "/organizations/{orgId}/api-tokens/{tokenId}";
+const PIPELINES: &str = "/organizations/{orgId}/pipelines";
+const VALIDATE: &str = "/organizations/{orgId}/pipelines/validate";
+const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
+const STOP: &str = "/organizations/{orgId}/pipelines/{pipelineId}/stop";
+const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
+const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
+const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
+const EVENTS: &str = "/organizations/{orgId}/events";
+const STREAM: &str = "/organizations/{orgId}/events/stream";
+const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
+
+#[rustfmt::skip]
+pub const ROWS: &[Row] = &[
+    row("get_me",                 ("GET", "/me"),         TOKEN,      200, Target::Nothing,         none),
+
+    row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     200, Target::Nothing,         none),
+    // "Settings" are an admin's, "the organization itself" is an owner's: its name is taken for a setting.
+    row("update_organization",    ("PATCH", ORGANIZATION), ADMIN,     200, Target::Nothing,         named),
+
+    row("list_members",           ("GET", MEMBERS),       VIEWER,     200, Target::Nothing,         none),
+    row("add_member",             ("POST", MEMBERS),      ADMIN,      201, Target::Nothing,         member),
+    row("get_member",             ("GET", MEMBER),        VIEWER,     200, Target::Member,          none),
+    row("update_member",          ("PATCH", MEMBER),      ADMIN,      200, Target::Member,          developer),
+    row("remove_member",          ("DELETE", MEMBER),     ADMIN,      200, Target::Member,          none),
+
+    row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     200, Target::Nothing,         none),
+    row("create_api_token",       ("POST", TOKENS),       VIEWER,     201, Target::Nothing,         named),
+    row("get_api_token",          ("GET", ONE_TOKEN),     VIEWER,     200, Target::OwnToken,        none),
+    row("revoke_api_token",       ("DELETE", ONE_TOKEN),  VIEWER,     200, Target::OwnToken,        none),
+
+    row("list_pipelines",         ("GET", PIPELINES),     VIEWER,     200, Target::Nothing,         none),
+    row("create_pipeline",        ("POST", PIPELINES),    MAINTAINER, 201, Target::Nothing,         pipeline),
+    row("validate_definition",    ("POST", VALIDATE),     VIEWER,     200, Target::Nothing,         definition),
+    row("get_pipeline",           ("GET", PIPELINE),      VIEWER,     200, Target::Pipeline,        none),
+    row("update_pipeline",        ("PUT", PIPELINE),      MAINTAINER, 200, Target::Pipeline,        named),
+    row("archive_pipeline",       ("DELETE", PIPELINE),   MAINTAINER, 200, Target::Pipeline,        none),
+    row("stop_pipeline",          ("POST", STOP),         MAINTAINER, 200, Target::Pipeline,        none),
+    row("resume_pipeline",        ("POST", RESUME),       MAINTAINER, 200, Target::StoppedPipeline, none),
+    row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     200, Target::Pipeline,        none),
+    row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     200, Target::Pipeline,        none),
+
+    row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
+    row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),
+    row("get_event",              ("GET", EVENT),         VIEWER,     200, Target::Event,           none),
+
+    row("get_definition_schema",  ("GET", "/schemas/pipeline-definition.json"), PUBLIC, 200, Target::Nothing, none),
+];
+
+fn none(_: &str) -> Value {
+    Value::Null
+}
+
+fn named(word: &str) -> Value {
+    json!({ "name": format!("Name {word}") })
+}
+
+fn member(word: &str) -> Value {
+    json!({ "email": format!("{word}@added.test"), "name": "Added", "role": "viewer" })
+}
+
+fn developer(_: &str) -> Value {
+    json!({ "role": "developer" })
+}
+
+fn pipeline(word: &str) -> Value {
+    json!({ "name": format!("Pipeline {word}"), "definition": DEFINITION })
+}
+
+fn definition(_: &str) -> Value {
+    json!({ "definition": DEFINITION })
+}
+
+impl Row {
+    /// The path with an organization and, where it names a record, that record's id.
+    pub fn path(&self, organization: &str, id: &str) -> String {
+        let path = self.path.replace("{orgId}", organization).replace("{version}", "1");
+        match (path.find('{'), path.find('}')) {
+            (Some(from), Some(to)) => format!("{}{id}{}", &path[..from], &path[to + 1..]),
+            _ => path,
+        }
+    }
+
+    pub fn body(&self, word: &str) -> Option<Value> {
+        Some((self.body)(word)).filter(|body| !body.is_null())
+    }
+}

@@ -1,0 +1,164 @@
+//! Two organizations, and everybody who might ask in one of them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use greenroom_server::app::token::new_secret;
+use serde_json::json;
+use sqlx::PgPool;
+
+use crate::operations::{Role, Target};
+use crate::support::{Caller, TestServer, eventually};
+
+/// How soon the end of a right has to hold everywhere.
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// What somebody is to the organization `acme`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Nobody,
+    /// The owner of another organization.
+    Stranger,
+    Member(Role),
+}
+
+pub struct Asker {
+    pub name: &'static str,
+    pub token: Option<String>,
+    pub standing: Standing,
+}
+
+pub struct World {
+    pub server: TestServer,
+    pub pool: PgPool,
+    pub owner: Caller,
+    pub stranger: Caller,
+    words: AtomicU32,
+}
+
+impl World {
+    pub async fn new(pool: &PgPool) -> Self {
+        let server = TestServer::start(pool).await;
+        let owner = server.organization("acme").await;
+        let stranger = server.organization("globex").await;
+        Self { server, pool: pool.clone(), owner, stranger, words: AtomicU32::new(0) }
+    }
+
+    /// A word that was not used before.
+    pub fn word(&self) -> String {
+        format!("w{}", self.words.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub async fn member(&self, role: &str) -> Caller {
+        self.server.member(&self.owner, "acme", role).await
+    }
+
+    /// The members first, so that all the others exist as long as they do.
+    pub async fn askers(&self) -> Vec<Asker> {
+        let mut askers = Vec::new();
+        let mut add = |name, token: Option<String>, standing| askers.push(Asker { name, token, standing });
+        add("none", None, Standing::Nobody);
+        add("garbage", Some("grn_not-a-token".to_owned()), Standing::Nobody);
+        add("checksum", Some(mistyped(&self.owner.token)), Standing::Nobody);
+        add("unknown", Some(new_secret().reveal().to_owned()), Standing::Nobody);
+        add("expired", Some(self.expired().await), Standing::Nobody);
+        add("revoked", Some(self.revoked().await), Standing::Nobody);
+        add("removed", Some(self.removed().await), Standing::Nobody);
+        add("stranger", Some(self.stranger.token.clone()), Standing::Stranger);
+        add("demoted", Some(self.demoted().await), Standing::Member(Role::Viewer));
+        for (role, name) in Role::ALL {
+            add(name, Some(self.member(name).await.token), Standing::Member(role));
+        }
+        askers
+    }
+
+    /// A record of `acme` for a call to be about.
+    pub async fn target(&self, target: Target, token: &str) -> String {
+        let organization = &self.owner.organization;
+        match target {
+            Target::Nothing => String::new(),
+            Target::Member => self.member("viewer").await.user,
+            Target::OwnToken => {
+                let path = format!("/organizations/{organization}/api-tokens");
+                self.server.post(&path, token, json!({ "name": "target" })).await.succeeded(201).field("id")
+            }
+            Target::Pipeline => self.server.pipeline(&self.owner, &self.word()).await,
+            Target::StoppedPipeline => {
+                let id = self.server.pipeline(&self.owner, &self.word()).await;
+                let path = format!("/organizations/{organization}/pipelines/{id}/stop");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(200);
+                id
+            }
+            Target::Event => self.event("pipeline.created").await,
+        }
+    }
+
+    /// The id of an event of that type; it may still be on its way.
+    pub async fn event(&self, event_type: &str) -> String {
+        let path = format!("/organizations/{}/events?type={event_type}", self.owner.organization);
+        let there = eventually(Duration::from_secs(5), async || {
+            self.server.get(&path, &self.owner.token).await.json["data"][0]["id"].is_string()
+        });
+        assert!(there.await, "there is no {event_type}");
+        let listed = self.server.get(&path, &self.owner.token).await;
+        listed.json["data"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn expired(&self) -> String {
+        let (id, secret) = self.own_token().await;
+        let expire = "update api_tokens set expires_at = clock_timestamp() - interval '1 millisecond'
+                      where 'tok_' || id = $1";
+        let done = sqlx::query(expire).bind(&id).execute(&self.pool).await.unwrap();
+        assert_eq!(done.rows_affected(), 1);
+        self.until_dead(&secret).await;
+        secret
+    }
+
+    async fn revoked(&self) -> String {
+        let (id, secret) = self.own_token().await;
+        let path = format!("/organizations/acme/api-tokens/{id}");
+        self.server.delete(&path, &self.owner.token).await.succeeded(200);
+        self.until_dead(&secret).await;
+        secret
+    }
+
+    async fn removed(&self) -> String {
+        let owner = self.member("owner").await;
+        self.server.get("/me", &owner.token).await.succeeded(200);
+        let path = format!("/organizations/acme/members/{}", owner.user);
+        self.server.delete(&path, &self.owner.token).await.succeeded(200);
+        self.until_dead(&owner.token).await;
+        owner.token
+    }
+
+    async fn demoted(&self) -> String {
+        let owner = self.member("owner").await;
+        self.server.get("/me", &owner.token).await.succeeded(200);
+        let path = format!("/organizations/acme/members/{}", owner.user);
+        self.server.patch(&path, &self.owner.token, json!({ "role": "viewer" })).await.succeeded(200);
+        let in_time =
+            eventually(SECOND, async || self.server.get("/me", &owner.token).await.field("role") == "viewer");
+        assert!(in_time.await, "the new role did not hold within a second");
+        owner.token
+    }
+
+    /// A token of the owner's that has been used.
+    async fn own_token(&self) -> (String, String) {
+        let made =
+            self.server.post("/organizations/acme/api-tokens", &self.owner.token, json!({ "name": "short" }));
+        let made = made.await.succeeded(201);
+        self.server.get("/me", &made.field("token")).await.succeeded(200);
+        (made.field("id"), made.field("token"))
+    }
+
+    async fn until_dead(&self, token: &str) {
+        let in_time = eventually(SECOND, async || self.server.get("/me", token).await.status == 401);
+        assert!(in_time.await, "the token was still good after a second");
+    }
+}
+
+/// The token with one character changed.
+pub fn mistyped(token: &str) -> String {
+    let last = if token.ends_with('x') { "y" } else { "x" };
+    format!("{}{last}", &token[..token.len() - 1])
+}

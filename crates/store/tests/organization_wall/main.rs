@@ -1,0 +1,102 @@
+//! The second wall between organizations: every query that reaches a tenant's table names the organization. The first
+//! wall is the types; this one reads the SQL itself, as it was checked against the database (`.sqlx`).
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod checker;
+mod system;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use checker::Checker;
+
+/// All checked queries, white space folded.
+fn queries() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
+    let mut queries: Vec<String> = std::fs::read_dir(folder)
+        .expect(".sqlx is there: run `cargo xtask sqlx prepare`")
+        .map(|entry| {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let saved: serde_json::Value = serde_json::from_str(&text).unwrap();
+            fold(saved["query"].as_str().unwrap())
+        })
+        .collect();
+    queries.sort();
+    assert!(queries.len() > 30, "only {} queries were found", queries.len());
+    queries
+}
+
+fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_query_names_its_organization() {
+    let checker = Checker::of_migrations();
+    let system = system::queries();
+    let mut unscoped: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for query in queries().into_iter().filter(|query| !system.contains(query)) {
+        let missing = checker.unscoped(&query);
+        if !missing.is_empty() {
+            unscoped.insert(query, missing);
+        }
+    }
+    assert!(
+        unscoped.is_empty(),
+        "these queries reach a tenant's table without its organization. Add `organization_id = $n`, or, if the query \
+         has no organization, move it to src/system/ and list it in this test:\n{unscoped:#?}"
+    );
+}
+
+/// The checker itself is checked: take any one organization out of any one query, and it must notice.
+#[test]
+fn no_organization_can_be_taken_out() {
+    let checker = Checker::of_migrations();
+    let system = system::queries();
+    let (mut tried, mut unnoticed) = (0, Vec::new());
+    for query in queries().into_iter().filter(|query| !system.contains(query)) {
+        for mutant in checker.without_one_organization(&query) {
+            tried += 1;
+            if checker.unscoped(&mutant).is_empty() {
+                unnoticed.push(mutant);
+            }
+        }
+    }
+    assert!(tried > 40, "only {tried} mutants were made");
+    assert!(unnoticed.is_empty(), "an organization was taken out and nobody noticed:\n{unnoticed:#?}");
+}
+
+/// The exceptions are listed by hand, used, and written in `src/system/` only.
+#[test]
+fn exceptions_are_listed_and_live_in_system() {
+    let (all, checker) = (queries(), Checker::of_migrations());
+    let unscoped: Vec<&String> = all.iter().filter(|query| !checker.unscoped(query).is_empty()).collect();
+    for query in system::queries() {
+        assert!(
+            unscoped.contains(&&query),
+            "listed as an exception, but it is not there or needs none:\n{query}"
+        );
+        assert!(
+            system::is_written_in_system(&query),
+            "an exception that is not written in src/system/:\n{query}"
+        );
+    }
+}
+
+/// SQL that the macros have not checked is not in `.sqlx`, so this wall would not see it.
+#[test]
+fn all_sql_is_checked() {
+    let mut unchecked = Vec::new();
+    for path in system::sources("src") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let plain = ["sqlx::query(", "sqlx::query_as(", "sqlx::query_scalar(", "QueryBuilder", "raw_sql"];
+            // sqlx's own table, which is not there when the others are checked.
+            let known = line.contains("_sqlx_migrations");
+            if plain.iter().any(|call| line.contains(call)) && !known {
+                unchecked.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(unchecked.is_empty(), "use the checked macros (`sqlx::query!` …) instead: {unchecked:?}");
+}

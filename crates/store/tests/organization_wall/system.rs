@@ -1,0 +1,59 @@
+//! The queries that have no organization, listed by hand, and where they may stand.
+
+use std::path::{Path, PathBuf};
+
+use crate::fold;
+
+/// The beginning of each, and why it is allowed.
+const LISTED: &[(&str, &str)] = &[
+    (
+        "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role, t.id as token_id, \
+      t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at from api_tokens t join \
+      organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
+      m.user_id = t.user_id where t.secret_hash = $1",
+        "who is asking: the organization is what it finds out",
+    ),
+    ("select t.id, m.role from api_tokens t", "the watch over all open streams"),
+    ("update api_tokens set last_used_at", "last uses of all organizations' tokens, in one go"),
+    (
+        "select m.organization_id, m.user_id from memberships m join organizations o",
+        "an operator names an organization by its slug",
+    ),
+    ("with batch as materialized ( select position", "the sequencer"),
+    ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
+    ("select feed, organization_id, id, sequence", "the feed of all organizations"),
+    ("delete from idempotency_keys where ctid", "answers past their time"),
+];
+
+/// The listed queries in full.
+pub fn queries() -> Vec<String> {
+    let all = crate::queries();
+    let mut found = Vec::new();
+    for (beginning, why) in LISTED {
+        let beginning = fold(beginning);
+        let matching: Vec<&String> = all.iter().filter(|query| query.starts_with(&beginning)).collect();
+        assert_eq!(matching.len(), 1, "`{beginning}` ({why}) should name one query");
+        found.push(matching[0].clone());
+    }
+    found
+}
+
+pub fn is_written_in_system(query: &str) -> bool {
+    let written = |folder: &str| {
+        sources(folder).iter().any(|path| fold(&std::fs::read_to_string(path).unwrap()).contains(query))
+    };
+    written("src/system")
+}
+
+/// The files below a folder of this crate.
+pub fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}

@@ -1,0 +1,32 @@
+//! Benchmarks: each a ratio of two things that ran in turns in the same minutes on the same machine.
+
+mod api;
+pub(crate) mod bare;
+mod load;
+
+use std::io::Write;
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// An authenticated list of pipelines ÷ a bare handler that runs the same query.
+    Api(api::BenchApi),
+}
+
+pub(crate) async fn run(what: Bench) -> anyhow::Result<()> {
+    match what {
+        Bench::Api(arguments) => api::run(arguments).await,
+    }
+}
+
+/// The middle one.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// What a person reads while it runs; standard output is for the result alone.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,150 @@
+//! A stack for measurements: PostgreSQL by `dev/stack`, and the daemons in release builds from beside this program.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use sqlx::{Connection, PgConnection};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use uuid::Uuid;
+
+const START: Duration = Duration::from_secs(30);
+const DATABASE: &str = "bench";
+
+pub(crate) struct Stack {
+    name: String,
+    database_url: String,
+}
+
+pub(crate) struct Organization {
+    pub(crate) id: String,
+    pub(crate) uuid: Uuid,
+    pub(crate) token: String,
+}
+
+pub(crate) struct Process {
+    child: Child,
+    /// Where it answers, without a path.
+    pub(crate) address: String,
+}
+
+impl Stack {
+    /// Starts PostgreSQL, with an empty database that is migrated.
+    pub(crate) async fn start(name: &str) -> anyhow::Result<Self> {
+        let output = Command::new("dev/stack")
+            .args(["up", "--services", "--json", "--name", name])
+            .stderr(Stdio::inherit())
+            .output()
+            .await
+            .context("run this from the root of the checkout, by `cargo xtask bench`")?;
+        if !output.status.success() {
+            bail!("dev/stack up failed");
+        }
+        let facts: Value = serde_json::from_slice(&output.stdout)?;
+        let server_url = facts["databaseUrl"].as_str().context("dev/stack said no databaseUrl")?;
+        let mut connection = PgConnection::connect(server_url).await?;
+        sqlx::query("drop database if exists bench with (force)").execute(&mut connection).await?;
+        sqlx::query("create database bench").execute(&mut connection).await?;
+        let (base, _) = server_url.rsplit_once('/').context("databaseUrl has no path")?;
+        let stack = Self { name: name.to_owned(), database_url: format!("{base}/{DATABASE}") };
+        stack.daemon(&["migrate", "up"])?.stdout(Stdio::null()).status().await?;
+        Ok(stack)
+    }
+
+    /// An organization with an owner's token and a number of pipelines.
+    pub(crate) async fn organization(&self, slug: &str, pipelines: i32) -> anyhow::Result<Organization> {
+        let owner = ["--owner-email", "owner@example.test", "--owner-name", "Owner"];
+        let output = self.daemon(&["admin", "bootstrap", "--slug", slug])?.args(owner).output().await?;
+        let made: Value = serde_json::from_slice(&output.stdout).context("admin bootstrap failed")?;
+        let word = |key: &str| made[key].as_str().map(str::to_owned).with_context(|| format!("no {key}"));
+        let id = word("organizationId")?;
+        let uuid = id.trim_start_matches("org_").parse()?;
+        let mut connection = PgConnection::connect(&self.database_url).await?;
+        sqlx::query(
+            "insert into pipelines (organization_id, id, slug, name, repository, definition_version)
+             select $1, gen_random_uuid(), 'pipeline-' || number, 'Pipeline ' || number, 'https://git.example.test/p', 1
+             from generate_series(1, $2) number",
+        )
+        .bind(uuid)
+        .bind(pipelines)
+        .execute(&mut connection)
+        .await?;
+        sqlx::query("update organization_totals set pipelines = $2 where organization_id = $1")
+            .bind(uuid)
+            .bind(i64::from(pipelines))
+            .execute(&mut connection)
+            .await?;
+        sqlx::query("vacuum analyze").execute(&mut connection).await?;
+        Ok(Organization { id, uuid, token: word("token")? })
+    }
+
+    /// The server as an operator would run it: logging at its default level, into a file.
+    pub(crate) async fn server(&self) -> anyhow::Result<Process> {
+        let (listen, metrics) = (free_port()?, free_port()?);
+        let log = std::fs::File::create(format!(".stack/{}/logs/bench-server.log", self.name))?;
+        let mut command = self.daemon(&["serve", "--listen", &listen, "--metrics-listen", &metrics])?;
+        command.env("GREENROOM_LOG_FORMAT", "json").stderr(log);
+        Process::start(command, &listen).await
+    }
+
+    pub(crate) async fn bare_api(&self, organization: Uuid) -> anyhow::Result<Process> {
+        let listen = free_port()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["bare-api", "--listen", &listen, "--database-url", &self.database_url]);
+        command.args(["--organization", &organization.to_string()]);
+        Process::start(command, &listen).await
+    }
+
+    fn daemon(&self, arguments: &[&str]) -> anyhow::Result<Command> {
+        let program: PathBuf = std::env::current_exe()?.with_file_name("greenroomd");
+        let mut command = Command::new(program);
+        command.args(arguments).env("GREENROOM_DATABASE_URL", &self.database_url);
+        Ok(command)
+    }
+
+    pub(crate) async fn end(self) -> anyhow::Result<()> {
+        let mut command = Command::new("dev/stack");
+        command.args(["reset", "--name", &self.name]).stdout(Stdio::null()).status().await?;
+        Ok(())
+    }
+}
+
+impl Process {
+    async fn start(mut command: Command, listen: &str) -> anyhow::Result<Self> {
+        let child = command.stdin(Stdio::null()).kill_on_drop(true).spawn()?;
+        let started = Instant::now();
+        while !answers(listen).await {
+            if started.elapsed() > START {
+                bail!("{command:?} did not answer within {START:?}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(Self { child, address: format!("http://{listen}") })
+    }
+
+    pub(crate) async fn end(mut self) {
+        let _ = self.child.kill().await;
+    }
+}
+
+/// Whether a request for `/readyz` is answered at all; the bare handler has no such page and says 404.
+async fn answers(listen: &str) -> bool {
+    let ask = async {
+        let mut stream = TcpStream::connect(listen).await.ok()?;
+        let request = format!("GET /readyz HTTP/1.1\r\nHost: {listen}\r\nConnection: close\r\n\r\n");
+        tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok()?;
+        (answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 404")).then_some(())
+    };
+    ask.await.is_some()
+}
+
+fn free_port() -> anyhow::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
