@@ -8,6 +8,7 @@ pub mod idempotency;
 pub mod member;
 pub mod organization;
 pub mod page;
+mod patience;
 pub mod pipeline;
 mod pool;
 pub mod system;
@@ -18,7 +19,8 @@ use sqlx::migrate::Migrator;
 
 pub use crate::command::Command;
 pub use crate::error::StoreError;
-pub use crate::pool::{PoolSettings, connect};
+pub use crate::patience::within_patience;
+pub use crate::pool::{PoolSettings, Reachability, connect};
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 
