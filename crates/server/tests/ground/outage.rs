@@ -116,6 +116,14 @@ impl Outage {
         assert_eq!(listed["pagination"]["total"], 2);
         assert!(lifted.elapsed() < RECOVERED, "{:?}", lifted.elapsed());
 
+        // No connection is missing: neither one that was asked on, nor one that was being given back.
+        let given_back = || async {
+            let (all, idle) = self.server.server.app.store.connections();
+            usize::try_from(all).unwrap() == idle
+        };
+        let store = &self.server.server.app.store;
+        assert!(eventually(RECOVERED, given_back).await, "of {:?} some never come back", store.connections());
+
         // What goes on beside the requests has recovered as well: events get their place, streams hear of them.
         let sequenced = eventually(RECOVERED, || async {
             sqlx::query_scalar::<_, i64>("select count(*) from event_intake").fetch_one(pool).await.unwrap()
