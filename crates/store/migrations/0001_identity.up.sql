@@ -28,6 +28,8 @@ create table users (
 create table memberships (
     organization_id uuid not null references organizations,
     user_id uuid not null references users,
+    -- As this organization writes it: another's spelling would tell that the person is known there.
+    email text not null,
     name text not null,
     role text not null check (role in ('viewer', 'developer', 'maintainer', 'admin', 'owner')),
     revision bigint not null default 1,

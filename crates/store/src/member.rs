@@ -52,8 +52,8 @@ impl Store {
         .await?;
         let rows = sqlx::query_as!(
             Row,
-            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m join users u on u.id = m.user_id
+            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m
              where m.organization_id = $1 and m.removed_at is null
              order by m.user_id limit $2 offset $3",
             organization.uuid(),
@@ -73,8 +73,8 @@ impl Store {
     ) -> Result<Option<Member>, StoreError> {
         let row = sqlx::query_as!(
             Row,
-            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m join users u on u.id = m.user_id
+            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m
              where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null",
             organization.uuid(),
             user.uuid(),
@@ -95,9 +95,9 @@ impl Command {
         role: Role,
     ) -> Result<Option<Member>, StoreError> {
         let organization = self.organization();
-        let user = sqlx::query!(
+        let user_id = sqlx::query_scalar!(
             "insert into users (id, email) values ($1, $2)
-             on conflict (email_key) do update set email = users.email returning id, email",
+             on conflict (email_key) do update set email = users.email returning id",
             new_user_id.uuid(),
             email.as_str(),
         )
@@ -105,23 +105,23 @@ impl Command {
         .await?;
         let row = sqlx::query_as!(
             Row,
-            r#"insert into memberships as m (organization_id, user_id, name, role) values ($1, $2, $3, $4)
+            "insert into memberships as m (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, $5)
              on conflict (organization_id, user_id) do update
-                 set name = excluded.name, role = excluded.role, removed_at = null,
+                 set email = excluded.email, name = excluded.name, role = excluded.role, removed_at = null,
                      revision = m.revision + 1, updated_at = clock_timestamp()
                  where m.removed_at is not null
-             returning m.user_id, $5 as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
+             returning m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
             organization,
-            user.id,
+            user_id,
+            email.as_str(),
             name.as_str(),
             role.as_str(),
-            user.email,
         )
         .fetch_optional(self.connection())
         .await?;
         // A token that slipped in while its maker was being removed must not come back to life with the membership.
         if row.is_some() {
-            self.revoke_tokens_of(user.id.into()).await?;
+            self.revoke_tokens_of(user_id.into()).await?;
         }
         row.map(Member::try_from).transpose()
     }
@@ -130,9 +130,9 @@ impl Command {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "select m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m join users u on u.id = m.user_id
-             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null for update of m",
+            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
+             from memberships m
+             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null for no key update of m",
             organization,
             user.uuid(),
         )
@@ -146,7 +146,7 @@ impl Command {
         let organization = self.organization();
         let owners = sqlx::query_scalar!(
             "select user_id from memberships
-             where organization_id = $1 and role = 'owner' and removed_at is null order by user_id for update",
+             where organization_id = $1 and role = 'owner' and removed_at is null order by user_id for no key update",
             organization
         )
         .fetch_all(self.connection())
@@ -164,9 +164,8 @@ impl Command {
         let row = sqlx::query_as!(
             Row,
             "update memberships m set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp()
-             from users u
-             where m.organization_id = $1 and m.user_id = $2 and u.id = m.user_id
-             returning m.user_id, u.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
+             where m.organization_id = $1 and m.user_id = $2
+             returning m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
             organization,
             user.uuid(),
             name,

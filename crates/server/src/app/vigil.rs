@@ -2,7 +2,7 @@
 //! role changed, is closed; its client comes back and is judged anew.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use greenroom_domain::id::TokenId;
@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_millis(700);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Vigil {
-    watched: Mutex<HashMap<(TokenId, Role), Watched>>,
+    watched: Arc<Mutex<HashMap<(TokenId, Role), Watched>>>,
 }
 
 struct Watched {
@@ -23,21 +23,21 @@ struct Watched {
     ended: CancellationToken,
 }
 
-/// Held by an open stream.
-pub struct Watch<'a> {
-    vigil: &'a Vigil,
+/// Held by an open stream for as long as it is open, so that no check misses it, however busy it is.
+pub struct Watch {
+    vigil: Vigil,
     key: (TokenId, Role),
     ended: CancellationToken,
 }
 
 impl Vigil {
-    pub fn watch(&self, principal: &Principal) -> Watch<'_> {
+    pub fn watch(&self, principal: &Principal) -> Watch {
         let key = (principal.token_id, principal.role);
         let mut watched = self.watched();
         let entry =
             watched.entry(key).or_insert_with(|| Watched { streams: 0, ended: CancellationToken::new() });
         entry.streams += 1;
-        Watch { vigil: self, key, ended: entry.ended.clone() }
+        Watch { vigil: self.clone(), key, ended: entry.ended.clone() }
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<(TokenId, Role), Watched>> {
@@ -80,14 +80,14 @@ impl Vigil {
     }
 }
 
-impl Watch<'_> {
+impl Watch {
     /// Resolves when the stream has to end.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Watch {
     fn drop(&mut self) {
         let mut watched = self.vigil.watched();
         // An entry that has ended is gone already; one of the same key would be somebody else's.

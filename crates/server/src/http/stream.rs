@@ -80,15 +80,16 @@ struct Follower {
 }
 
 fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    stream::unfold(follower, |mut follower| async move {
-        let app = follower.app.clone();
-        let watch = app.vigil.watch(&follower.principal);
+    let (app, watch) = (follower.app.clone(), follower.app.vigil.watch(&follower.principal));
+    stream::unfold((follower, app, watch), |(mut follower, app, watch)| async move {
         let event = tokio::select! {
-            event = follower.next() => event,
+            // The end first: a stream that always has a next event would else never come to it.
+            biased;
             () = watch.ended() => None,
             () = app.draining.cancelled() => None,
+            event = follower.next() => event,
         };
-        event.map(|event| (Ok(event), follower))
+        event.map(|event| (Ok(event), (follower, app, watch)))
     })
 }
 

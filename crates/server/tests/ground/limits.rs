@@ -31,7 +31,7 @@ async fn heads_have_a_size(pool: PgPool) {
     assert_eq!(Wire::get(&server, "/livez", &large(20 * 1024)).await.status, 431);
     assert_eq!(Wire::get(&server, "/livez", &large(1024 * 1024)).await.status, 431);
 
-    let target = |bytes: usize| format!("/livez?{}", "x".repeat(bytes - 7));
+    let target = |bytes: usize| format!("/docs/errors?{}", "x".repeat(bytes - 13));
     assert_eq!(Wire::get(&server, &target(4 * 1024), "").await.status, 200);
     let long = Wire::get(&server, &target(4 * 1024 + 1), "").await;
     assert_eq!((long.status, long.json()["code"].as_str()), (414, Some("uri_too_long")));
@@ -75,6 +75,7 @@ async fn what_is_not_http_is_refused(pool: PgPool) {
 async fn more_than_it_can_work_on_is_refused_at_once(pool: PgPool) {
     let server = start_with(&pool, Duration::from_secs(15), 2).await;
     let owner = server.organization("acme").await;
+    server.events(&pool, &owner).await;
     // Open streams are not work.
     let mut streams = Vec::new();
     for _ in 0..5 {

@@ -32,6 +32,7 @@ async fn every_change_is_told_in_order(pool: PgPool) {
         state("Shop", json!("git.test/x"), "active", none.clone(), 2),
         state("Shop", json!("git.test/x"), "stopped", json!("drain"), 2),
         state("Shop", json!("git.test/x"), "stopped", json!("cancel"), 2),
+        state("Shop", json!("git.test/x"), "stopped", json!("cancel"), 2),
         state("Shop", json!("git.test/x"), "active", none.clone(), 2),
         state("Shop", json!("git.test/x"), "archived", none.clone(), 2),
     ];
@@ -46,6 +47,7 @@ async fn every_change_is_told_in_order(pool: PgPool) {
         (Method::PUT, &path, second),
         (Method::POST, &stop, json!({ "reason": "red" })),
         (Method::POST, &stop, json!({ "mode": "cancel", "reason": "redder" })),
+        (Method::POST, &stop, json!({ "mode": "cancel", "reason": "reddest" })),
         (Method::POST, &resume, json!({ "reason": "green" })),
         (Method::DELETE, &path, json!({})),
     ] {
@@ -62,6 +64,7 @@ async fn every_change_is_told_in_order(pool: PgPool) {
             "pipeline.updated",
             "pipeline.stopped",
             "pipeline.stopped",
+            "pipeline.stopped",
             "pipeline.resumed",
             "pipeline.archived"
         ]
@@ -72,6 +75,7 @@ async fn every_change_is_told_in_order(pool: PgPool) {
         none.clone(),
         json!("red"),
         json!("redder"),
+        json!("reddest"),
         json!("green"),
         none.clone(),
     ];

@@ -75,6 +75,7 @@ const VIEWER: Right = Right::Least(Role::Viewer);
 const MAINTAINER: Right = Right::Least(Role::Maintainer);
 const ADMIN: Right = Right::Least(Role::Admin);
 
+const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
 const MEMBERS: &str = "/organizations/{orgId}/members";
 const MEMBER: &str = "/organizations/{orgId}/members/{userId}";
@@ -95,6 +96,7 @@ const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
 pub const ROWS: &[Row] = &[
     row("get_me",                 ("GET", "/me"),         TOKEN,      200, Target::Nothing,         none),
 
+    row("get_organization_me",    ("GET", OWN_ME),        VIEWER,     200, Target::Nothing,         none),
     row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     200, Target::Nothing,         none),
     // "Settings" are an admin's, "the organization itself" is an owner's: its name is taken for a setting.
     row("update_organization",    ("PATCH", ORGANIZATION), ADMIN,     200, Target::Nothing,         named),

@@ -41,8 +41,9 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
         (&mild, json!({}), yes("user", false, never.clone())),
         (&mild, json!({ "allowForce": true }), no.clone()),
         (&mild, json!({ "kind": "ci", "allowForce": true }), no.clone()),
-        // A program's token makes no person's; `user` is the default.
-        (&ci, json!({}), no.clone()),
+        // A program's token makes no person's; without a kind it makes its own.
+        (&ci, json!({}), yes("ci", false, never.clone())),
+        (&agent, json!({}), yes("agent", false, json!(EXPIRY))),
         (&ci, json!({ "kind": "user" }), no.clone()),
         (&ci, json!({ "kind": "user", "allowForce": false }), no.clone()),
         (&ci, json!({ "kind": "ci" }), yes("ci", false, never.clone())),

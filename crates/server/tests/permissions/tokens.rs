@@ -93,7 +93,7 @@ async fn a_tokens_fields_are_checked(pool: PgPool) {
         (json!({ "name": "x", "userId": world.stranger.user }), "/userId"),
         (json!({ "name": "x", "role": "owner" }), "/role"),
         (json!({ "name": "x", "organizationId": world.stranger.organization }), "/organizationId"),
-        (json!({}), ""),
+        (json!({}), "/name"),
     ] {
         let answer = world.server.post(TOKENS, &world.owner.token, body.clone()).await;
         answer.refused(422, "invalid_request");

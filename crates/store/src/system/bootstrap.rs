@@ -59,9 +59,10 @@ impl Store {
         .fetch_one(&mut *transaction)
         .await?;
         sqlx::query!(
-            "insert into memberships (organization_id, user_id, name, role) values ($1, $2, $3, 'owner')",
+            "insert into memberships (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, 'owner')",
             id,
             user_id,
+            organization.owner_email.as_str(),
             organization.owner_name.as_str(),
         )
         .execute(&mut *transaction)
