@@ -33,7 +33,11 @@ impl Store {
 }
 
 impl Change {
-    pub(crate) fn new(transaction: Transaction<'static, Postgres>, organization_id: OrganizationId, actor: Actor) -> Self {
+    pub(crate) fn new(
+        transaction: Transaction<'static, Postgres>,
+        organization_id: OrganizationId,
+        actor: Actor,
+    ) -> Self {
         Self { transaction, organization_id, actor }
     }
 
@@ -51,7 +55,8 @@ impl Change {
 
     /// The moment by the clock that decides: the database's.
     pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
-        let now = sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
+        let now =
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
         Ok(now.to_jiff())
     }
 

@@ -119,7 +119,7 @@ impl Store {
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
              from environments
-             where organization_id = $1 and pipeline_id = $2 and (listed or session_id is not null)
+             where organization_id = $1 and pipeline_id = $2 and (listed or session_id is not null or waiters > 0)
              order by name",
             organization.uuid(),
             pipeline.uuid(),
@@ -153,6 +153,80 @@ impl Store {
 }
 
 impl Change {
+    pub async fn environment(&mut self, id: EnvironmentId) -> Result<Option<Environment>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
+                    expires_at > clock_timestamp() as is_held,
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+             from environments
+             where organization_id = $1 and id = $2",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Environment::try_from).transpose()
+    }
+
+    /// Makes an environment of a template when it is first claimed. `false`: there are `most` of them already.
+    pub async fn make_from_template(
+        &mut self,
+        pipeline: PipelineId,
+        template: &str,
+        most: i64,
+        environment: &DefinedEnvironment,
+    ) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        // The pipeline's row is the one that all of a template's environments share.
+        sqlx::query!(
+            "select id from pipelines where organization_id = $1 and id = $2 for no key update",
+            organization,
+            pipeline.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        let there = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from environments
+               where organization_id = $1 and pipeline_id = $2 and template = $3
+                 and (session_id is not null or waiters > 0)"#,
+            organization,
+            pipeline.uuid(),
+            template,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        if there >= most {
+            return Ok(false);
+        }
+        sqlx::query!(
+            "insert into environments
+                 (organization_id, pipeline_id, id, name, template, labels, url, configuration,
+                  default_lease_seconds, longest_lease_seconds, force_role, listed)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, false)
+             on conflict (organization_id, pipeline_id, name) do update
+                 set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
+                     default_lease_seconds = excluded.default_lease_seconds,
+                     longest_lease_seconds = excluded.longest_lease_seconds,
+                     force_role = excluded.force_role, template = excluded.template",
+            organization,
+            pipeline.uuid(),
+            environment.id.uuid(),
+            environment.name,
+            template,
+            &environment.labels,
+            environment.url,
+            environment.configuration,
+            environment.default_lease_seconds,
+            environment.longest_lease_seconds,
+            environment.force_role.as_str(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(true)
+    }
+
     /// Makes the pipeline's named environments those of its definition. What is gone from it is no longer offered, but
     /// keeps its row, and whoever holds it goes on holding it.
     pub async fn define_environments(

@@ -12,9 +12,9 @@ use greenroom_domain::session::SessionEnd;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use crate::StoreError;
 use crate::change::Change;
 use crate::error::word;
-use crate::StoreError;
 
 /// An environment whose row this transaction holds.
 #[derive(Clone, Debug)]
@@ -108,19 +108,22 @@ impl Change {
     }
 
     async fn locked(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
-        let held = match (row.session_id, row.holder_id, row.expires_at, row.max_expires_at, row.lease_seconds) {
-            (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => Some(Held {
-                session: session.into(),
-                user: user.into(),
-                lease: Lease {
-                    expires_at: expires_at.to_jiff(),
-                    max_expires_at: max_expires_at.to_jiff(),
-                    length: SignedDuration::from_secs(seconds),
-                    confirmed: row.confirmed,
-                },
-            }),
-            _ => None,
-        };
+        let held =
+            match (row.session_id, row.holder_id, row.expires_at, row.max_expires_at, row.lease_seconds) {
+                (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => {
+                    Some(Held {
+                        session: session.into(),
+                        user: user.into(),
+                        lease: Lease {
+                            expires_at: expires_at.to_jiff(),
+                            max_expires_at: max_expires_at.to_jiff(),
+                            length: SignedDuration::from_secs(seconds),
+                            confirmed: row.confirmed,
+                        },
+                    })
+                }
+                _ => None,
+            };
         let queue = if row.waiters > 0 { self.waiting(row.id.into()).await? } else { Queue::default() };
         Ok(LockedEnvironment {
             id: row.id.into(),
@@ -243,7 +246,13 @@ impl Change {
         };
         environment.sessions += 1;
         let organization = self.organization();
-        let lease = environment.state.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
+        let lease = environment
+            .state
+            .lock
+            .held
+            .as_ref()
+            .filter(|held| held.session == session)
+            .map(|held| held.lease);
         let now = environment.now;
         let due = lease.map_or_else(|| now + greenroom_domain::queue::SILENCE, |lease| lease.expires_at);
         sqlx::query!(
@@ -315,8 +324,11 @@ impl Change {
         // A lease that ran out ended then, not when somebody noticed.
         let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
         let by_clock = over.is_some() || (end == SessionEnd::Canceled && self.actor().user().is_none());
-        let (ended_by, ended_by_name) =
-            if by_clock { (None, None) } else { (self.actor().user(), self.actor().name().map(str::to_owned)) };
+        let (ended_by, ended_by_name) = if by_clock {
+            (None, None)
+        } else {
+            (self.actor().user(), self.actor().name().map(str::to_owned))
+        };
         sqlx::query!(
             "update sessions
              set status = $3, ended_at = $4, ended_by = $5, ended_by_name = $6,
@@ -337,7 +349,11 @@ impl Change {
         self.cancel_deployments_of(environment, session, end).await
     }
 
-    async fn write_heard(&mut self, environment: &LockedEnvironment, command: Command) -> Result<(), StoreError> {
+    async fn write_heard(
+        &mut self,
+        environment: &LockedEnvironment,
+        command: Command,
+    ) -> Result<(), StoreError> {
         let Command::Hear(session) = command else { return Ok(()) };
         if environment.state.queue.position(session).is_none() {
             return Ok(());
