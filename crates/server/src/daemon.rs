@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Context;
 use greenroom_store::{PoolSettings, Store, connect};
 use greenroom_worker::health::{self, DatabaseHealth};
-use greenroom_worker::housekeeping;
 use greenroom_worker::sequencer::{self, SequencerBell};
+use greenroom_worker::{housekeeping, sweeper};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -142,6 +142,8 @@ pub async fn run_worker(
     tasks.run(|stop| health::watch(store, health, stop));
     let store = databases.system.clone();
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
+    let store = databases.system.clone();
+    tasks.run(|stop| sweeper::run(store, stop));
     let (store, retention) = (databases.system.clone(), retention.event_retention_days);
     tasks.run(|stop| housekeeping::run(store, retention, stop));
     operate(&tasks, operator, &databases.health, &draining).await?;

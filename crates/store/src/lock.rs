@@ -372,6 +372,24 @@ impl Change {
         Ok(())
     }
 
+    /// Sets when the environment's live sessions are to be looked at next: renewals move a lease's end in the
+    /// environment's row alone, and this catches up with them.
+    pub(crate) async fn put_off(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update sessions s
+             set due_at = case when s.status = 'queued' then s.heard_at + interval '120 seconds' else e.expires_at end
+             from environments e
+             where s.organization_id = $1 and s.environment_id = $2 and s.status in ('queued', 'active')
+               and s.due_at <= clock_timestamp() and e.organization_id = $1 and e.id = $2",
+            organization,
+            environment.id.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
     /// Writes the machine's state into the environment's row; who the holder is comes from its session.
     async fn write_lock(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
         let organization = self.organization();
