@@ -92,7 +92,8 @@ pub fn apply(
     (state, settled, applied)
 }
 
-/// What the clock alone decides: a lease that is over has ended, and a free lock goes to the first waiter who is there.
+/// What the clock alone decides: a lease that is over has ended, a silent waiter has left, and a free lock goes to the
+/// first in the queue.
 pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec<Effect>) {
     let EnvironmentState { mut lock, mut queue } = state;
     let mut effects = Vec::new();
@@ -102,12 +103,13 @@ pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec
         effects.push(Effect::Ended { session: held.session, end });
         lock = lock.ended();
     }
+    let (there, gone) = queue.present(now);
+    queue = there;
+    effects
+        .extend(gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }));
     if lock.held.is_none() {
-        let (next, rest, gone) = queue.next(now);
+        let (next, rest) = queue.next();
         queue = rest;
-        effects.extend(
-            gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }),
-        );
         if let Some(Waiting { session, user, terms, .. }) = next {
             lock = lock.granted(session, user, Lease::from_queue(now, terms));
             effects.push(Effect::Granted { session, fence: lock.fence });

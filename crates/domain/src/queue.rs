@@ -66,15 +66,16 @@ impl Queue {
         self
     }
 
-    /// The first who is still there, the rest behind them, and those before them who were not.
-    pub fn next(mut self, now: Timestamp) -> (Option<Waiting>, Self, Vec<Waiting>) {
-        let mut gone = Vec::new();
-        while let Some(first) = self.0.pop_front() {
-            if first.is_there(now) {
-                return (Some(first), self, gone);
-            }
-            gone.push(first);
-        }
-        (None, self, gone)
+    /// Those who are still there, in order, and those who are not.
+    pub fn present(self, now: Timestamp) -> (Self, Vec<Waiting>) {
+        let (there, gone): (VecDeque<_>, VecDeque<_>) =
+            self.0.into_iter().partition(|waiting| waiting.is_there(now));
+        (Self(there), gone.into())
+    }
+
+    /// The first, and the rest behind them.
+    pub fn next(mut self) -> (Option<Waiting>, Self) {
+        let first = self.0.pop_front();
+        (first, self)
     }
 }

@@ -96,3 +96,54 @@ where
     }
     (slot, effects)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Slot = WorkSlot<u8, char>;
+
+    fn after(events: &[Event<u8, char>]) -> (Slot, Vec<Effect<u8, char>>) {
+        events.iter().fold((Slot::default(), Vec::new()), |(slot, mut all), event| {
+            let (slot, effects) = apply(slot, event.clone());
+            all.extend(effects);
+            (slot, all)
+        })
+    }
+
+    fn asked(deployment: u8, session: char) -> Event<u8, char> {
+        Event::Asked { deployment, session }
+    }
+
+    fn deployment(deployment: u8, session: char) -> Effect<u8, char> {
+        Effect::Start(Work::Deployment { deployment, session, canceling: false })
+    }
+
+    #[test]
+    fn one_runs_and_the_newest_waits() {
+        let (slot, effects) = after(&[asked(1, 'a'), asked(2, 'a'), asked(3, 'a')]);
+        assert_eq!(effects, [deployment(1, 'a'), Effect::Superseded(2)]);
+        let (_, effects) = apply(slot, Event::Ended);
+        assert_eq!(effects, [deployment(3, 'a')]);
+    }
+
+    #[test]
+    fn the_slot_passes_through_teardown_to_the_next_session() {
+        let (slot, effects) =
+            after(&[asked(1, 'a'), Event::SessionEnded { session: 'a', teardown: true }, asked(2, 'b')]);
+        assert_eq!(effects, [deployment(1, 'a'), Effect::Cancel(1)]);
+        let (slot, effects) = apply(slot, Event::Ended);
+        assert_eq!(effects, [Effect::Start(Work::Teardown { session: 'a' })]);
+        let (_, effects) = apply(slot, Event::Ended);
+        assert_eq!(effects, [deployment(2, 'b')]);
+    }
+
+    #[test]
+    fn what_has_not_started_never_does_when_its_session_ends() {
+        let (slot, effects) =
+            after(&[asked(1, 'a'), asked(2, 'a'), Event::SessionEnded { session: 'a', teardown: false }]);
+        assert_eq!(effects, [deployment(1, 'a'), Effect::Canceled(2), Effect::Cancel(1)]);
+        let (slot, effects) = apply(slot, Event::Ended);
+        assert_eq!((slot, effects), (Slot::default(), Vec::new()));
+    }
+}

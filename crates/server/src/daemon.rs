@@ -4,9 +4,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::Context;
-use greenroom_store::{PoolSettings, Store, connect};
-use greenroom_worker::health::{self, DatabaseHealth};
+use greenroom_store::{PoolSettings, Reachability, Store, connect};
+use greenroom_worker::health;
 use greenroom_worker::sequencer::{self, SequencerBell};
+use greenroom_worker::sequencer::{self, SequencerBell};
+use greenroom_worker::{housekeeping, sweeper};
 use greenroom_worker::{housekeeping, sweeper};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,14 +30,14 @@ const SYSTEM_CONNECTIONS: u32 = 5;
 pub struct Databases {
     pub requests: Store,
     pub system: Store,
-    pub health: DatabaseHealth,
+    pub health: Reachability,
 }
 
 impl Databases {
     pub fn open(config: &DatabaseConfig, request_connections: u32) -> anyhow::Result<Self> {
         let settings = PoolSettings::new(&config.database_url, "greenroom", request_connections);
         let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
-        let health = DatabaseHealth::new(settings.suspect.clone());
+        let health = settings.reachability.clone();
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
         Ok(Self {
             requests: Store::new(connect(&settings).context(bad_url)?),
@@ -158,7 +160,7 @@ pub async fn run_worker(
 async fn operate(
     tasks: &Tasks,
     config: &OperatorConfig,
-    health: &DatabaseHealth,
+    health: &Reachability,
     draining: &CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = telemetry::metrics()?;

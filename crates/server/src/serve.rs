@@ -1,13 +1,14 @@
 //! The listener: bounded headers, a time limit on sending them, a bounded number of connections, and a graceful end.
-//! `axum::serve` has none of the first three.
+//! `axum::serve` has none of the first three. HTTP/1.1 only: telling it from HTTP/2 takes reading the first bytes, for
+//! which hyper has no time limit, and the proxy in front speaks HTTP/2 with browsers.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
@@ -24,18 +25,11 @@ const AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(50);
 
 /// Serves until `stop`, then lets open requests end, for a while.
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> io::Result<()> {
-    let mut http = Builder::new(TokioExecutor::new());
-    http.http1()
-        .timer(TokioTimer::new())
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
         .max_headers(MOST_HEADERS)
         .max_buf_size(HEADER_BYTES);
-    http.http2()
-        .timer(TokioTimer::new())
-        .keep_alive_interval(Duration::from_secs(20))
-        .max_header_list_size(HEADER_BYTES as u32)
-        .max_concurrent_streams(128);
-    let http = Arc::new(http);
     let graceful = GracefulShutdown::new();
     let tasks = TaskTracker::new();
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -58,12 +52,12 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = &error as &dyn std::error::Error, "TCP_NODELAY was not set");
         }
-        let service = TowerToHyperService::new(router.clone());
-        let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        let connection =
+            http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
         let connection = graceful.watch(connection);
         tasks.spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(error = error.as_ref() as &dyn std::error::Error, "a connection ended early");
+                tracing::debug!(error = &error as &dyn std::error::Error, "a connection ended early");
             }
             drop(permit);
         });

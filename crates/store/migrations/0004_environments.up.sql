@@ -1,7 +1,7 @@
 -- Ephemeral environments, their locks, and the sessions that hold them.
 
--- The columns from `fence` on are the lock: a grant is one conditional update of this row, which looks at nothing else.
--- None of them is indexed, so that updates stay within the page (HOT) and a lock costs the same after a million claims.
+-- The columns from `fence` on are the lock. Whoever changes it holds this row (FOR UPDATE) and reads everything else, the
+-- queue above all, after that. None of them is indexed, so that updates stay within the page (HOT) and a lock costs the same after a million claims.
 create table environments (
     organization_id uuid not null,
     pipeline_id uuid not null,
@@ -36,8 +36,6 @@ create table environments (
     waiters integer not null default 0 check (waiters >= 0),
     -- How many sessions there have been: the ordinal of the newest, and the history's total.
     sessions bigint not null default 0,
-    -- The session before the present one.
-    previous_session_id uuid,
     used_at timestamptz,
     -- The work slot: the one deployment that may act on the environment.
     slot_deployment_id uuid,

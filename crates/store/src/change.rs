@@ -62,14 +62,20 @@ impl Change {
 
     /// Tells what has changed. It is seen if and only if the change is.
     pub async fn tell(&mut self, event: NewEvent) -> Result<(), StoreError> {
+        let actor = self.actor.clone();
+        self.tell_as(&actor, event).await
+    }
+
+    /// Tells what somebody else has changed, which this change merely wrote down.
+    pub(crate) async fn tell_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
         let data = json!({
-            "actor": self.actor.told(),
-            "context": self.actor.context(),
+            "actor": actor.told(),
+            "context": actor.context(),
             "before": event.before,
             "after": event.after,
             "reason": event.reason,
         });
-        let (organization, actor_id) = (self.organization(), self.actor.user());
+        let (organization, actor_id) = (self.organization(), actor.user());
         sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
              values ($1, $2, $3, $4, $5, $6)",

@@ -1,7 +1,9 @@
 //! Deployments into environments. One is accepted as `queued` and holds its place for the environment's work slot.
 
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::{DeploymentId, OrganizationId, SessionId};
+use std::collections::HashMap;
+
+use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, SessionId, UserId};
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 use serde_json::json;
@@ -46,6 +48,40 @@ impl From<Row> for Deployment {
 }
 
 impl Store {
+    /// The newest deployment of each of these environments.
+    pub async fn last_deployments(
+        &self,
+        organization: OrganizationId,
+        environments: &[EnvironmentId],
+    ) -> Result<HashMap<EnvironmentId, Deployment>, StoreError> {
+        let ids: Vec<uuid::Uuid> = environments.iter().map(|id| id.uuid()).collect();
+        let rows = sqlx::query!(
+            r#"select distinct on (environment_id) environment_id as "environment_id!", id, commit_id, status, reason,
+                      created_at, started_at, ended_at
+               from deployments where organization_id = $1 and environment_id = any($2)
+               order by environment_id, id desc"#,
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| {
+                let own = Row {
+                    id: row.id,
+                    commit_id: row.commit_id,
+                    status: row.status,
+                    reason: row.reason,
+                    created_at: row.created_at,
+                    started_at: row.started_at,
+                    ended_at: row.ended_at,
+                };
+                (row.environment_id.into(), own.into())
+            })
+            .collect())
+    }
+
     /// Newest first.
     pub async fn deployments_of_session(
         &self,
@@ -86,7 +122,7 @@ impl Change {
         &mut self,
         environment: &LockedEnvironment,
         id: DeploymentId,
-        session: SessionId,
+        (session, created_by): (SessionId, UserId),
         commit_id: &str,
     ) -> Result<Deployment, StoreError> {
         let organization = self.organization();
@@ -102,7 +138,6 @@ impl Change {
         )
         .fetch_all(self.connection())
         .await?;
-        let created_by = self.actor().user().unwrap_or_default();
         let row = sqlx::query_as!(
             Row,
             "insert into deployments
@@ -118,7 +153,7 @@ impl Change {
             session.uuid(),
             environment.state.lock.fence,
             commit_id,
-            created_by,
+            created_by.uuid(),
         )
         .fetch_one(self.connection())
         .await?;
@@ -187,7 +222,7 @@ impl Change {
             "envName": environment.name,
             "pipelineId": environment.pipeline_id,
         });
-        let subject = format!("environments/{}", environment.id);
+        let subject = environment.subject();
         self.tell(NewEvent { event_type, subject, before: None, after: Some(after), reason: None }).await
     }
 }

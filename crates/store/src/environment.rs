@@ -170,6 +170,21 @@ impl Change {
         row.map(Environment::try_from).transpose()
     }
 
+    /// Whether an environment of this name can be claimed as it is: it is defined, or somebody holds or waits for it.
+    pub async fn offers_environment(&mut self, pipeline: PipelineId, name: &str) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        let offered = sqlx::query_scalar!(
+            r#"select (listed or session_id is not null or waiters > 0) as "offered!" from environments
+               where organization_id = $1 and pipeline_id = $2 and name = $3"#,
+            organization,
+            pipeline.uuid(),
+            name,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(offered.unwrap_or(false))
+    }
+
     /// Makes an environment of a template when it is first claimed. `false`: there are `most` of them already.
     pub async fn make_from_template(
         &mut self,

@@ -12,6 +12,7 @@ pub mod lock;
 pub mod member;
 pub mod organization;
 pub mod page;
+mod patience;
 pub mod pipeline;
 mod pool;
 pub mod session;
@@ -24,7 +25,8 @@ use sqlx::migrate::Migrator;
 pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
 pub use crate::error::StoreError;
-pub use crate::pool::{PoolSettings, connect};
+pub use crate::patience::within_patience;
+pub use crate::pool::{PoolSettings, Reachability, connect};
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 

@@ -3,7 +3,7 @@
 
 use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
+use greenroom_domain::id::{DeploymentId, EnvironmentId, PipelineId, SessionId};
 use greenroom_domain::lease::{Lease, LeaseTerms};
 use greenroom_domain::lock::{Held, Lock};
 use greenroom_domain::queue::{Queue, Waiting};
@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::change::{Actor, Change};
 use crate::error::word;
 
 /// An environment whose row this transaction holds.
@@ -39,6 +39,20 @@ pub struct NewSession {
     pub user_kind: String,
     pub context: Option<String>,
     pub commit_id: Option<String>,
+}
+
+/// What is being done to an environment, and how it was before.
+struct Doing<'a> {
+    before: &'a EnvironmentState,
+    command: Command,
+    new: &'a NewSession,
+}
+
+impl LockedEnvironment {
+    /// What its events are about: its path below the organization.
+    pub(crate) fn subject(&self) -> String {
+        format!("pipelines/{}/ephemeral-environments/{}", self.pipeline_id, self.name)
+    }
 }
 
 struct Row {
@@ -164,83 +178,105 @@ impl Change {
         }))
     }
 
-    /// Carries out a command on a locked environment. A refusal writes nothing.
+    /// Settles a locked environment, and carries out a command on it. A refusal changes nothing beyond the settling.
     pub async fn apply(
         &mut self,
         environment: &mut LockedEnvironment,
         command: Command,
         new: &NewSession,
     ) -> Result<Applied, StoreError> {
-        let now = environment.now;
         let before = environment.state.clone();
-        let (state, settled, applied) = environment::apply(before.clone(), now, command);
-        let Ok(effects) = applied else { return Ok(applied) };
+        let (state, settled, applied) = environment::apply(before.clone(), environment.now, command);
         environment.state = state;
-        let reason = new.context.clone();
-        for effect in settled.iter().chain(&effects) {
-            self.write_effect(environment, &before, command, new, *effect, reason.as_deref()).await?;
+        let doing = Doing { before: &before, command, new };
+        let actor = self.actor().clone();
+        for effect in &settled {
+            self.write_effect(environment, &doing, *effect, &Actor::Clock).await?;
+        }
+        for effect in applied.iter().flatten() {
+            self.write_effect(environment, &doing, *effect, &actor).await?;
         }
         self.write_heard(environment, command).await?;
-        if environment.state != before || !settled.is_empty() || !effects.is_empty() {
+        if environment.state != before {
             self.write_lock(environment).await?;
         }
-        Ok(Ok(effects))
+        self.deploy_granted(environment, settled.iter().chain(applied.iter().flatten()), &before).await?;
+        Ok(applied)
     }
 
     async fn write_effect(
         &mut self,
         environment: &mut LockedEnvironment,
-        before: &EnvironmentState,
-        command: Command,
-        new: &NewSession,
+        doing: &Doing<'_>,
         effect: Effect,
-        reason: Option<&str>,
+        actor: &Actor,
     ) -> Result<(), StoreError> {
         match effect {
             Effect::Queued { session } => {
-                self.insert_session(environment, command, new, session, None).await?;
-                self.tell_session(environment, EventType::SessionQueued, session, None, None).await
+                self.insert_session(environment, doing, session, None).await?;
+                self.tell_session(environment, (actor, EventType::SessionQueued), session, None, None).await
             }
             Effect::Granted { session, fence } => {
-                let waited = before.queue.position(session).is_some();
+                let waited = doing.before.queue.position(session).is_some();
                 if waited {
                     self.grant_waiter(environment, session, fence).await?;
                 } else {
-                    self.insert_session(environment, command, new, session, Some(fence)).await?;
+                    self.insert_session(environment, doing, session, Some(fence)).await?;
                 }
                 let event_type = if waited { EventType::SessionGranted } else { EventType::SessionClaimed };
-                self.tell_session(environment, event_type, session, Some(fence), None).await
+                self.tell_session(environment, (actor, event_type), session, Some(fence), None).await
             }
             Effect::Ended { session, end } => {
-                let by = match command {
+                let by = match doing.command {
                     Command::Force(claim) if end == SessionEnd::Overridden => Some(claim.session),
                     _ => None,
                 };
-                self.end_session(environment, before, session, end, by, reason).await?;
+                let reason = doing.new.context.as_deref().filter(|_| by.is_some());
+                self.end_session(environment, doing.before, session, end, (actor, by, reason)).await?;
                 let event_type = match end {
                     SessionEnd::Released => EventType::SessionReleased,
                     SessionEnd::Expired => EventType::SessionExpired,
                     SessionEnd::Overridden => EventType::SessionOverridden,
                     SessionEnd::Canceled => EventType::SessionCanceled,
                 };
-                let reason = reason.filter(|_| by.is_some());
-                self.tell_session(environment, event_type, session, None, reason).await
+                self.tell_session(environment, (actor, event_type), session, None, reason).await
             }
         }
+    }
+
+    /// A waiter that asked for a commit gets it deployed when its turn has come.
+    async fn deploy_granted<'a>(
+        &mut self,
+        environment: &LockedEnvironment,
+        effects: impl Iterator<Item = &'a Effect>,
+        before: &EnvironmentState,
+    ) -> Result<(), StoreError> {
+        for effect in effects {
+            if let Effect::Granted { session, .. } = *effect
+                && before.queue.position(session).is_some()
+                && environment.state.lock.held.as_ref().is_some_and(|held| held.session == session)
+                && let Some(waited) = self.session(environment.id, session).await?
+                && let Some(commit) = waited.commit_id
+            {
+                let id = DeploymentId::from(uuid::Uuid::now_v7());
+                self.create_deployment(environment, id, (session, waited.user_id), &commit).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn insert_session(
         &mut self,
         environment: &mut LockedEnvironment,
-        command: Command,
-        new: &NewSession,
+        doing: &Doing<'_>,
         session: SessionId,
         fence: Option<i64>,
     ) -> Result<(), StoreError> {
+        let new = doing.new;
         let (Command::Claim(claim)
         | Command::Queue(claim)
         | Command::Force(claim)
-        | Command::Transfer { to: claim, .. }) = command
+        | Command::Transfer { to: claim, .. }) = doing.command
         else {
             return Ok(());
         };
@@ -316,19 +352,13 @@ impl Change {
         before: &EnvironmentState,
         session: SessionId,
         end: SessionEnd,
-        by: Option<SessionId>,
-        reason: Option<&str>,
+        (actor, by, reason): (&Actor, Option<SessionId>, Option<&str>),
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let lease = before.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
         // A lease that ran out ended then, not when somebody noticed.
         let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
-        let by_clock = over.is_some() || (end == SessionEnd::Canceled && self.actor().user().is_none());
-        let (ended_by, ended_by_name) = if by_clock {
-            (None, None)
-        } else {
-            (self.actor().user(), self.actor().name().map(str::to_owned))
-        };
+        let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
         sqlx::query!(
             "update sessions
              set status = $3, ended_at = $4, ended_by = $5, ended_by_name = $6,
@@ -342,7 +372,7 @@ impl Change {
             ended_by_name,
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             by.map(SessionId::uuid),
-            reason.filter(|_| by.is_some()),
+            reason,
         )
         .execute(self.connection())
         .await?;
@@ -399,7 +429,8 @@ impl Change {
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
                  session_id = s.id, holder_id = s.user_id, holder_name = s.user_name, holder_kind = s.user_kind,
-                 context = s.context, commit_id = s.commit_id, claimed_at = s.claimed_at,
+                 context = s.context, claimed_at = s.claimed_at,
+                 commit_id = case when e.session_id = s.id then e.commit_id else s.commit_id end,
                  lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at)
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
@@ -422,14 +453,14 @@ impl Change {
     async fn tell_session(
         &mut self,
         environment: &LockedEnvironment,
-        event_type: EventType,
+        (actor, event_type): (&Actor, EventType),
         session: SessionId,
         fence: Option<i64>,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         let event = NewEvent {
             event_type,
-            subject: format!("environments/{}", environment.id),
+            subject: environment.subject(),
             before: None,
             after: Some(json!({
                 "sessionId": session,
@@ -440,7 +471,7 @@ impl Change {
             })),
             reason: reason.map(str::to_owned),
         };
-        self.tell(event).await
+        self.tell_as(actor, event).await
     }
 }
 

@@ -1,46 +1,24 @@
 //! Watches the database: readiness follows it, liveness does not.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use greenroom_store::Store;
+use greenroom_store::{Reachability, Store};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the watcher last saw. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct DatabaseHealth {
-    reachable: Arc<AtomicBool>,
-    suspect: Arc<AtomicBool>,
-}
-
-impl DatabaseHealth {
-    /// `suspect` is the flag that the pools were made with.
-    pub fn new(suspect: Arc<AtomicBool>) -> Self {
-        Self { reachable: Arc::default(), suspect }
-    }
-
-    pub fn is_reachable(&self) -> bool {
-        self.reachable.load(Ordering::Relaxed)
-    }
-
-    fn set(&self, reachable: bool) {
-        let before = self.reachable.swap(reachable, Ordering::Relaxed);
-        self.suspect.store(!reachable, Ordering::Relaxed);
-        metrics::gauge!("greenroom_database_reachable").set(f64::from(u8::from(reachable)));
-        match (before, reachable) {
-            (true, false) => tracing::error!("the database does not answer: not ready"),
-            (false, true) => tracing::info!("the database answers: ready"),
-            _ => {}
-        }
+fn say(reachability: &Reachability, reachable: bool) {
+    metrics::gauge!("greenroom_database_reachable").set(f64::from(u8::from(reachable)));
+    match (reachability.set(reachable), reachable) {
+        (true, false) => tracing::error!("the database does not answer: not ready"),
+        (false, true) => tracing::info!("the database answers: ready"),
+        _ => {}
     }
 }
 
 /// Asks every second, with a pool of its own, so that a busy daemon is not taken for a dead database.
-pub async fn watch(store: Store, health: DatabaseHealth, stop: CancellationToken) {
+pub async fn watch(store: Store, reachability: Reachability, stop: CancellationToken) {
     let mut migrated = false;
     loop {
         let answer = async {
@@ -62,7 +40,7 @@ pub async fn watch(store: Store, health: DatabaseHealth, stop: CancellationToken
             }
             Err(_) => false,
         };
-        health.set(reachable);
+        say(&reachability, reachable);
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greenroom_store::{Store, StoreError};
+use greenroom_store::{Store, StoreError, within_patience};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_secs(60);
@@ -25,17 +25,18 @@ pub async fn run(store: Store, event_retention_days: i32, stop: CancellationToke
 }
 
 pub async fn once(store: &Store, event_retention_days: i32) -> Result<(), StoreError> {
-    let made = store.ensure_event_partitions(MONTHS_AHEAD).await?;
-    let dropped = store.drop_event_partitions(event_retention_days).await?;
+    let made = within_patience(store.ensure_event_partitions(MONTHS_AHEAD)).await?;
+    let dropped = within_patience(store.drop_event_partitions(event_retention_days)).await?;
     let mut forgotten = 0;
     loop {
-        let some = store.forget_old_answers(ANSWERS_AT_A_TIME).await?;
+        let some = within_patience(store.forget_old_answers(ANSWERS_AT_A_TIME)).await?;
         forgotten += some;
         if some < ANSWERS_AT_A_TIME.unsigned_abs() {
             break;
         }
     }
-    metrics::gauge!("greenroom_sequencer_lag_seconds").set(store.sequencer_lag_seconds().await?);
+    metrics::gauge!("greenroom_sequencer_lag_seconds")
+        .set(within_patience(store.sequencer_lag_seconds()).await?);
     if made > 0 || dropped > 0 || forgotten > 0 {
         tracing::info!(
             partitions.made = made,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use greenroom_store::Store;
 use greenroom_store::system::sequencer::Sequenced;
+use greenroom_store::{Store, within_patience};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ impl SequencerBell {
 /// Runs until it is told to stop.
 pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
     loop {
-        let pause = match store.sequence_events(BATCH).await {
+        let pause = match within_patience(store.sequence_events(BATCH)).await {
             Ok(Sequenced::Moved(moved)) => {
                 metrics::counter!("greenroom_events_sequenced_total")
                     .increment(u64::try_from(moved).unwrap_or(0));

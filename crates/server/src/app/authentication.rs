@@ -8,7 +8,7 @@ use std::time::Duration;
 use greenroom_domain::id::TokenId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token::{TokenHash, TokenSecret};
-use greenroom_store::{Store, StoreError};
+use greenroom_store::{Store, StoreError, within_patience};
 use moka::future::Cache;
 use tokio_util::sync::CancellationToken;
 
@@ -72,7 +72,7 @@ impl Authentication {
             let used: Vec<TokenId> =
                 self.used.lock().unwrap_or_else(PoisonError::into_inner).drain().collect();
             if !used.is_empty()
-                && let Err(error) = self.store.record_token_use(&used).await
+                && let Err(error) = within_patience(self.store.record_token_use(&used)).await
             {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,

@@ -1,6 +1,7 @@
 //! Ephemeral environments: what a definition says of them, and how they read.
 
 use greenroom_api_types::environment::{Environment as Wire, Holder, Lock, LockStatus};
+use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
 use greenroom_domain::definition::{Definition, EphemeralSettings};
 use greenroom_domain::id::{EnvironmentId, PipelineId};
@@ -63,14 +64,14 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
     })
 }
 
-pub fn wire(environment: Environment) -> Wire {
+pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>) -> Wire {
     Wire {
         env_name: environment.name,
         url: environment.url,
         labels: environment.labels,
         configuration: environment.configuration,
         lock: lock(&environment.lock),
-        last_deployment: None,
+        last_deployment,
     }
 }
 

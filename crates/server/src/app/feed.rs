@@ -7,7 +7,7 @@ use std::time::Duration;
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_store::system::feed::FeedEntry;
-use greenroom_store::{Store, StoreError};
+use greenroom_store::{Store, StoreError, within_patience};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -66,15 +66,15 @@ impl Feed {
 
     async fn follow(&self, store: &Store, cursor: &mut Option<i64>) -> Result<(), StoreError> {
         // Listen first, read after: what is told in between is heard.
-        let mut listener = store.feed_listener().await?;
+        let mut listener = within_patience(store.feed_listener()).await?;
         // The first time from now on; after a break from where it broke off.
         let mut at = match *cursor {
             Some(at) => at,
-            None => store.feed_head().await?,
+            None => within_patience(store.feed_head()).await?,
         };
         loop {
             *cursor = Some(at);
-            let entries = store.feed_after(at, BATCH).await?;
+            let entries = within_patience(store.feed_after(at, BATCH)).await?;
             let full = entries.len() == BATCH as usize;
             for entry in entries {
                 at = entry.feed;

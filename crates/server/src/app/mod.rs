@@ -16,8 +16,7 @@ pub mod vigil;
 
 use std::sync::Arc;
 
-use greenroom_store::Store;
-use greenroom_worker::health::DatabaseHealth;
+use greenroom_store::{Reachability, Store};
 use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
 
@@ -35,13 +34,13 @@ pub struct Parts {
     pub feed: Feed,
     pub vigil: Vigil,
     pub bell: SequencerBell,
-    pub health: DatabaseHealth,
+    pub health: Reachability,
     /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
     pub draining: CancellationToken,
 }
 
 impl App {
-    pub fn new(store: Store, bell: SequencerBell, health: DatabaseHealth) -> Self {
+    pub fn new(store: Store, bell: SequencerBell, health: Reachability) -> Self {
         Self(Arc::new(Parts {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),

@@ -15,6 +15,9 @@ use crate::app::failure::{Code, Failure};
 pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusal) -> Failure {
     let yours = matches!(refusal, Refusal::HeldByYou { .. });
     let name = &environment.name;
+    let may_force = may_force(principal, environment);
+    let help =
+        if may_force { "Queue for it, or take it over by force" } else { "Queue for it, or ask its holder" };
     let waiting = match environment.lock.queue_length {
         0 => "Nobody waits for it".to_owned(),
         1 => "One waits for it".to_owned(),
@@ -27,7 +30,7 @@ pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusa
             holder.claimed_at, holder.expires_at, holder.session_id
         ),
         Some(holder) => format!(
-            "{} holds `{name}` since {} and until {}{}. {waiting}. Queue for it, wait, or take it over by force.",
+            "{} holds `{name}` since {} and until {}{}. {waiting}. {help}.",
             holder.name,
             holder.claimed_at,
             holder.expires_at,
@@ -45,6 +48,10 @@ pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusa
         .with("actions", actions(principal, environment, yours))
 }
 
+fn may_force(principal: &Principal, environment: &Environment) -> bool {
+    principal.role >= environment.force_role && principal.token_allow_force
+}
+
 /// What would help, for a program to follow: paths are relative to the environment's.
 fn actions(principal: &Principal, environment: &Environment, yours: bool) -> Value {
     let mut actions =
@@ -59,7 +66,7 @@ fn actions(principal: &Principal, environment: &Environment, yours: bool) -> Val
             actions.push(json!({ "action": "release", "method": "DELETE", "path": session }));
         }
     }
-    if principal.role >= environment.force_role && principal.token_allow_force {
+    if may_force(principal, environment) {
         actions.push(json!({ "action": "force_claim", "method": "POST", "path": "force-claim" }));
     }
     actions.into()

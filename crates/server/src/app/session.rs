@@ -6,11 +6,11 @@ use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::policy::Action;
-use greenroom_domain::session::SessionStatus;
+use greenroom_domain::session::{SessionEnd, SessionStatus};
 use greenroom_domain::text::{CommitId, Reason};
 use greenroom_store::Command;
 use greenroom_store::deployment::Deployment;
-use greenroom_store::environment::{Environment, Holder};
+use greenroom_store::environment::Environment;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::session::Session;
@@ -51,7 +51,8 @@ pub struct Shown {
     pub session: Session,
     pub environment: Environment,
     pub deployments: Vec<Deployment>,
-    pub displaced: Option<Holder>,
+    /// The session that a force claim ended.
+    pub displaced: Option<Session>,
 }
 
 /// Claims, queues or takes over.
@@ -64,25 +65,15 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
         .map_err(|e| Failure::field("/commitId", e))?;
     let context =
         ask.context.as_deref().map(Reason::new).transpose().map_err(|e| Failure::field("/context", e))?;
-    let pipeline = pipeline(command, place).await?;
-    let mut locked = match command.lock_environment(pipeline.id, &place.environment).await? {
-        Some(locked)
-            if locked.listed || locked.state.lock.held.is_some() || !locked.state.queue.is_empty() =>
-        {
-            locked
-        }
-        _ => {
-            environment::make_from_template(command, &pipeline, &place.environment).await?;
-            lock(command, &pipeline, place).await?
-        }
-    };
+    let pipeline = live_pipeline(command, place).await?;
+    // Decided before the environment's row is taken: the pipeline's row comes first, here as in an edit of the pipeline.
+    if !command.offers_environment(pipeline.id, &place.environment).await? {
+        environment::make_from_template(command, &pipeline, &place.environment).await?;
+    }
+    let mut locked = lock(command, &pipeline, place).await?;
     if ask.how == How::Force {
         allow_force(command, &locked)?;
     }
-    let displaced = match ask.how {
-        How::Force => command.environment(locked.id).await?.and_then(|environment| environment.lock.holder),
-        How::Plain | How::Queue => None,
-    };
     let principal = command.principal().clone();
     let claim = Claim {
         session: SessionId::from(Uuid::now_v7()),
@@ -100,17 +91,25 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
         context: context.map(Reason::into_string),
         commit_id: commit_id.as_ref().map(|commit| commit.as_str().to_owned()),
     };
-    let granted = match command.apply(&mut locked, change, &new).await? {
-        Ok(effects) => effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session)),
+    let effects = match command.apply(&mut locked, change, &new).await? {
+        Ok(effects) => effects,
         Err(refusal) => return Err(refused(command, &locked, refusal).await?),
     };
+    let granted = effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session));
     if let Some(commit) = commit_id.filter(|_| granted) {
-        command
-            .create_deployment(&locked, DeploymentId::from(Uuid::now_v7()), claim.session, commit.as_str())
-            .await?;
+        let id = DeploymentId::from(Uuid::now_v7());
+        command.create_deployment(&locked, id, (claim.session, claim.user), commit.as_str()).await?;
     }
+    let overridden = effects.iter().find_map(|effect| match effect {
+        Effect::Ended { session, end: SessionEnd::Overridden } => Some(*session),
+        _ => None,
+    });
+    let displaced = match overridden {
+        Some(session) => command.session(locked.id, session).await?,
+        None => None,
+    };
     let shown = show(command, &locked, claim.session).await?;
     Ok(Shown { displaced, ..shown })
 }
@@ -123,9 +122,11 @@ pub async fn deploy(
     commit_id: &str,
 ) -> Result<Deployment, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    live_pipeline(command, place).await?;
     let mut locked = hold(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
-    Ok(command.create_deployment(&locked, DeploymentId::from(Uuid::now_v7()), id, commit.as_str()).await?)
+    let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
+    Ok(command.create_deployment(&locked, new, (id, user), commit.as_str()).await?)
 }
 
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
@@ -204,9 +205,18 @@ async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) 
     })
 }
 
+/// Archived ones too: what is held in them can still be let go of.
 async fn pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
-    let found = command.pipeline(&place.pipeline).await?;
-    found.filter(|pipeline| pipeline.status != PipelineStatus::Archived).ok_or_else(Failure::not_found)
+    command.pipeline(&place.pipeline).await?.ok_or_else(Failure::not_found)
+}
+
+async fn live_pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
+    let pipeline = pipeline(command, place).await?;
+    if pipeline.status == PipelineStatus::Archived {
+        let detail = "An archived pipeline's environments can't be claimed or deployed to any more.";
+        return Err(Failure::new(Code::PipelineArchived, detail));
+    }
+    Ok(pipeline)
 }
 
 async fn lock(
@@ -224,7 +234,9 @@ fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Fail
             "Taking `{}` over by force needs the role {} or higher; yours is {}. Queue for it, or ask its holder.",
             locked.name, locked.force_role, principal.role
         );
-        return Err(Failure::new(Code::Forbidden, detail));
+        return Err(Failure::new(Code::Forbidden, detail)
+            .with("requiredRole", locked.force_role.as_str().into())
+            .with("role", principal.role.as_str().into()));
     }
     if !principal.token_allow_force {
         let detail =

@@ -8,7 +8,7 @@ use std::time::Duration;
 use greenroom_domain::id::TokenId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
-use greenroom_store::Store;
+use greenroom_store::{Store, within_patience};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_millis(700);
@@ -55,7 +55,7 @@ impl Vigil {
             if tokens.is_empty() {
                 continue;
             }
-            match store.token_roles(&tokens).await {
+            match within_patience(store.token_roles(&tokens)).await {
                 Ok(roles) => {
                     let asked: HashSet<TokenId> = tokens.into_iter().collect();
                     let mut watched = self.watched();

@@ -52,8 +52,15 @@ pub async fn list_environments(
     path: At<PipelinePath>,
 ) -> Result<Json<Environments>, Failure> {
     let pipeline = pipeline(&permit, &path.0.pipeline_id).await?;
-    let found = permit.app.store.environments(permit.organization(), pipeline).await?;
-    Ok(Json(Environments { data: found.into_iter().map(environment::wire).collect() }))
+    let (store, organization) = (&permit.app.store, permit.organization());
+    let found = store.environments(organization, pipeline).await?;
+    let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
+    let mut last = store.last_deployments(organization, &ids).await?;
+    let data = found.into_iter().map(|environment| {
+        let deployment = last.remove(&environment.id);
+        environment::wire(environment, deployment.map(session_wire::deployment))
+    });
+    Ok(Json(Environments { data: data.collect() }))
 }
 
 /// View an environment's configuration and lock
@@ -67,7 +74,8 @@ pub async fn get_environment(
     path: At<EnvironmentPath>,
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-    Ok(Answer::ok(&environment::wire(found))?.into_response())
+    let last = permit.app.store.last_deployments(permit.organization(), &[found.id]).await?.remove(&found.id);
+    Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.into_response())
 }
 
 /// List an environment's sessions, newest first

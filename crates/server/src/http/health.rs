@@ -4,18 +4,18 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
-use greenroom_worker::health::DatabaseHealth;
+use greenroom_store::Reachability;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Clone)]
 struct Probe {
-    health: DatabaseHealth,
+    health: Reachability,
     draining: CancellationToken,
 }
 
 /// `livez` and `readyz`. Liveness must not depend on the database: restarting us would not bring that back.
-pub fn probes(health: DatabaseHealth, draining: CancellationToken) -> Router {
+pub fn probes(health: Reachability, draining: CancellationToken) -> Router {
     Router::new()
         .route("/livez", get(async || "alive\n"))
         .route("/readyz", get(ready))
@@ -34,7 +34,7 @@ async fn ready(State(probe): State<Probe>) -> (StatusCode, &'static str) {
 
 /// What operators reach on a port of its own: the probes and Prometheus metrics.
 pub fn operator_router(
-    health: DatabaseHealth,
+    health: Reachability,
     draining: CancellationToken,
     metrics: PrometheusHandle,
 ) -> Router {

@@ -4,7 +4,7 @@ use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{Displaced, HistoryEntry, Override, Person, Session, SessionDeployment};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::Deployment;
-use greenroom_store::environment::{Environment, Holder as Displacing};
+use greenroom_store::environment::Environment;
 use greenroom_store::session::Session as Record;
 
 use crate::app::environment::{kind, lock};
@@ -13,7 +13,7 @@ pub fn session(
     record: Record,
     environment: &Environment,
     deployments: Vec<Deployment>,
-    displaced: Option<Displacing>,
+    displaced: Option<Record>,
 ) -> Session {
     Session {
         session_id: record.id.to_string(),
@@ -34,10 +34,8 @@ pub fn session(
         fence: record.fence,
         position: record.position,
         deployments: deployments.into_iter().map(deployment).collect(),
-        displaced: displaced.map(|holder| Displaced {
-            session_id: holder.session_id.to_string(),
-            holder: Holder { id: holder.user_id.to_string(), name: holder.name, kind: kind(&holder.kind) },
-        }),
+        displaced: displaced
+            .map(|ended| Displaced { session_id: ended.id.to_string(), holder: claimed_by(&ended) }),
     }
 }
 

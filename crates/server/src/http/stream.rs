@@ -14,6 +14,7 @@ use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
 use greenroom_store::event::EventFilter;
+use greenroom_store::within_patience;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -127,7 +128,7 @@ impl Follower {
                 self.app.store.events_after(self.organization, &self.filter, self.sequence, PAGE).await?;
             Ok::<_, greenroom_store::StoreError>((head, page))
         };
-        let (head, page) = match read.await {
+        let (head, page) = match within_patience(read).await {
             Ok(read) => read,
             Err(error) => {
                 tracing::warn!(

@@ -95,16 +95,17 @@ const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
 const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
 const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
-const HISTORY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
+const HISTORY: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
 const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
-const FORCE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
-const SESSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions";
+const FORCE: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
+const SESSIONS: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions";
 const SESSION: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
-const DEPLOY: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
-const RENEW: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
+const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
+const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
