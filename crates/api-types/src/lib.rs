@@ -1,10 +1,12 @@
 //! What goes over the wire: requests, records, lists and problems. Shapes only; the rules are the domain's.
 
 pub mod envelope;
+pub mod environment;
 pub mod event;
 pub mod me;
 pub mod member;
 pub mod organization;
 pub mod pipeline;
 pub mod problem;
+pub mod session;
 pub mod token;

@@ -79,6 +79,16 @@ event_types! {
     PipelineStopped     "pipeline.stopped"     Deployment,
     PipelineResumed     "pipeline.resumed"     Deployment,
     PipelineArchived    "pipeline.archived"    Deployment,
+    SessionQueued       "session.queued"       Deployment,
+    SessionClaimed      "session.claimed"      Deployment,
+    SessionGranted      "session.granted"      Deployment,
+    SessionReleased     "session.released"     Deployment,
+    SessionExpired      "session.expired"      Deployment,
+    SessionOverridden   "session.overridden"   Deployment,
+    SessionCanceled     "session.canceled"     Deployment,
+    DeploymentQueued    "deployment.queued"    Deployment,
+    DeploymentCanceled  "deployment.canceled"  Deployment,
+    DeploymentSuperseded "deployment.superseded" Deployment,
 }
 
 impl fmt::Display for EventType {

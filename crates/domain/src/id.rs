@@ -68,6 +68,9 @@ ids! {
     /// An API token of one user in one organization.
     TokenId = "tok",
     PipelineId = "pip",
+    EnvironmentId = "env",
+    SessionId = "ses",
+    DeploymentId = "dep",
     EventId = "evt",
 }
 

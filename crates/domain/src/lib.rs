@@ -1,13 +1,19 @@
 //! Greenroom's nouns, rules and state machines. Pure: nothing here reads a clock, draws a random number or does I/O.
 
 pub mod definition;
+pub mod environment;
 pub mod event;
 pub mod id;
+pub mod lease;
+pub mod lock;
 pub mod member;
 pub mod pipeline;
 pub mod policy;
 pub mod principal;
+pub mod queue;
 pub mod role;
+pub mod session;
 pub mod slug;
 pub mod text;
 pub mod token;
+pub mod work_slot;

@@ -60,6 +60,11 @@ policy! {
     PipelineRead        "pipeline.read"         Viewer,
     PipelineEdit        "pipeline.edit"         Maintainer,
     PipelineStop        "pipeline.stop"         Maintainer,
+    EnvironmentRead     "environment.read"      Viewer,
+    // Claiming, deploying, renewing and releasing one's own.
+    SessionHold         "session.hold"          Developer,
+    // Releasing somebody else's.
+    SessionEndAny       "session.end_any"       Maintainer,
     EventRead           "event.read"            Viewer,
     EventReadAudit      "event.read_audit"      Admin,
 }
@@ -94,6 +99,9 @@ mod tests {
         pipeline.read          ✔ ✔ ✔ ✔ ✔
         pipeline.edit          · · ✔ ✔ ✔
         pipeline.stop          · · ✔ ✔ ✔
+        environment.read       ✔ ✔ ✔ ✔ ✔
+        session.hold           · ✔ ✔ ✔ ✔
+        session.end_any        · · ✔ ✔ ✔
         event.read             ✔ ✔ ✔ ✔ ✔
         event.read_audit       · · · ✔ ✔
         ");

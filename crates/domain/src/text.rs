@@ -51,6 +51,29 @@ impl<const N: usize> fmt::Display for Line<N> {
     }
 }
 
+/// A commit: 7 to 64 hexadecimal digits. A short one is resolved when its deployment is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitId(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be 7 to 64 of the digits 0-9 and a-f")]
+pub struct InvalidCommitId;
+
+impl CommitId {
+    pub fn new(text: &str) -> Result<Self, InvalidCommitId> {
+        let hexadecimal = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if hexadecimal && (7..=64).contains(&text.len()) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidCommitId)
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// An address of a person, kept as it was written and compared without case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Email(String);

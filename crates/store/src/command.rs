@@ -1,20 +1,18 @@
-//! A command: one transaction in which a principal changes something, and in which the change is told.
+//! A command: a change that a principal asks for.
 
-use greenroom_domain::event::NewEvent;
+use std::ops::{Deref, DerefMut};
+
 use greenroom_domain::id::{OrganizationId, TokenId};
 use greenroom_domain::principal::Principal;
-use jiff::Timestamp;
-use serde_json::json;
-use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::change::{Actor, Change};
 use crate::system::token::principal_of;
 use crate::{Store, StoreError};
 
 /// Dropped without [`Command::commit`], it never happened.
 pub struct Command {
-    transaction: Transaction<'static, Postgres>,
+    change: Change,
     principal: Principal,
-    request_id: String,
 }
 
 impl Store {
@@ -26,8 +24,12 @@ impl Store {
         request_id: &str,
     ) -> Result<Option<Command>, StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let principal = principal_of(&mut transaction, organization_id, token_id).await?;
-        Ok(principal.map(|principal| Command { transaction, principal, request_id: request_id.to_owned() }))
+        let Some(principal) = principal_of(&mut transaction, organization_id, token_id).await? else {
+            return Ok(None);
+        };
+        let actor =
+            Actor::Principal { principal: Box::new(principal.clone()), request_id: request_id.to_owned() };
+        Ok(Some(Command { change: Change::new(transaction, organization_id, actor), principal }))
     }
 }
 
@@ -36,52 +38,21 @@ impl Command {
         &self.principal
     }
 
-    pub(crate) fn organization(&self) -> uuid::Uuid {
-        self.principal.organization_id.uuid()
-    }
-
-    pub(crate) fn connection(&mut self) -> &mut PgConnection {
-        &mut self.transaction
-    }
-
-    /// The moment by the clock that decides: the database's.
-    pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
-        let now =
-            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
-        Ok(now.to_jiff())
-    }
-
-    /// Tells what has changed. It is seen if and only if the change is.
-    pub async fn tell(&mut self, event: NewEvent) -> Result<(), StoreError> {
-        let principal = &self.principal;
-        let data = json!({
-            "actor": {
-                "id": principal.user_id,
-                "name": principal.user_name,
-                "kind": principal.token_kind,
-                "tokenId": principal.token_id,
-            },
-            "context": { "requestId": self.request_id },
-            "before": event.before,
-            "after": event.after,
-            "reason": event.reason,
-        });
-        sqlx::query!(
-            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
-             values ($1, $2, $3, $4, $5, $6)",
-            principal.organization_id.uuid(),
-            event.event_type.as_str(),
-            event.event_type.category().as_str(),
-            event.subject,
-            principal.user_id.uuid(),
-            data,
-        )
-        .execute(&mut *self.transaction)
-        .await?;
-        Ok(())
-    }
-
     pub async fn commit(self) -> Result<(), StoreError> {
-        Ok(self.transaction.commit().await?)
+        self.change.commit().await
+    }
+}
+
+impl Deref for Command {
+    type Target = Change;
+
+    fn deref(&self) -> &Change {
+        &self.change
+    }
+}
+
+impl DerefMut for Command {
+    fn deref_mut(&mut self) -> &mut Change {
+        &mut self.change
     }
 }

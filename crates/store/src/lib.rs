@@ -1,22 +1,28 @@
 //! Greenroom's SQL: the only crate that has any. One file per noun; each of its queries names the organization.
 //! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
 
+pub mod change;
 pub mod command;
+pub mod deployment;
+pub mod environment;
 mod error;
 pub mod event;
 pub mod idempotency;
+pub mod lock;
 pub mod member;
 pub mod organization;
 pub mod page;
 mod patience;
 pub mod pipeline;
 mod pool;
+pub mod session;
 pub mod system;
 pub mod token;
 
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
+pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
 pub use crate::error::StoreError;
 pub use crate::patience::within_patience;

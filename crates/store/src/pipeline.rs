@@ -311,6 +311,24 @@ impl Command {
         row.try_into()
     }
 
+    /// Reads it, without holding others up.
+    pub async fn pipeline(&mut self, name: &PipelineName) -> Result<Option<Pipeline>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select id, slug, name, repository, status, stop_mode, stop_reason, stopped_at, stopped_by,
+                    definition_version, revision, created_at, updated_at
+             from pipelines
+             where organization_id = $1 and (id = $2 or (slug = $3 and status <> 'archived'))",
+            organization,
+            name.id(),
+            name.slug(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Pipeline::try_from).transpose()
+    }
+
     pub async fn pipeline_for_update(&mut self, name: &PipelineName) -> Result<Option<Pipeline>, StoreError> {
         let organization = self.organization();
         let row = sqlx::query_as!(
@@ -326,6 +344,22 @@ impl Command {
         .fetch_optional(self.connection())
         .await?;
         row.map(Pipeline::try_from).transpose()
+    }
+
+    /// The definition that is in force, as it was checked.
+    pub async fn pipeline_definition(
+        &mut self,
+        pipeline: &Pipeline,
+    ) -> Result<serde_json::Value, StoreError> {
+        let organization = self.organization();
+        Ok(sqlx::query_scalar!(
+            "select definition from pipeline_versions where organization_id = $1 and pipeline_id = $2 and version = $3",
+            organization,
+            pipeline.id.uuid(),
+            pipeline.definition_version,
+        )
+        .fetch_one(self.connection())
+        .await?)
     }
 
     pub async fn pipeline_digest(&mut self, pipeline: &Pipeline) -> Result<String, StoreError> {

@@ -1,6 +1,7 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
 pub mod authentication;
+pub mod environment;
 pub mod event;
 pub mod failure;
 pub mod feed;
@@ -8,6 +9,8 @@ pub mod member;
 pub mod organization;
 pub mod pipeline;
 pub mod precondition;
+pub mod refusal;
+pub mod session;
 pub mod token;
 pub mod vigil;
 

@@ -2,7 +2,7 @@
 
 use greenroom_api_types::pipeline::{CreatePipeline, UpdatePipeline};
 use greenroom_api_types::problem::FieldProblem;
-use greenroom_domain::definition::{self, Diagnostic};
+use greenroom_domain::definition::{self, Definition, Diagnostic};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{self, Archived, Command as Change, Pipeline};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::app::environment;
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
 
@@ -26,10 +27,11 @@ pub async fn create(command: &mut Command, request: &CreatePipeline) -> Result<P
         })?,
     };
     let repository = repository(request.repository.as_deref())?;
-    let definition = check(&request.definition)?;
+    let (definition, parsed) = check(&request.definition)?;
     let id = PipelineId::from(Uuid::now_v7());
     let made = command.create_pipeline(id, &slug, &name, repository.as_ref(), &definition).await;
     let made = made.map_err(|error| slug_taken(error, slug.as_str()))?;
+    environment::define(command, made.id, &parsed).await?;
     tell(command, EventType::PipelineCreated, None, &made, None).await?;
     Ok(made)
 }
@@ -54,7 +56,9 @@ pub async fn update(
     let before = locked(command, name, condition).await?;
     pipeline::apply(before.state(), Change::Edit).map_err(archived)?;
     let new_definition = match new_definition {
-        Some(definition) if definition.digest != command.pipeline_digest(&before).await? => Some(definition),
+        Some((definition, parsed)) if definition.digest != command.pipeline_digest(&before).await? => {
+            Some((definition, parsed))
+        }
         _ => None,
     };
     let edit = PipelineEdit {
@@ -72,8 +76,12 @@ pub async fn update(
     if same {
         return Ok(before);
     }
-    let edited = command.edit_pipeline(&before, &edit, new_definition.as_ref()).await;
+    let edited =
+        command.edit_pipeline(&before, &edit, new_definition.as_ref().map(|(checked, _)| checked)).await;
     let after = edited.map_err(|error| slug_taken(error, edit.slug))?;
+    if let Some((_, parsed)) = &new_definition {
+        environment::define(command, after.id, parsed).await?;
+    }
     tell(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
     Ok(after)
 }
@@ -109,31 +117,30 @@ pub async fn change(
 }
 
 /// What is wrong with a definition, or what the server makes of it.
-pub fn validate(source: &str) -> Result<Value, Vec<FieldProblem>> {
-    let checked = definition::parse(source)
-        .map_err(|wrong| wrong.into_iter().map(field_problem).collect::<Vec<_>>())?;
-    serde_json::to_value(checked).map_err(|_| Vec::new())
+pub fn validate(source: &str) -> Result<Definition, Vec<FieldProblem>> {
+    definition::parse(source).map_err(|wrong| wrong.into_iter().map(field_problem).collect())
 }
 
-fn check(source: &str) -> Result<CheckedDefinition, Failure> {
-    let definition = validate(source).map_err(|errors| {
+fn check(source: &str) -> Result<(CheckedDefinition, Definition), Failure> {
+    let parsed = validate(source).map_err(|errors| {
+        let place = |error: &FieldProblem| {
+            format!(
+                "line {}, column {}: {}",
+                error.line.unwrap_or(0),
+                error.column.unwrap_or(0),
+                error.detail
+            )
+        };
         let detail = match errors.as_slice() {
             [] => "The definition could not be read.".to_owned(),
-            [one] => {
-                format!("Line {}, column {}: {}", one.line.unwrap_or(0), one.column.unwrap_or(0), one.detail)
-            }
-            [first, ..] => format!(
-                "{} things are wrong; the first is in line {}, column {}: {}",
-                errors.len(),
-                first.line.unwrap_or(0),
-                first.column.unwrap_or(0),
-                first.detail
-            ),
+            [one] => format!("In {}", place(one)),
+            [first, ..] => format!("{} things are wrong; the first is in {}", errors.len(), place(first)),
         };
         Failure { errors, ..Failure::new(Code::InvalidDefinition, detail) }
     })?;
     let digest = format!("sha256:{:x}", Sha256::digest(source.as_bytes()));
-    Ok(CheckedDefinition { source: source.to_owned(), definition, digest })
+    let definition = serde_json::to_value(&parsed).map_err(Failure::internal)?;
+    Ok((CheckedDefinition { source: source.to_owned(), definition, digest }, parsed))
 }
 
 fn field_problem(diagnostic: Diagnostic) -> FieldProblem {

@@ -5,6 +5,7 @@ mod body;
 mod definition_schema;
 mod docs;
 mod edge;
+mod environment;
 mod event;
 mod health;
 mod idempotency;
@@ -22,6 +23,8 @@ mod problem;
 mod query;
 mod request_id;
 mod router;
+mod session;
+mod session_wire;
 mod stream;
 mod token;
 

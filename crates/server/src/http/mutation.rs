@@ -88,6 +88,13 @@ impl<A: Act> Permit<A> {
 }
 
 impl Mutation {
+    /// Commits a change whose answer is made from what is read afterwards.
+    pub async fn commit(self) -> Result<(), Exit> {
+        self.command.commit().await?;
+        self.bell.ring();
+        Ok(())
+    }
+
     /// Commits. Until here nothing has happened, from here on all of it has.
     pub async fn finish(mut self, answer: Answer) -> Answered {
         if let Some(scope) = scope(&self.key) {

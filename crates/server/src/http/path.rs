@@ -34,6 +34,21 @@ pub struct VersionPath {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct EnvironmentPath {
+    pub pipeline_id: String,
+    pub env_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPath {
+    pub pipeline_id: String,
+    pub env_name: String,
+    pub session_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MemberPath {
     pub user_id: String,
 }

@@ -164,7 +164,11 @@ pub async fn validate_definition(
     body: Body<ValidateDefinition, DEFINITION>,
 ) -> Json<Data<DefinitionReport>> {
     let data = match pipeline::validate(&body.value.definition) {
-        Ok(definition) => DefinitionReport { valid: true, definition: Some(definition), errors: Vec::new() },
+        Ok(definition) => DefinitionReport {
+            valid: true,
+            definition: serde_json::to_value(definition).ok(),
+            errors: Vec::new(),
+        },
         Err(errors) => DefinitionReport { valid: false, definition: None, errors },
     };
     Json(Data { data })

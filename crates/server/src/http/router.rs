@@ -12,7 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, docs, edge, event, health, me, member, openapi, organization, pipeline, token,
+    Limits, definition_schema, docs, edge, environment, event, health, me, member, openapi, organization,
+    pipeline, session, token,
 };
 
 #[derive(OpenApi)]
@@ -38,6 +39,15 @@ pub fn api() -> ApiRouter {
         .routes(routes!(pipeline::resume_pipeline))
         .routes(routes!(pipeline::list_pipeline_versions))
         .routes(routes!(pipeline::get_pipeline_version))
+        .routes(routes!(environment::list_environments))
+        .routes(routes!(environment::get_environment))
+        .routes(routes!(environment::get_history))
+        .routes(routes!(environment::get_queue))
+        .routes(routes!(session::claim_session))
+        .routes(routes!(session::get_session, session::release_session))
+        .routes(routes!(session::deploy_commit))
+        .routes(routes!(session::renew_session))
+        .routes(routes!(session::force_claim))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))
@@ -61,7 +71,9 @@ impl ApiRouter {
 pub fn router(app: App, limits: Limits) -> Router {
     let ApiRouter { router, document } = api();
     let document = serde_json::to_string(&document).unwrap_or_default();
-    let api = router.route(
+    // The list is asked for with and without the slash at its end.
+    let list = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/";
+    let api = router.route(list, get(environment::list_environments)).route(
         "/openapi.json",
         get(async move || ([("content-type", "application/json")], document.clone())),
     );

@@ -17,6 +17,9 @@ pub async fn fingerprint(pool: &PgPool) -> String {
             union all select 'kept ' || k::text from idempotency_keys k
             union all select 'pipeline ' || p::text from pipelines p
             union all select 'version ' || v::text from pipeline_versions v
+            union all select 'environment ' || e::text from environments e
+            union all select 'session ' || s::text from sessions s
+            union all select 'deployment ' || d::text from deployments d
             union all select 'events ' || (select count(*) from event_intake) + (select count(*) from events)
         ) content (line)";
     sqlx::query_scalar(sql).fetch_one(pool).await.unwrap()

@@ -45,6 +45,10 @@ pub enum Target {
     StoppedPipeline,
     /// An event of the category deployment.
     Event,
+    /// A free environment of a pipeline.
+    Environment,
+    /// A session of the caller's own, or somebody's if the caller can't have one.
+    Session,
 }
 
 pub struct Row {
@@ -72,6 +76,7 @@ const fn row(
 const PUBLIC: Right = Right::Public;
 const TOKEN: Right = Right::AnyToken;
 const VIEWER: Right = Right::Least(Role::Viewer);
+const DEVELOPER: Right = Right::Least(Role::Developer);
 const MAINTAINER: Right = Right::Least(Role::Maintainer);
 const ADMIN: Right = Right::Least(Role::Admin);
 
@@ -88,9 +93,25 @@ const STOP: &str = "/organizations/{orgId}/pipelines/{pipelineId}/stop";
 const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
 const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
+const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
+const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
+const HISTORY: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
+const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
+const FORCE: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
+const SESSIONS: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions";
+const SESSION: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
+const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
+const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
+
+/// A definition with one environment.
+pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: {}\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
@@ -123,6 +144,17 @@ pub const ROWS: &[Row] = &[
     row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     200, Target::Pipeline,        none),
     row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     200, Target::Pipeline,        none),
 
+    row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     200, Target::Pipeline,        none),
+    row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     200, Target::Environment,     none),
+    row("get_history",            ("GET", HISTORY),       VIEWER,     200, Target::Environment,     none),
+    row("get_queue",              ("GET", QUEUE),         VIEWER,     200, Target::Environment,     none),
+    row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  201, Target::Environment,     none),
+    row("force_claim",            ("POST", FORCE),        DEVELOPER,  201, Target::Environment,     none),
+    row("get_session",            ("GET", SESSION),       VIEWER,     200, Target::Session,         none),
+    row("release_session",        ("DELETE", SESSION),    DEVELOPER,  200, Target::Session,         none),
+    row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  202, Target::Session,         commit),
+    row("renew_session",          ("POST", RENEW),        DEVELOPER,  200, Target::Session,         none),
+
     row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),
     row("get_event",              ("GET", EVENT),         VIEWER,     200, Target::Event,           none),
@@ -150,18 +182,24 @@ fn pipeline(word: &str) -> Value {
     json!({ "name": format!("Pipeline {word}"), "definition": DEFINITION })
 }
 
+fn commit(_: &str) -> Value {
+    json!({ "commitId": "0123abc" })
+}
+
 fn definition(_: &str) -> Value {
     json!({ "definition": DEFINITION })
 }
 
 impl Row {
-    /// The path with an organization and, where it names a record, that record's id.
+    /// The path with an organization and, where it names a record, that record's id: one word for each variable.
     pub fn path(&self, organization: &str, id: &str) -> String {
-        let path = self.path.replace("{orgId}", organization).replace("{version}", "1");
-        match (path.find('{'), path.find('}')) {
-            (Some(from), Some(to)) => format!("{}{id}{}", &path[..from], &path[to + 1..]),
-            _ => path,
+        let mut path = self.path.replace("{orgId}", organization).replace("{version}", "1");
+        for word in id.split('/') {
+            if let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
+                path.replace_range(from..=to, word);
+            }
         }
+        path
     }
 
     pub fn body(&self, word: &str) -> Option<Value> {

@@ -7,7 +7,7 @@ use greenroom_server::app::token::new_secret;
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::operations::{Role, Target};
+use crate::operations::{Role, Target, WITH_ENVIRONMENT};
 use crate::support::{Caller, TestServer, eventually};
 
 /// How soon the end of a right has to hold everywhere.
@@ -90,7 +90,29 @@ impl World {
                 id
             }
             Target::Event => self.event("pipeline.created").await,
+            Target::Environment => self.environment().await,
+            Target::Session => {
+                let environment = self.environment().await;
+                let (pipeline, name) = environment.split_once('/').unwrap();
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions"
+                );
+                let own = self.server.post(&path, token, json!({})).await;
+                let claimed = match own.status {
+                    201 => own,
+                    _ => self.server.post(&path, &self.owner.token, json!({})).await.succeeded(201),
+                };
+                format!("{environment}/{}", claimed.field("sessionId"))
+            }
         }
+    }
+
+    /// A new pipeline's only environment, as `pipeline/name`.
+    async fn environment(&self) -> String {
+        let path = format!("/organizations/{}/pipelines", self.owner.organization);
+        let body = json!({ "name": self.word(), "definition": WITH_ENVIRONMENT });
+        let made = self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+        format!("{}/qa-1", made.field("id"))
     }
 
     /// The id of an event of that type; it may still be on its way.

@@ -6,4 +6,5 @@ pub mod feed;
 pub mod housekeeping;
 pub mod migrate;
 pub mod sequencer;
+pub mod sweeper;
 pub mod token;

@@ -22,6 +22,10 @@ const LISTED: &[(&str, &str)] = &[
     ("with batch as materialized ( select position", "the sequencer"),
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),
+    (
+        "select distinct organization_id, environment_id from ( select",
+        "whose time has come, in all organizations",
+    ),
     ("delete from idempotency_keys where ctid", "answers past their time"),
 ];
 

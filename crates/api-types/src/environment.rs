@@ -1,0 +1,60 @@
+//! Ephemeral environments and their locks.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::token::TokenKind;
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Environment {
+    #[schema(example = "qa-1")]
+    pub env_name: String,
+    pub url: Option<String>,
+    pub labels: Vec<String>,
+    /// What the pipeline's definition says about it.
+    pub configuration: serde_json::Value,
+    pub lock: Lock,
+    pub last_deployment: Option<crate::session::SessionDeployment>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LockStatus {
+    Free,
+    Locked,
+}
+
+/// All but `status` and `queueLength` is there while it is locked.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Lock {
+    pub status: LockStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Holder>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Rises with every grant and every end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fence: Option<i64>,
+    /// How many wait for it.
+    pub queue_length: i32,
+}
+
+/// Who holds a lock, or made a session.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    pub id: String,
+    pub name: String,
+    pub kind: TokenKind,
+}

@@ -1,0 +1,187 @@
+//! Sessions: claiming, holding and letting go of an environment.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::environment::{Holder, Lock};
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionStatus {
+    /// Waits for its turn.
+    Queued,
+    /// Holds the lock.
+    Active,
+    Released,
+    Expired,
+    /// Taken over by force.
+    Overridden,
+    /// Left the queue, or did not take up its turn.
+    Canceled,
+}
+
+impl From<greenroom_domain::session::SessionStatus> for SessionStatus {
+    fn from(status: greenroom_domain::session::SessionStatus) -> Self {
+        use greenroom_domain::session::SessionStatus as S;
+        match status {
+            S::Queued => Self::Queued,
+            S::Active => Self::Active,
+            S::Released => Self::Released,
+            S::Expired => Self::Expired,
+            S::Overridden => Self::Overridden,
+            S::Canceled => Self::Canceled,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    #[schema(example = "ses_0190a0b0-0000-7000-8000-000000000001")]
+    pub session_id: String,
+    pub env_name: String,
+    pub status: SessionStatus,
+    /// The environment's lock as it is now.
+    pub lock: Lock,
+    pub overridden: bool,
+    #[serde(rename = "override")]
+    pub overridden_by: Option<Override>,
+    pub commit_id: Option<String>,
+    pub context: Option<String>,
+    pub claimed_by: Holder,
+    pub queued_at: Option<Timestamp>,
+    pub claimed_at: Option<Timestamp>,
+    /// The lease's end, unless it is renewed.
+    pub expires_at: Option<Timestamp>,
+    /// Renewing does not go past this.
+    pub max_expires_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// Who ended it; null if it was the clock.
+    pub ended_by: Option<Person>,
+    pub fence: Option<i64>,
+    /// From 1, while it waits.
+    pub position: Option<i64>,
+    /// Newest first.
+    pub deployments: Vec<SessionDeployment>,
+    /// Whom a force claim displaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displaced: Option<Displaced>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Override {
+    pub by: Option<Person>,
+    pub at: Option<Timestamp>,
+    /// The context that the force claim gave.
+    pub reason: Option<String>,
+    /// The session that holds it instead.
+    pub session_id: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Displaced {
+    pub session_id: String,
+    pub holder: Holder,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Person {
+    pub id: String,
+    pub name: String,
+}
+
+/// A deployment as its session shows it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionDeployment {
+    #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub commit_id: String,
+    pub status: String,
+    pub reason: Option<String>,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+/// One session in an environment's history.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryEntry {
+    pub session_id: String,
+    pub status: SessionStatus,
+    pub claimed_by: Holder,
+    pub context: Option<String>,
+    pub commit_id: Option<String>,
+    pub queued_at: Option<Timestamp>,
+    pub claimed_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub waited_seconds: Option<i64>,
+    /// How long it held the lock; null while it does, or if it never did.
+    pub held_seconds: Option<i64>,
+    pub ended_by: Option<Person>,
+    #[serde(rename = "override")]
+    pub overridden_by: Option<Override>,
+    pub previous_session_id: Option<String>,
+    pub fence: Option<i64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct History {
+    pub data: Vec<HistoryEntry>,
+    pub pagination: HistoryPagination,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryPagination {
+    #[schema(minimum = 1)]
+    pub page: i64,
+    #[schema(minimum = 1, maximum = 100)]
+    pub limit: i64,
+    #[schema(minimum = 0)]
+    pub total: i64,
+    #[schema(minimum = 0)]
+    pub total_pages: i64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClaimSession {
+    /// With it, the first deployment starts.
+    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    pub commit_id: Option<String>,
+    /// What it is for, for people.
+    #[schema(min_length = 1, max_length = 500)]
+    pub context: Option<String>,
+    /// How long to hold it without renewing; the environment's default if left out.
+    #[schema(minimum = 1)]
+    pub ttl_seconds: Option<i64>,
+    /// Wait for the turn instead of being refused.
+    pub queue: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ForceClaim {
+    /// With it, the first deployment starts.
+    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    pub commit_id: Option<String>,
+    /// Why; whoever is displaced reads it.
+    #[schema(min_length = 1, max_length = 500)]
+    pub context: Option<String>,
+    /// How long to hold it without renewing.
+    #[schema(minimum = 1)]
+    pub ttl_seconds: Option<i64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeployCommit {
+    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    pub commit_id: String,
+}

@@ -1,0 +1,179 @@
+//! An environment's lock and queue together: the specification that the SQL is held to.
+//!
+//! Every command first settles what the clock has decided (a lease that ran out, a waiter whose turn has come), so that it
+//! does not matter whether, and how often, a sweeper ran in between.
+
+use jiff::Timestamp;
+
+use crate::id::{SessionId, UserId};
+use crate::lease::Lease;
+use crate::lock::{Claim, Lock};
+use crate::queue::{Queue, Waiting};
+use crate::session::SessionEnd;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct EnvironmentState {
+    pub lock: Lock,
+    pub queue: Queue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    Claim(Claim),
+    /// Claims, or waits for the turn.
+    Queue(Claim),
+    /// Takes over whatever is held. The queue stays as it is.
+    Force(Claim),
+    /// Lets go, or leaves the queue.
+    Release(SessionId),
+    Renew(SessionId),
+    /// A session was heard from: a waiter is still there, a granted one takes up its turn.
+    Hear(SessionId),
+    /// The holder gives its lock to somebody else, past the queue.
+    Transfer {
+        from: SessionId,
+        to: Claim,
+    },
+    /// Nobody asks for anything; time has passed.
+    Sweep,
+}
+
+/// What has to be written down, and told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    Granted { session: SessionId, fence: i64 },
+    Queued { session: SessionId },
+    Ended { session: SessionId, end: SessionEnd },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// Held by another user.
+    Locked { session: SessionId },
+    /// Held by the user who asks, in this session.
+    HeldByYou { session: SessionId },
+    /// Free, but others were there first.
+    OthersWait,
+    /// The session neither holds nor waits any more.
+    NotActive,
+}
+
+pub type Applied = Result<Vec<Effect>, Refusal>;
+
+/// Settles, then carries out `command`. A refusal changes nothing beyond the settling.
+pub fn apply(
+    state: EnvironmentState,
+    now: Timestamp,
+    command: Command,
+) -> (EnvironmentState, Vec<Effect>, Applied) {
+    let (state, settled) = settle(state, now);
+    let (state, applied) = match command {
+        Command::Claim(claim) => match obstacle(&state, claim.user) {
+            None => granted(state, claim, Lease::claimed(now, claim.terms)),
+            Some(refusal) => (state, Err(refusal)),
+        },
+        Command::Queue(claim) => match obstacle(&state, claim.user) {
+            None => granted(state, claim, Lease::claimed(now, claim.terms)),
+            Some(_) => queued(state, claim, now),
+        },
+        Command::Force(claim) => taken_over(state, claim, now, SessionEnd::Overridden),
+        Command::Transfer { from, to } if state.lock.is_held_by(from, now) => {
+            taken_over(state, to, now, SessionEnd::Released)
+        }
+        Command::Transfer { .. } => (state, Err(Refusal::NotActive)),
+        Command::Release(session) => released(state, session, now),
+        Command::Renew(session) if state.lock.is_held_by(session, now) => {
+            (EnvironmentState { lock: state.lock.renewed(now), ..state }, Ok(Vec::new()))
+        }
+        Command::Renew(_) => (state, Err(Refusal::NotActive)),
+        Command::Hear(session) => (heard(state, session, now), Ok(Vec::new())),
+        Command::Sweep => (state, Ok(Vec::new())),
+    };
+    (state, settled, applied)
+}
+
+/// What the clock alone decides: a lease that is over has ended, a silent waiter has left, and a free lock goes to the
+/// first in the queue.
+pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec<Effect>) {
+    let EnvironmentState { mut lock, mut queue } = state;
+    let mut effects = Vec::new();
+    if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
+        // Whoever never showed up for the turn it was given did not hold anything that could expire.
+        let end = if held.lease.confirmed { SessionEnd::Expired } else { SessionEnd::Canceled };
+        effects.push(Effect::Ended { session: held.session, end });
+        lock = lock.ended();
+    }
+    let (there, gone) = queue.present(now);
+    queue = there;
+    effects
+        .extend(gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }));
+    if lock.held.is_none() {
+        let (next, rest) = queue.next();
+        queue = rest;
+        if let Some(Waiting { session, user, terms, .. }) = next {
+            lock = lock.granted(session, user, Lease::from_queue(now, terms));
+            effects.push(Effect::Granted { session, fence: lock.fence });
+        }
+    }
+    (EnvironmentState { lock, queue }, effects)
+}
+
+/// Why a plain claim can't be granted. The state must be settled, so a free lock has nobody waiting for it.
+fn obstacle(state: &EnvironmentState, user: UserId) -> Option<Refusal> {
+    match &state.lock.held {
+        Some(held) if held.user == user => Some(Refusal::HeldByYou { session: held.session }),
+        Some(held) => Some(Refusal::Locked { session: held.session }),
+        None if !state.queue.is_empty() => Some(Refusal::OthersWait),
+        None => None,
+    }
+}
+
+fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentState, Applied) {
+    let lock = state.lock.granted(claim.session, claim.user, lease);
+    let effects = vec![Effect::Granted { session: claim.session, fence: lock.fence }];
+    (EnvironmentState { lock, ..state }, Ok(effects))
+}
+
+fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (EnvironmentState, Applied) {
+    let Claim { session, user, terms } = claim;
+    let queue = state.queue.joined(Waiting { session, user, terms, heard_at: now });
+    (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
+}
+
+fn taken_over(
+    state: EnvironmentState,
+    claim: Claim,
+    now: Timestamp,
+    end: SessionEnd,
+) -> (EnvironmentState, Applied) {
+    let mut effects = Vec::new();
+    if let Some(held) = &state.lock.held {
+        effects.push(Effect::Ended { session: held.session, end });
+    }
+    let lock = state.lock.ended().granted(claim.session, claim.user, Lease::claimed(now, claim.terms));
+    effects.push(Effect::Granted { session: claim.session, fence: lock.fence });
+    (EnvironmentState { lock, ..state }, Ok(effects))
+}
+
+/// Releasing what has ended already changes nothing, so that it can be repeated safely.
+fn released(state: EnvironmentState, session: SessionId, now: Timestamp) -> (EnvironmentState, Applied) {
+    if state.queue.position(session).is_some() {
+        let queue = state.queue.without(session);
+        let left = Effect::Ended { session, end: SessionEnd::Canceled };
+        return (EnvironmentState { queue, ..state }, Ok(vec![left]));
+    }
+    if !state.lock.is_held_by(session, now) {
+        return (state, Ok(Vec::new()));
+    }
+    let mut effects = vec![Effect::Ended { session, end: SessionEnd::Released }];
+    let (state, next) = settle(EnvironmentState { lock: state.lock.ended(), ..state }, now);
+    effects.extend(next);
+    (state, Ok(effects))
+}
+
+fn heard(state: EnvironmentState, session: SessionId, now: Timestamp) -> EnvironmentState {
+    let takes_up =
+        state.lock.held.as_ref().is_some_and(|held| held.session == session && !held.lease.confirmed);
+    let lock = if takes_up { state.lock.renewed(now) } else { state.lock };
+    EnvironmentState { lock, queue: state.queue.heard(session, now) }
+}

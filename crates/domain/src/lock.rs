@@ -1,0 +1,60 @@
+//! The lock of an environment: at most one holder at a time, and a fence that rises with every grant and every end, so
+//! that whatever acts for an earlier holder can be told from what acts for this one.
+
+use jiff::Timestamp;
+
+use crate::id::{SessionId, UserId};
+use crate::lease::{Lease, LeaseTerms};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lock {
+    pub fence: i64,
+    pub held: Option<Held>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Held {
+    pub session: SessionId,
+    pub user: UserId,
+    pub lease: Lease,
+}
+
+impl Lock {
+    /// Who holds it now. A lease that has run out holds nothing, whether or not anybody has noticed.
+    pub fn holder(&self, now: Timestamp) -> Option<&Held> {
+        self.held.as_ref().filter(|held| !held.lease.is_over(now))
+    }
+
+    pub fn is_held_by(&self, session: SessionId, now: Timestamp) -> bool {
+        self.holder(now).is_some_and(|held| held.session == session)
+    }
+
+    /// Given to a new session. The lock must have been let go of first.
+    #[must_use]
+    pub fn granted(self, session: SessionId, user: UserId, lease: Lease) -> Self {
+        debug_assert!(self.held.is_none(), "a lock has one holder");
+        Self { fence: self.fence + 1, held: Some(Held { session, user, lease }) }
+    }
+
+    /// Let go of, in whatever way.
+    #[must_use]
+    pub fn ended(self) -> Self {
+        Self { fence: self.fence + i64::from(self.held.is_some()), held: None }
+    }
+
+    #[must_use]
+    pub fn renewed(mut self, now: Timestamp) -> Self {
+        if let Some(held) = &mut self.held {
+            held.lease = held.lease.renewed(now);
+        }
+        self
+    }
+}
+
+/// Who asks for a lock, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    pub session: SessionId,
+    pub user: UserId,
+    pub terms: LeaseTerms,
+}

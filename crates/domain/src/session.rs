@@ -1,0 +1,133 @@
+//! A session: the time for which one user waits for, and holds, one environment.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SessionStatus {
+    Queued,
+    Active,
+    Released,
+    Expired,
+    Overridden,
+    Canceled,
+}
+
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SessionEnd {
+    /// Let go by its holder or a maintainer, or handed over.
+    Released,
+    /// Its lease ran out.
+    Expired,
+    /// Taken over by force.
+    Overridden,
+    /// Left the queue, was not heard from in it, or did not take up its turn.
+    Canceled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a session that is {from} can't become {to}")]
+pub struct Impossible {
+    pub from: SessionStatus,
+    pub to: SessionStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown session status")]
+pub struct UnknownStatus;
+
+impl SessionStatus {
+    pub const ALL: [Self; 6] =
+        [Self::Queued, Self::Active, Self::Released, Self::Expired, Self::Overridden, Self::Canceled];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Active => "active",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Overridden => "overridden",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    pub const fn is_live(self) -> bool {
+        matches!(self, Self::Queued | Self::Active)
+    }
+
+    /// Its turn has come.
+    pub fn granted(self) -> Result<Self, Impossible> {
+        match self {
+            Self::Queued => Ok(Self::Active),
+            from => Err(Impossible { from, to: Self::Active }),
+        }
+    }
+
+    /// Ends it. An end is final: a session that has ended keeps the end that it had.
+    pub fn ended(self, end: SessionEnd) -> Result<Self, Impossible> {
+        let to = end.status();
+        match (self, end) {
+            (Self::Active, _) | (Self::Queued, SessionEnd::Canceled) => Ok(to),
+            (from, _) => Err(Impossible { from, to }),
+        }
+    }
+}
+
+impl SessionEnd {
+    pub const fn status(self) -> SessionStatus {
+        match self {
+            Self::Released => SessionStatus::Released,
+            Self::Expired => SessionStatus::Expired,
+            Self::Overridden => SessionStatus::Overridden,
+            Self::Canceled => SessionStatus::Canceled,
+        }
+    }
+}
+
+impl FromStr for SessionStatus {
+    type Err = UnknownStatus;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(UnknownStatus)
+    }
+}
+
+impl fmt::Display for SessionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for SessionStatus {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_of_every_status() {
+        use SessionEnd as E;
+        for end in [E::Released, E::Expired, E::Overridden, E::Canceled] {
+            assert_eq!(SessionStatus::Active.ended(end), Ok(end.status()));
+            assert_eq!(SessionStatus::Queued.ended(end).is_ok(), end == E::Canceled);
+            for over in [
+                SessionStatus::Released,
+                SessionStatus::Expired,
+                SessionStatus::Overridden,
+                SessionStatus::Canceled,
+            ] {
+                assert!(over.ended(end).is_err());
+                assert!(over.granted().is_err());
+            }
+        }
+        assert_eq!(SessionStatus::Queued.granted(), Ok(SessionStatus::Active));
+        assert!(SessionStatus::Active.granted().is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! The lock and its queue, tried exhaustively: every order of what three clients can do with two environments, with
+//! leases that run out, take-over by force, waiters that fall silent and clients that crash and forget.
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod clients;
+
+use stateright::{Checker, Model};
+
+use clients::Clients;
+
+/// Everything two clients can do with one environment over a long time.
+#[test]
+fn two_clients_one_environment() {
+    check(Clients { clients: 2, environments: 1, sessions_each: 2, ticks: 4 }, 10_000);
+}
+
+/// Three clients and two environments, for a shorter time.
+#[test]
+fn three_clients_two_environments() {
+    check(Clients { clients: 3, environments: 2, sessions_each: 1, ticks: 3 }, 10_000);
+}
+
+fn check(model: Clients, at_least: usize) {
+    let checker = model.checker().threads(2).spawn_bfs().join();
+    checker.assert_properties();
+    assert!(checker.is_done(), "the search was cut short");
+    assert!(checker.unique_state_count() > at_least, "only {} states", checker.unique_state_count());
+}

@@ -1,0 +1,99 @@
+//! Ephemeral environments: what a definition says of them, and how they read.
+
+use greenroom_api_types::environment::{Environment as Wire, Holder, Lock, LockStatus};
+use greenroom_api_types::session::SessionDeployment;
+use greenroom_api_types::token::TokenKind;
+use greenroom_domain::definition::{Definition, EphemeralSettings};
+use greenroom_domain::id::{EnvironmentId, PipelineId};
+use greenroom_domain::pipeline::Pipeline;
+use greenroom_domain::role::Role;
+use greenroom_domain::slug::Slug;
+use greenroom_store::Command;
+use greenroom_store::environment::{DefinedEnvironment, Environment, LockView};
+use uuid::Uuid;
+
+use crate::app::failure::{Code, Failure};
+
+/// Makes a pipeline's named environments those of its definition.
+pub async fn define(
+    command: &mut Command,
+    pipeline: PipelineId,
+    definition: &Definition,
+) -> Result<(), Failure> {
+    let defined = definition
+        .ephemeral_environments
+        .iter()
+        .map(|environment| defined(&environment.name, &environment.settings))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(command.define_environments(pipeline, &defined).await?)
+}
+
+/// Makes an environment of the template that its name fits, if there is one and it has room.
+pub async fn make_from_template(
+    command: &mut Command,
+    pipeline: &Pipeline,
+    name: &str,
+) -> Result<(), Failure> {
+    let stored = command.pipeline_definition(pipeline).await?;
+    let definition: Definition = serde_json::from_value(stored).map_err(Failure::internal)?;
+    let valid = name.parse::<Slug>().is_ok();
+    let template = definition.template_for(name).filter(|_| valid).ok_or_else(Failure::not_found)?;
+    let environment = defined(name, &template.settings)?;
+    let pattern = template.pattern();
+    let most = i64::from(template.max);
+    if command.make_from_template(pipeline.id, &pattern, most, &environment).await? {
+        return Ok(());
+    }
+    let detail = format!(
+        "There are {most} environments of `{pattern}` already, and no more are allowed. Release one."
+    );
+    Err(Failure::new(Code::TemplateFull, detail).with("template", pattern.into()).with("max", most.into()))
+}
+
+fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironment, Failure> {
+    let seconds = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
+    Ok(DefinedEnvironment {
+        id: EnvironmentId::from(Uuid::now_v7()),
+        name: name.to_owned(),
+        labels: settings.labels.clone(),
+        url: settings.url_for(name),
+        configuration: serde_json::to_value(settings).map_err(Failure::internal)?,
+        default_lease_seconds: seconds(settings.lease.default_seconds),
+        longest_lease_seconds: seconds(settings.lease.max_seconds),
+        force_role: settings.force.as_ref().map_or(Role::Developer, |force| force.role),
+    })
+}
+
+pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>) -> Wire {
+    Wire {
+        env_name: environment.name,
+        url: environment.url,
+        labels: environment.labels,
+        configuration: environment.configuration,
+        lock: lock(&environment.lock),
+        last_deployment,
+    }
+}
+
+pub fn lock(view: &LockView) -> Lock {
+    let holder = view.holder.as_ref();
+    Lock {
+        status: if holder.is_some() { LockStatus::Locked } else { LockStatus::Free },
+        session_id: holder.map(|holder| holder.session_id.to_string()),
+        holder: holder.map(|holder| Holder {
+            id: holder.user_id.to_string(),
+            name: holder.name.clone(),
+            kind: kind(&holder.kind),
+        }),
+        context: holder.and_then(|holder| holder.context.clone()),
+        commit_id: holder.and_then(|holder| holder.commit_id.clone()),
+        claimed_at: holder.map(|holder| holder.claimed_at),
+        expires_at: holder.map(|holder| holder.expires_at),
+        fence: holder.map(|holder| holder.fence),
+        queue_length: view.queue_length,
+    }
+}
+
+pub fn kind(word: &str) -> TokenKind {
+    word.parse::<greenroom_domain::token::TokenKind>().map_or(TokenKind::User, TokenKind::from)
+}

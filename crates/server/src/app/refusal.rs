@@ -1,0 +1,107 @@
+//! Refusals that help: who holds it, since when, until when, how many wait, and what can be done, for programs and people.
+
+use greenroom_domain::environment::Refusal;
+use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::session::SessionStatus;
+use greenroom_store::environment::Environment;
+use greenroom_store::session::Session;
+use serde_json::{Value, json};
+
+use crate::app::environment::lock;
+use crate::app::failure::{Code, Failure};
+
+/// Why a claim was refused.
+pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusal) -> Failure {
+    let yours = matches!(refusal, Refusal::HeldByYou { .. });
+    let name = &environment.name;
+    let may_force = may_force(principal, environment);
+    let help =
+        if may_force { "Queue for it, or take it over by force" } else { "Queue for it, or ask its holder" };
+    let waiting = match environment.lock.queue_length {
+        0 => "Nobody waits for it".to_owned(),
+        1 => "One waits for it".to_owned(),
+        more => format!("{more} wait for it"),
+    };
+    let detail = match &environment.lock.holder {
+        Some(holder) if yours => format!(
+            "You hold `{name}` already, since {} and until {}, in session {}. {waiting}. Go on with that session, release \
+             it first, or queue behind it.",
+            holder.claimed_at, holder.expires_at, holder.session_id
+        ),
+        Some(holder) => format!(
+            "{} holds `{name}` since {} and until {}{}. {waiting}. {help}.",
+            holder.name,
+            holder.claimed_at,
+            holder.expires_at,
+            holder.context.as_ref().map_or_else(String::new, |context| format!(" (“{context}”)")),
+        ),
+        None => format!("`{name}` is free, but others were there first. {waiting}. Queue for it."),
+    };
+    let code = if yours { Code::HeldByYou } else { Code::EnvironmentLocked };
+    let session = environment.lock.holder.as_ref().map(|holder| holder.session_id.to_string());
+    Failure::new(code, detail)
+        .with("envName", name.as_str().into())
+        .with("sessionId", session.into())
+        .with("lock", serde_json::to_value(lock(&environment.lock)).unwrap_or_default())
+        .with("queueLength", environment.lock.queue_length.into())
+        .with("actions", actions(principal, environment, yours))
+}
+
+fn may_force(principal: &Principal, environment: &Environment) -> bool {
+    principal.role >= environment.force_role && principal.token_allow_force
+}
+
+/// What would help, for a program to follow: paths are relative to the environment's.
+fn actions(principal: &Principal, environment: &Environment, yours: bool) -> Value {
+    let mut actions =
+        vec![json!({ "action": "queue", "method": "POST", "path": "sessions", "body": { "queue": true } })];
+    if let Some(holder) = &environment.lock.holder {
+        let session = format!("sessions/{}", holder.session_id);
+        if yours {
+            actions
+                .push(json!({ "action": "deploy", "method": "POST", "path": format!("{session}/deploy") }));
+        }
+        if yours || principal.may(Action::SessionEndAny) {
+            actions.push(json!({ "action": "release", "method": "DELETE", "path": session }));
+        }
+    }
+    if may_force(principal, environment) {
+        actions.push(json!({ "action": "force_claim", "method": "POST", "path": "force-claim" }));
+    }
+    actions.into()
+}
+
+/// Why a session can't be acted in any more, or not yet.
+pub fn not_active(session: &Session, environment: &Environment) -> Failure {
+    let by = session.ended_by_name.as_deref().unwrap_or("the clock");
+    let (code, detail) = match session.status {
+        SessionStatus::Queued => (
+            Code::SessionQueued,
+            "It is not this session's turn yet. Look at `position`, and wait.".to_owned(),
+        ),
+        SessionStatus::Overridden => {
+            let reason =
+                session.override_reason.as_ref().map_or_else(String::new, |text| format!(": “{text}”"));
+            (
+                Code::SessionOverridden,
+                format!("{by} took the environment over{reason}. Claim it anew when it is free."),
+            )
+        }
+        SessionStatus::Expired => (
+            Code::SessionExpired,
+            "Its lease ran out. Claim the environment anew, and renew in time.".to_owned(),
+        ),
+        SessionStatus::Canceled => {
+            (Code::SessionCanceled, "It left the queue, or did not take up its turn. Claim anew.".to_owned())
+        }
+        SessionStatus::Released | SessionStatus::Active => {
+            (Code::SessionReleased, format!("It was released by {by}. Claim the environment anew."))
+        }
+    };
+    let current = environment.lock.holder.as_ref().map(|holder| holder.session_id.to_string());
+    Failure::new(code, detail)
+        .with("endedAt", serde_json::to_value(session.ended_at).unwrap_or_default())
+        .with("endedBy", json!(session.ended_by.map(|id| json!({ "id": id, "name": session.ended_by_name }))))
+        .with("currentSessionId", current.into())
+}

@@ -1,0 +1,261 @@
+//! Sessions: claiming, holding, deploying into, letting go of and taking over an environment.
+
+use greenroom_domain::environment::{Command as Change, Effect, Refusal};
+use greenroom_domain::id::{DeploymentId, SessionId};
+use greenroom_domain::lease::LeaseTerms;
+use greenroom_domain::lock::Claim;
+use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
+use greenroom_domain::policy::Action;
+use greenroom_domain::session::{SessionEnd, SessionStatus};
+use greenroom_domain::text::{CommitId, Reason};
+use greenroom_store::Command;
+use greenroom_store::deployment::Deployment;
+use greenroom_store::environment::Environment;
+use greenroom_store::lock::{LockedEnvironment, NewSession};
+use greenroom_store::pipeline::PipelineName;
+use greenroom_store::session::Session;
+use jiff::SignedDuration;
+use uuid::Uuid;
+
+use crate::app::environment;
+use crate::app::failure::{Code, Failure};
+use crate::app::refusal;
+
+/// Where a session is: an environment of a pipeline.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub pipeline: PipelineName,
+    pub environment: String,
+}
+
+/// What a claim asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Ask {
+    pub commit_id: Option<String>,
+    pub context: Option<String>,
+    pub ttl_seconds: Option<i64>,
+    pub how: How,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum How {
+    #[default]
+    Plain,
+    Queue,
+    Force,
+}
+
+/// A session with all that is shown of it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    pub session: Session,
+    pub environment: Environment,
+    pub deployments: Vec<Deployment>,
+    /// The session that a force claim ended.
+    pub displaced: Option<Session>,
+}
+
+/// Claims, queues or takes over.
+pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Shown, Failure> {
+    let commit_id = ask
+        .commit_id
+        .as_deref()
+        .map(CommitId::new)
+        .transpose()
+        .map_err(|e| Failure::field("/commitId", e))?;
+    let context =
+        ask.context.as_deref().map(Reason::new).transpose().map_err(|e| Failure::field("/context", e))?;
+    let pipeline = live_pipeline(command, place).await?;
+    // Decided before the environment's row is taken: the pipeline's row comes first, here as in an edit of the pipeline.
+    if !command.offers_environment(pipeline.id, &place.environment).await? {
+        environment::make_from_template(command, &pipeline, &place.environment).await?;
+    }
+    let mut locked = lock(command, &pipeline, place).await?;
+    if ask.how == How::Force {
+        allow_force(command, &locked)?;
+    }
+    let principal = command.principal().clone();
+    let claim = Claim {
+        session: SessionId::from(Uuid::now_v7()),
+        user: principal.user_id,
+        terms: terms(&locked, ask.ttl_seconds)?,
+    };
+    let change = match ask.how {
+        How::Plain => Change::Claim(claim),
+        How::Queue => Change::Queue(claim),
+        How::Force => Change::Force(claim),
+    };
+    let new = NewSession {
+        user_name: principal.user_name.clone(),
+        user_kind: principal.token_kind.to_string(),
+        context: context.map(Reason::into_string),
+        commit_id: commit_id.as_ref().map(|commit| commit.as_str().to_owned()),
+    };
+    let effects = match command.apply(&mut locked, change, &new).await? {
+        Ok(effects) => effects,
+        Err(refusal) => return Err(refused(command, &locked, refusal).await?),
+    };
+    let granted = effects
+        .iter()
+        .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session));
+    if let Some(commit) = commit_id.filter(|_| granted) {
+        let id = DeploymentId::from(Uuid::now_v7());
+        command.create_deployment(&locked, id, (claim.session, claim.user), commit.as_str()).await?;
+    }
+    let overridden = effects.iter().find_map(|effect| match effect {
+        Effect::Ended { session, end: SessionEnd::Overridden } => Some(*session),
+        _ => None,
+    });
+    let displaced = match overridden {
+        Some(session) => command.session(locked.id, session).await?,
+        None => None,
+    };
+    let shown = show(command, &locked, claim.session).await?;
+    Ok(Shown { displaced, ..shown })
+}
+
+/// Accepts a deployment, and renews the lease.
+pub async fn deploy(
+    command: &mut Command,
+    place: &Place,
+    id: SessionId,
+    commit_id: &str,
+) -> Result<Deployment, Failure> {
+    let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    live_pipeline(command, place).await?;
+    let mut locked = hold(command, place, id).await?;
+    renew_locked(command, &mut locked, id).await?;
+    let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
+    Ok(command.create_deployment(&locked, new, (id, user), commit.as_str()).await?)
+}
+
+pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
+    let mut locked = hold(command, place, id).await?;
+    renew_locked(command, &mut locked, id).await?;
+    show(command, &locked, id).await
+}
+
+/// Lets go, or leaves the queue. A session that has ended stays as it is.
+pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
+    let pipeline = pipeline(command, place).await?;
+    let mut locked = lock(command, &pipeline, place).await?;
+    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    let principal = command.principal();
+    if session.user_id != principal.user_id && !principal.may(Action::SessionEndAny) {
+        return Err(Failure::forbidden(Action::SessionEndAny, principal.role));
+    }
+    apply(command, &mut locked, Change::Release(id)).await?;
+    show(command, &locked, id).await
+}
+
+/// Somebody looked after the session: a waiter is still there, a granted one takes up its turn.
+pub async fn hear(command: &mut Command, place: &Place, id: SessionId) -> Result<(), Failure> {
+    let pipeline = pipeline(command, place).await?;
+    let mut locked = lock(command, &pipeline, place).await?;
+    apply(command, &mut locked, Change::Hear(id)).await
+}
+
+/// The environment, locked, for its holder to act on. A session that is not active says why.
+async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
+    let pipeline = pipeline(command, place).await?;
+    let locked = lock(command, &pipeline, place).await?;
+    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    if session.user_id != command.principal().user_id {
+        let detail =
+            "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
+        return Err(Failure::new(Code::Forbidden, detail));
+    }
+    if session.status != SessionStatus::Active {
+        let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
+        return Err(refusal::not_active(&session, &environment));
+    }
+    Ok(locked)
+}
+
+async fn renew_locked(
+    command: &mut Command,
+    locked: &mut LockedEnvironment,
+    id: SessionId,
+) -> Result<(), Failure> {
+    apply(command, locked, Change::Renew(id)).await
+}
+
+async fn apply(command: &mut Command, locked: &mut LockedEnvironment, change: Change) -> Result<(), Failure> {
+    match command.apply(locked, change, &NewSession::default()).await? {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(refused(command, locked, refusal).await?),
+    }
+}
+
+async fn refused(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    refusal: Refusal,
+) -> Result<Failure, Failure> {
+    let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
+    Ok(refusal::refused(command.principal(), &environment, refusal))
+}
+
+async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -> Result<Shown, Failure> {
+    Ok(Shown {
+        session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
+        environment: command.environment(locked.id).await?.ok_or_else(Failure::not_found)?,
+        deployments: command.deployments_of(id).await?,
+        displaced: None,
+    })
+}
+
+/// Archived ones too: what is held in them can still be let go of.
+async fn pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
+    command.pipeline(&place.pipeline).await?.ok_or_else(Failure::not_found)
+}
+
+async fn live_pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
+    let pipeline = pipeline(command, place).await?;
+    if pipeline.status == PipelineStatus::Archived {
+        let detail = "An archived pipeline's environments can't be claimed or deployed to any more.";
+        return Err(Failure::new(Code::PipelineArchived, detail));
+    }
+    Ok(pipeline)
+}
+
+async fn lock(
+    command: &mut Command,
+    pipeline: &Pipeline,
+    place: &Place,
+) -> Result<LockedEnvironment, Failure> {
+    command.lock_environment(pipeline.id, &place.environment).await?.ok_or_else(Failure::not_found)
+}
+
+fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Failure> {
+    let principal = command.principal();
+    if principal.role < locked.force_role {
+        let detail = format!(
+            "Taking `{}` over by force needs the role {} or higher; yours is {}. Queue for it, or ask its holder.",
+            locked.name, locked.force_role, principal.role
+        );
+        return Err(Failure::new(Code::Forbidden, detail)
+            .with("requiredRole", locked.force_role.as_str().into())
+            .with("role", principal.role.as_str().into()));
+    }
+    if !principal.token_allow_force {
+        let detail =
+            "This token may not take environments over by force. Use one made with `allowForce: true`.";
+        return Err(Failure::new(Code::Forbidden, detail));
+    }
+    Ok(())
+}
+
+fn terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms, Failure> {
+    let seconds = ttl.unwrap_or(locked.default_lease_seconds);
+    if !(1..=locked.longest_lease_seconds).contains(&seconds) {
+        return Err(Failure::field(
+            "/ttlSeconds",
+            format!("must be between 1 and {}", locked.longest_lease_seconds),
+        ));
+    }
+    Ok(LeaseTerms {
+        length: SignedDuration::from_secs(seconds),
+        longest: SignedDuration::from_secs(locked.longest_lease_seconds),
+    })
+}

@@ -1,0 +1,144 @@
+//! `…/pipelines/{pipelineId}/ephemeral-environments`
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::environment::Environment;
+use greenroom_api_types::session::{History, HistoryEntry, HistoryPagination, Session};
+use greenroom_domain::policy::Act;
+use greenroom_domain::policy::action::EnvironmentRead;
+use greenroom_store::environment::Environment as Record;
+use greenroom_store::pipeline::PipelineName;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::environment;
+use crate::app::failure::Failure;
+use crate::http::answer::Answer;
+use crate::http::path::{At, EnvironmentPath, PipelinePath};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+use crate::http::session_wire;
+
+/// The documented list, in the envelope of lists but always whole.
+#[derive(Clone, Debug, serde::Serialize, utoipa::ToSchema)]
+pub struct Environments {
+    data: Vec<Environment>,
+}
+
+#[derive(Clone, Debug, serde::Serialize, utoipa::ToSchema)]
+pub struct SessionQueue {
+    data: Vec<Session>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryQuery {
+    /// Which page, from 1; past the end is an empty list.
+    #[param(minimum = 1, default = 1)]
+    page: Option<i64>,
+    /// How many sessions a page has.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+}
+
+/// List the ephemeral environments, each with its lock
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    responses((status = 200, body = Environments)))]
+pub async fn list_environments(
+    permit: Permit<EnvironmentRead>,
+    path: At<PipelinePath>,
+) -> Result<Json<Environments>, Failure> {
+    let pipeline = pipeline(&permit, &path.0.pipeline_id).await?;
+    let (store, organization) = (&permit.app.store, permit.organization());
+    let found = store.environments(organization, pipeline).await?;
+    let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
+    let mut last = store.last_deployments(organization, &ids).await?;
+    let data = found.into_iter().map(|environment| {
+        let deployment = last.remove(&environment.id);
+        environment::wire(environment, deployment.map(session_wire::deployment))
+    });
+    Ok(Json(Environments { data: data.collect() }))
+}
+
+/// View an environment's configuration and lock
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path)),
+    responses((status = 200, body = Data<Environment>)))]
+pub async fn get_environment(
+    permit: Permit<EnvironmentRead>,
+    path: At<EnvironmentPath>,
+) -> Result<Response, Failure> {
+    let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    let last = permit.app.store.last_deployments(permit.organization(), &[found.id]).await?.remove(&found.id);
+    Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.into_response())
+}
+
+/// List an environment's sessions, newest first
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), HistoryQuery),
+    responses((status = 200, body = History)))]
+pub async fn get_history(
+    permit: Permit<EnvironmentRead>,
+    path: At<EnvironmentPath>,
+    query: Query<HistoryQuery>,
+) -> Result<Json<History>, Failure> {
+    let (page, limit) = (query.0.page.unwrap_or(1), query.0.limit.unwrap_or(20));
+    if page < 1 {
+        return Err(Failure::field("page", "must be 1 or more"));
+    }
+    if !(1..=100).contains(&limit) {
+        return Err(Failure::field("limit", "must be between 1 and 100"));
+    }
+    let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    let (total, skip) = (environment.sessions, (page - 1).saturating_mul(limit));
+    let sessions = if skip >= total {
+        Vec::new()
+    } else {
+        let organization = permit.organization();
+        permit.app.store.session_history(organization, environment.id, total, skip, limit).await?
+    };
+    Ok(Json(History {
+        data: sessions.into_iter().map(session_wire::entry).collect::<Vec<HistoryEntry>>(),
+        pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
+    }))
+}
+
+/// List who waits for an environment, first in line first
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path)),
+    responses((status = 200, body = SessionQueue)))]
+pub async fn get_queue(
+    permit: Permit<EnvironmentRead>,
+    path: At<EnvironmentPath>,
+) -> Result<Json<SessionQueue>, Failure> {
+    let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
+    let data =
+        waiting.into_iter().map(|session| session_wire::session(session, &environment, Vec::new(), None));
+    Ok(Json(SessionQueue { data: data.collect() }))
+}
+
+/// The environment that a path names.
+pub async fn find<A: Act>(permit: &Permit<A>, pipeline_id: &str, name: &str) -> Result<Record, Failure> {
+    let pipeline = pipeline(permit, pipeline_id).await?;
+    let found = permit.app.store.environment(permit.organization(), pipeline, name).await?;
+    found.ok_or_else(Failure::not_found)
+}
+
+async fn pipeline<A: Act>(
+    permit: &Permit<A>,
+    text: &str,
+) -> Result<greenroom_domain::id::PipelineId, Failure> {
+    let name = PipelineName::parse(text).ok_or_else(Failure::not_found)?;
+    let found = permit.app.store.pipeline(permit.organization(), &name).await?;
+    Ok(found.ok_or_else(Failure::not_found)?.id)
+}

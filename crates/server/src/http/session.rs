@@ -1,0 +1,174 @@
+//! `…/ephemeral-environments/{envName}/sessions`, and taking over by force.
+
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::session::{ClaimSession, DeployCommit, ForceClaim, Session, SessionDeployment};
+use greenroom_domain::policy::Act;
+use greenroom_domain::policy::action::{EnvironmentRead, SessionHold};
+use greenroom_domain::session::SessionStatus;
+use greenroom_store::pipeline::PipelineName;
+
+use crate::app::failure::Failure;
+use crate::app::session::{self, Ask, How, Place, Shown};
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::environment::find;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::{Answered, Exit};
+use crate::http::path::{At, EnvironmentPath, SessionPath, id};
+use crate::http::permit::Permit;
+use crate::http::session_wire;
+
+/// Claim the environment, or queue for it
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), IdempotencyKey),
+    request_body(content = Option<ClaimSession>),
+    responses((status = 201, description = "Yours", body = Data<Session>),
+        (status = 202, description = "Queued: it is yours when `status` is `active`", body = Data<Session>)))]
+pub async fn claim_session(
+    permit: Permit<SessionHold>,
+    path: At<EnvironmentPath>,
+    key: IdempotencyKey,
+    body: Body<ClaimSession>,
+) -> Answered {
+    let how = if body.value.queue == Some(true) { How::Queue } else { How::Plain };
+    let ask = Ask {
+        commit_id: body.value.commit_id,
+        context: body.value.context,
+        ttl_seconds: body.value.ttl_seconds,
+        how,
+    };
+    claim(&permit, &path.0, key, &body.bytes, &ask).await
+}
+
+/// Take the environment over by force
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), IdempotencyKey),
+    request_body(content = Option<ForceClaim>),
+    responses((status = 201, description = "Yours; `displaced` says who held it", body = Data<Session>)))]
+pub async fn force_claim(
+    permit: Permit<SessionHold>,
+    path: At<EnvironmentPath>,
+    key: IdempotencyKey,
+    body: Body<ForceClaim>,
+) -> Answered {
+    let ForceClaim { commit_id, context, ttl_seconds } = body.value;
+    let ask = Ask { commit_id, context, ttl_seconds, how: How::Force };
+    claim(&permit, &path.0, key, &body.bytes, &ask).await
+}
+
+/// View a session: lock, deployments, and whether it was overridden
+#[utoipa::path(get,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path)),
+    responses((status = 200, body = Data<Session>)))]
+pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>) -> Answered {
+    let session_id = id(&path.0.session_id)?;
+    let (store, organization) = (permit.app.store.clone(), permit.organization());
+    let mut environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    let mut record =
+        store.session(organization, environment.id, session_id).await?.ok_or_else(Failure::not_found)?;
+    // Its own user's look is the sign of life that a waiter has to give, and takes up a turn.
+    if record.awaits_word && record.user_id == permit.principal.user_id {
+        let mut mutation = permit.open(no_key(), &[]).await?;
+        session::hear(&mut mutation.command, &place(&path.0.pipeline_id, &path.0.env_name)?, session_id)
+            .await?;
+        mutation.commit().await?;
+        environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+        record =
+            store.session(organization, environment.id, session_id).await?.ok_or_else(Failure::not_found)?;
+    }
+    let deployments = store.deployments_of_session(organization, session_id).await?;
+    Ok(Answer::ok(&session_wire::session(record, &environment, deployments, None))?.into_response())
+}
+
+/// Deploy a commit; renews the lease
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    request_body = DeployCommit,
+    responses((status = 202, description = "Accepted", body = Data<SessionDeployment>)))]
+pub async fn deploy_commit(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+    body: Body<DeployCommit>,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let accepted = session::deploy(&mut mutation.command, &place, session_id, &body.value.commit_id).await?;
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
+}
+
+/// Renew the lease
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    responses((status = 200, body = Data<Session>)))]
+pub async fn renew_session(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &[]).await?;
+    let renewed = session::renew(&mut mutation.command, &place, session_id).await?;
+    mutation.finish(Answer::ok(&wire(renewed))?).await
+}
+
+/// Release the session, or leave the queue
+#[utoipa::path(delete,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    responses((status = 200, body = Data<Session>)))]
+pub async fn release_session(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &[]).await?;
+    let released = session::release(&mut mutation.command, &place, session_id).await?;
+    mutation.finish(Answer::ok(&wire(released))?).await
+}
+
+async fn claim<A: Act>(
+    permit: &Permit<A>,
+    path: &EnvironmentPath,
+    key: IdempotencyKey,
+    body: &[u8],
+    ask: &Ask,
+) -> Answered {
+    let place = place(&path.pipeline_id, &path.env_name)?;
+    let mut mutation = permit.open(key, body).await?;
+    let shown = session::claim(&mut mutation.command, &place, ask).await?;
+    let queued = shown.session.status == SessionStatus::Queued;
+    let status = if queued { StatusCode::ACCEPTED } else { StatusCode::CREATED };
+    mutation.finish(Answer::new(status, &wire(shown))?).await
+}
+
+fn wire(shown: Shown) -> Session {
+    session_wire::session(shown.session, &shown.environment, shown.deployments, shown.displaced)
+}
+
+fn place(pipeline: &str, environment: &str) -> Result<Place, Exit> {
+    let pipeline = PipelineName::parse(pipeline).ok_or_else(Failure::not_found)?;
+    Ok(Place { pipeline, environment: environment.to_owned() })
+}
+
+fn no_key() -> IdempotencyKey {
+    IdempotencyKey { method: String::new(), path: String::new(), key: None }
+}

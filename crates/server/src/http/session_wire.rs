@@ -1,0 +1,92 @@
+//! Sessions as they go over the wire.
+
+use greenroom_api_types::environment::Holder;
+use greenroom_api_types::session::{Displaced, HistoryEntry, Override, Person, Session, SessionDeployment};
+use greenroom_domain::session::SessionStatus;
+use greenroom_store::deployment::Deployment;
+use greenroom_store::environment::Environment;
+use greenroom_store::session::Session as Record;
+
+use crate::app::environment::{kind, lock};
+
+pub fn session(
+    record: Record,
+    environment: &Environment,
+    deployments: Vec<Deployment>,
+    displaced: Option<Record>,
+) -> Session {
+    Session {
+        session_id: record.id.to_string(),
+        env_name: environment.name.clone(),
+        status: record.status.into(),
+        lock: lock(&environment.lock),
+        overridden: record.status == SessionStatus::Overridden,
+        overridden_by: overridden_by(&record),
+        claimed_by: claimed_by(&record),
+        ended_by: ended_by(&record),
+        commit_id: record.commit_id,
+        context: record.context,
+        queued_at: record.queued_at,
+        claimed_at: record.claimed_at,
+        expires_at: record.expires_at,
+        max_expires_at: record.max_expires_at,
+        ended_at: record.ended_at,
+        fence: record.fence,
+        position: record.position,
+        deployments: deployments.into_iter().map(deployment).collect(),
+        displaced: displaced
+            .map(|ended| Displaced { session_id: ended.id.to_string(), holder: claimed_by(&ended) }),
+    }
+}
+
+pub fn entry(record: Record) -> HistoryEntry {
+    let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
+        from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
+    };
+    HistoryEntry {
+        session_id: record.id.to_string(),
+        status: record.status.into(),
+        overridden_by: overridden_by(&record),
+        claimed_by: claimed_by(&record),
+        ended_by: ended_by(&record),
+        waited_seconds: between(record.queued_at, record.claimed_at.or(record.ended_at)),
+        held_seconds: between(record.claimed_at, record.ended_at),
+        context: record.context,
+        commit_id: record.commit_id,
+        queued_at: record.queued_at,
+        claimed_at: record.claimed_at,
+        ended_at: record.ended_at,
+        previous_session_id: record.previous_session_id.map(|id| id.to_string()),
+        fence: record.fence,
+    }
+}
+
+pub fn deployment(deployment: Deployment) -> SessionDeployment {
+    SessionDeployment {
+        id: deployment.id.to_string(),
+        commit_id: deployment.commit_id,
+        status: deployment.status,
+        reason: deployment.reason,
+        created_at: deployment.created_at,
+        started_at: deployment.started_at,
+        ended_at: deployment.ended_at,
+    }
+}
+
+fn claimed_by(record: &Record) -> Holder {
+    Holder { id: record.user_id.to_string(), name: record.user_name.clone(), kind: kind(&record.user_kind) }
+}
+
+fn ended_by(record: &Record) -> Option<Person> {
+    let id = record.ended_by?.to_string();
+    Some(Person { id, name: record.ended_by_name.clone().unwrap_or_default() })
+}
+
+fn overridden_by(record: &Record) -> Option<Override> {
+    (record.status == SessionStatus::Overridden).then(|| Override {
+        by: ended_by(record),
+        at: record.ended_at,
+        reason: record.override_reason.clone(),
+        session_id: record.override_session_id.map(|id| id.to_string()),
+    })
+}

@@ -1,0 +1,3 @@
+drop table deployments;
+drop table sessions;
+drop table environments;

@@ -1,0 +1,132 @@
+//! A change to one organization: a transaction that knows who makes it, and tells what it changed.
+
+use greenroom_domain::event::NewEvent;
+use greenroom_domain::id::OrganizationId;
+use greenroom_domain::principal::Principal;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sqlx::{PgConnection, Postgres, Transaction};
+
+use crate::{Store, StoreError};
+
+/// Dropped without [`Change::commit`], it never happened.
+pub struct Change {
+    transaction: Transaction<'static, Postgres>,
+    organization_id: OrganizationId,
+    actor: Actor,
+}
+
+/// Who changes something.
+#[derive(Clone, Debug)]
+pub enum Actor {
+    /// Somebody, by a request.
+    Principal { principal: Box<Principal>, request_id: String },
+    /// Nobody: time has passed.
+    Clock,
+}
+
+impl Store {
+    /// A change that nobody asked for, such as the end of a lease.
+    pub async fn change_by_clock(&self, organization_id: OrganizationId) -> Result<Change, StoreError> {
+        Ok(Change { transaction: self.pool.begin().await?, organization_id, actor: Actor::Clock })
+    }
+}
+
+impl Change {
+    pub(crate) fn new(
+        transaction: Transaction<'static, Postgres>,
+        organization_id: OrganizationId,
+        actor: Actor,
+    ) -> Self {
+        Self { transaction, organization_id, actor }
+    }
+
+    pub(crate) fn organization(&self) -> uuid::Uuid {
+        self.organization_id.uuid()
+    }
+
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.transaction
+    }
+
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The moment by the clock that decides: the database's.
+    pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
+        let now =
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
+        Ok(now.to_jiff())
+    }
+
+    /// Tells what has changed. It is seen if and only if the change is.
+    pub async fn tell(&mut self, event: NewEvent) -> Result<(), StoreError> {
+        let actor = self.actor.clone();
+        self.tell_as(&actor, event).await
+    }
+
+    /// Tells what somebody else has changed, which this change merely wrote down.
+    pub(crate) async fn tell_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
+        let data = json!({
+            "actor": actor.told(),
+            "context": actor.context(),
+            "before": event.before,
+            "after": event.after,
+            "reason": event.reason,
+        });
+        let (organization, actor_id) = (self.organization(), actor.user());
+        sqlx::query!(
+            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
+             values ($1, $2, $3, $4, $5, $6)",
+            organization,
+            event.event_type.as_str(),
+            event.event_type.category().as_str(),
+            event.subject,
+            actor_id,
+            data,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    pub async fn commit(self) -> Result<(), StoreError> {
+        Ok(self.transaction.commit().await?)
+    }
+}
+
+impl Actor {
+    pub(crate) fn user(&self) -> Option<uuid::Uuid> {
+        match self {
+            Self::Principal { principal, .. } => Some(principal.user_id.uuid()),
+            Self::Clock => None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Principal { principal, .. } => Some(&principal.user_name),
+            Self::Clock => None,
+        }
+    }
+
+    fn told(&self) -> Value {
+        match self {
+            Self::Principal { principal, .. } => json!({
+                "id": principal.user_id,
+                "name": principal.user_name,
+                "kind": principal.token_kind,
+                "tokenId": principal.token_id,
+            }),
+            Self::Clock => json!({ "id": null, "name": "clock", "kind": "system", "tokenId": null }),
+        }
+    }
+
+    fn context(&self) -> Value {
+        match self {
+            Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
+            Self::Clock => json!({}),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Ephemeral environments: their configuration, and their lock as it reads now.
+
+use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
+use greenroom_domain::role::Role;
+use jiff::Timestamp;
+
+use crate::change::Change;
+use crate::error::word;
+use crate::{Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Environment {
+    pub id: EnvironmentId,
+    pub name: String,
+    pub url: Option<String>,
+    pub labels: Vec<String>,
+    pub configuration: serde_json::Value,
+    pub force_role: Role,
+    pub sessions: i64,
+    pub lock: LockView,
+}
+
+/// The lock by the database's clock: a lease that is over holds nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockView {
+    pub holder: Option<Holder>,
+    pub queue_length: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub session_id: SessionId,
+    pub user_id: UserId,
+    pub name: String,
+    pub kind: String,
+    pub context: Option<String>,
+    pub commit_id: Option<String>,
+    pub claimed_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub fence: i64,
+}
+
+struct Row {
+    id: uuid::Uuid,
+    name: String,
+    url: Option<String>,
+    labels: Vec<String>,
+    configuration: serde_json::Value,
+    force_role: String,
+    sessions: i64,
+    waiters: i32,
+    fence: i64,
+    is_held: Option<bool>,
+    session_id: Option<uuid::Uuid>,
+    holder_id: Option<uuid::Uuid>,
+    holder_name: Option<String>,
+    holder_kind: Option<String>,
+    context: Option<String>,
+    commit_id: Option<String>,
+    claimed_at: Option<jiff_sqlx::Timestamp>,
+    expires_at: Option<jiff_sqlx::Timestamp>,
+}
+
+impl TryFrom<Row> for Environment {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let holder = match (row.session_id, row.holder_id, row.claimed_at, row.expires_at) {
+            (Some(session), Some(user), Some(claimed_at), Some(expires_at)) if row.is_held == Some(true) => {
+                Some(Holder {
+                    session_id: session.into(),
+                    user_id: user.into(),
+                    name: row.holder_name.unwrap_or_default(),
+                    kind: row.holder_kind.unwrap_or_default(),
+                    context: row.context,
+                    commit_id: row.commit_id,
+                    claimed_at: claimed_at.to_jiff(),
+                    expires_at: expires_at.to_jiff(),
+                    fence: row.fence,
+                })
+            }
+            _ => None,
+        };
+        Ok(Self {
+            id: row.id.into(),
+            name: row.name,
+            url: row.url,
+            labels: row.labels,
+            configuration: row.configuration,
+            force_role: word("environments.force_role", &row.force_role)?,
+            sessions: row.sessions,
+            lock: LockView { holder, queue_length: row.waiters },
+        })
+    }
+}
+
+/// A named environment as a definition has it.
+#[derive(Clone, Debug)]
+pub struct DefinedEnvironment {
+    pub id: EnvironmentId,
+    pub name: String,
+    pub labels: Vec<String>,
+    pub url: Option<String>,
+    pub configuration: serde_json::Value,
+    pub default_lease_seconds: i64,
+    pub longest_lease_seconds: i64,
+    pub force_role: Role,
+}
+
+impl Store {
+    pub async fn environments(
+        &self,
+        organization: OrganizationId,
+        pipeline: PipelineId,
+    ) -> Result<Vec<Environment>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
+                    expires_at > clock_timestamp() as is_held,
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+             from environments
+             where organization_id = $1 and pipeline_id = $2 and (listed or session_id is not null or waiters > 0)
+             order by name",
+            organization.uuid(),
+            pipeline.uuid(),
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(Environment::try_from).collect()
+    }
+
+    pub async fn environment(
+        &self,
+        organization: OrganizationId,
+        pipeline: PipelineId,
+        name: &str,
+    ) -> Result<Option<Environment>, StoreError> {
+        let row = sqlx::query_as!(
+            Row,
+            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
+                    expires_at > clock_timestamp() as is_held,
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+             from environments
+             where organization_id = $1 and pipeline_id = $2 and name = $3",
+            organization.uuid(),
+            pipeline.uuid(),
+            name,
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        row.map(Environment::try_from).transpose()
+    }
+}
+
+impl Change {
+    pub async fn environment(&mut self, id: EnvironmentId) -> Result<Option<Environment>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
+                    expires_at > clock_timestamp() as is_held,
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+             from environments
+             where organization_id = $1 and id = $2",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Environment::try_from).transpose()
+    }
+
+    /// Whether an environment of this name can be claimed as it is: it is defined, or somebody holds or waits for it.
+    pub async fn offers_environment(&mut self, pipeline: PipelineId, name: &str) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        let offered = sqlx::query_scalar!(
+            r#"select (listed or session_id is not null or waiters > 0) as "offered!" from environments
+               where organization_id = $1 and pipeline_id = $2 and name = $3"#,
+            organization,
+            pipeline.uuid(),
+            name,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(offered.unwrap_or(false))
+    }
+
+    /// Makes an environment of a template when it is first claimed. `false`: there are `most` of them already.
+    pub async fn make_from_template(
+        &mut self,
+        pipeline: PipelineId,
+        template: &str,
+        most: i64,
+        environment: &DefinedEnvironment,
+    ) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        // The pipeline's row is the one that all of a template's environments share.
+        sqlx::query!(
+            "select id from pipelines where organization_id = $1 and id = $2 for no key update",
+            organization,
+            pipeline.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        let there = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from environments
+               where organization_id = $1 and pipeline_id = $2 and template = $3
+                 and (session_id is not null or waiters > 0)"#,
+            organization,
+            pipeline.uuid(),
+            template,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        if there >= most {
+            return Ok(false);
+        }
+        sqlx::query!(
+            "insert into environments
+                 (organization_id, pipeline_id, id, name, template, labels, url, configuration,
+                  default_lease_seconds, longest_lease_seconds, force_role, listed)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, false)
+             on conflict (organization_id, pipeline_id, name) do update
+                 set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
+                     default_lease_seconds = excluded.default_lease_seconds,
+                     longest_lease_seconds = excluded.longest_lease_seconds,
+                     force_role = excluded.force_role, template = excluded.template",
+            organization,
+            pipeline.uuid(),
+            environment.id.uuid(),
+            environment.name,
+            template,
+            &environment.labels,
+            environment.url,
+            environment.configuration,
+            environment.default_lease_seconds,
+            environment.longest_lease_seconds,
+            environment.force_role.as_str(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(true)
+    }
+
+    /// Makes the pipeline's named environments those of its definition. What is gone from it is no longer offered, but
+    /// keeps its row, and whoever holds it goes on holding it.
+    pub async fn define_environments(
+        &mut self,
+        pipeline: PipelineId,
+        defined: &[DefinedEnvironment],
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        for environment in defined {
+            sqlx::query!(
+                "insert into environments
+                     (organization_id, pipeline_id, id, name, labels, url, configuration,
+                      default_lease_seconds, longest_lease_seconds, force_role)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                 on conflict (organization_id, pipeline_id, name) do update
+                     set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
+                         default_lease_seconds = excluded.default_lease_seconds,
+                         longest_lease_seconds = excluded.longest_lease_seconds,
+                         force_role = excluded.force_role, template = null, listed = true",
+                organization,
+                pipeline.uuid(),
+                environment.id.uuid(),
+                environment.name,
+                &environment.labels,
+                environment.url,
+                environment.configuration,
+                environment.default_lease_seconds,
+                environment.longest_lease_seconds,
+                environment.force_role.as_str(),
+            )
+            .execute(self.connection())
+            .await?;
+        }
+        let names: Vec<String> = defined.iter().map(|environment| environment.name.clone()).collect();
+        sqlx::query!(
+            "update environments set listed = false
+             where organization_id = $1 and pipeline_id = $2 and template is null and listed and name <> all($3)",
+            organization,
+            pipeline.uuid(),
+            &names,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! Sessions as they are read: one, the queue, and an environment's history.
+
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
+use greenroom_domain::session::SessionStatus;
+use jiff::Timestamp;
+
+use crate::change::Change;
+use crate::error::word;
+use crate::{Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    pub id: SessionId,
+    pub status: SessionStatus,
+    /// It holds the lock but was not heard from since it was granted; or it waits.
+    pub awaits_word: bool,
+    pub user_id: UserId,
+    pub user_name: String,
+    pub user_kind: String,
+    pub context: Option<String>,
+    pub commit_id: Option<String>,
+    pub fence: Option<i64>,
+    pub position: Option<i64>,
+    pub queued_at: Option<Timestamp>,
+    pub claimed_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
+    pub max_expires_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub ended_by: Option<UserId>,
+    pub ended_by_name: Option<String>,
+    pub override_session_id: Option<SessionId>,
+    pub override_reason: Option<String>,
+    pub previous_session_id: Option<SessionId>,
+}
+
+struct Row {
+    id: uuid::Uuid,
+    status: String,
+    user_id: uuid::Uuid,
+    user_name: String,
+    user_kind: String,
+    context: Option<String>,
+    commit_id: Option<String>,
+    fence: Option<i64>,
+    position: Option<i64>,
+    queued_at: Option<jiff_sqlx::Timestamp>,
+    claimed_at: Option<jiff_sqlx::Timestamp>,
+    expires_at: Option<jiff_sqlx::Timestamp>,
+    max_expires_at: Option<jiff_sqlx::Timestamp>,
+    ended_at: Option<jiff_sqlx::Timestamp>,
+    ended_by: Option<uuid::Uuid>,
+    ended_by_name: Option<String>,
+    override_session_id: Option<uuid::Uuid>,
+    override_reason: Option<String>,
+    previous_session_id: Option<uuid::Uuid>,
+    /// Of the lock, if this session holds it.
+    confirmed: Option<bool>,
+    lease_expires_at: Option<jiff_sqlx::Timestamp>,
+    is_over: Option<bool>,
+}
+
+impl TryFrom<Row> for Session {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
+        let mut status: SessionStatus = word("sessions.status", &row.status)?;
+        let mut ended_at = time(row.ended_at);
+        let mut fence = row.fence;
+        // The clock has ended it already, even if nobody has written that down yet.
+        if status == SessionStatus::Active && row.is_over == Some(true) {
+            let confirmed = row.confirmed.unwrap_or(true);
+            status = if confirmed { SessionStatus::Expired } else { SessionStatus::Canceled };
+            ended_at = time(row.lease_expires_at);
+        }
+        if status == SessionStatus::Queued {
+            fence = None;
+        }
+        Ok(Self {
+            id: row.id.into(),
+            status,
+            awaits_word: status == SessionStatus::Queued || row.confirmed == Some(false),
+            user_id: row.user_id.into(),
+            user_name: row.user_name,
+            user_kind: row.user_kind,
+            context: row.context,
+            commit_id: row.commit_id,
+            fence,
+            position: row.position.filter(|_| status == SessionStatus::Queued),
+            queued_at: time(row.queued_at),
+            claimed_at: time(row.claimed_at),
+            expires_at: time(row.lease_expires_at.or(row.expires_at)),
+            max_expires_at: time(row.max_expires_at),
+            ended_at,
+            ended_by: row.ended_by.map(UserId::from),
+            ended_by_name: row.ended_by_name,
+            override_session_id: row.override_session_id.map(SessionId::from),
+            override_reason: row.override_reason,
+            previous_session_id: row.previous_session_id.map(SessionId::from),
+        })
+    }
+}
+
+macro_rules! session_query {
+    ($rest:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            r#"select s.id, s.status, s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence,
+                      case when s.status = 'queued' then
+                          (select count(*) from sessions w where w.organization_id = $1
+                             and w.environment_id = s.environment_id and w.status = 'queued' and w.ordinal <= s.ordinal)
+                      end as position,
+                      s.queued_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
+                      s.override_session_id, s.override_reason, s.previous_session_id,
+                      e.confirmed as "confirmed?", e.expires_at as lease_expires_at,
+                      e.expires_at <= clock_timestamp() as is_over
+               from sessions s
+               left join environments e on e.organization_id = $1 and e.id = s.environment_id and e.session_id = s.id
+               where s.organization_id = $1 and s.environment_id = $2 "# + $rest,
+            $($argument),*
+        )
+    };
+}
+
+impl Store {
+    pub async fn session(
+        &self,
+        organization: OrganizationId,
+        environment: EnvironmentId,
+        id: SessionId,
+    ) -> Result<Option<Session>, StoreError> {
+        let row = session_query!("and s.id = $3", organization.uuid(), environment.uuid(), id.uuid())
+            .fetch_optional(&self.pool)
+            .await?;
+        row.map(Session::try_from).transpose()
+    }
+
+    /// Newest first: the sessions with ordinals in `(newest - skip - limit, newest - skip]`.
+    pub async fn session_history(
+        &self,
+        organization: OrganizationId,
+        environment: EnvironmentId,
+        newest: i64,
+        skip: i64,
+        limit: i64,
+    ) -> Result<Vec<Session>, StoreError> {
+        let from = newest.saturating_sub(skip);
+        let rows = session_query!(
+            "and s.ordinal <= $3 and s.ordinal > $4 order by s.ordinal desc",
+            organization.uuid(),
+            environment.uuid(),
+            from,
+            from.saturating_sub(limit),
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(Session::try_from).collect()
+    }
+
+    pub async fn session_queue(
+        &self,
+        organization: OrganizationId,
+        environment: EnvironmentId,
+    ) -> Result<Vec<Session>, StoreError> {
+        let rows = session_query!(
+            "and s.status = 'queued' order by s.ordinal limit 1000",
+            organization.uuid(),
+            environment.uuid(),
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(Session::try_from).collect()
+    }
+}
+
+impl Change {
+    pub async fn session(
+        &mut self,
+        environment: EnvironmentId,
+        id: SessionId,
+    ) -> Result<Option<Session>, StoreError> {
+        let organization = self.organization();
+        let row = session_query!("and s.id = $3", organization, environment.uuid(), id.uuid())
+            .fetch_optional(self.connection())
+            .await?;
+        row.map(Session::try_from).transpose()
+    }
+}
