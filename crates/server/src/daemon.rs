@@ -7,8 +7,6 @@ use anyhow::Context;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::health;
 use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::{housekeeping, sweeper};
 use greenroom_worker::{housekeeping, sweeper};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};

@@ -35,7 +35,11 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
 
     loop {
-        let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { break };
+        let permit = tokio::select! {
+            () = stop.cancelled() => break,
+            permit = Arc::clone(&connections).acquire_owned() => permit,
+        };
+        let Ok(permit) = permit else { break };
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,

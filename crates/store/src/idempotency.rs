@@ -1,6 +1,11 @@
 //! Answers kept under an Idempotency-Key, in the transaction of the command that they answer.
 
+use std::time::Duration;
+
 use crate::{Command, StoreError};
+
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// Whose key it is: one user's, for one method and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +36,15 @@ impl Command {
     pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<Claimed, StoreError> {
         let (organization, user) = (self.organization(), self.principal().user_id.uuid());
         let lock = format!("{organization}\n{user}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
-        // Held until the transaction ends: who comes second learns at once that the first is running.
-        let free = sqlx::query_scalar!(
-            r#"select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "free!""#,
-            lock
-        )
-        .fetch_one(self.connection())
-        .await?;
-        if !free {
-            return Ok(Claimed::Running);
+        // Held until the transaction ends: who comes second learns that the first is running. A moment's patience, because
+        // a request that was refused, or only read its answer, may be a little longer in letting go than in answering.
+        let mut tries = 0;
+        while !self.try_lock(&lock).await? {
+            tries += 1;
+            if tries == TRIES {
+                return Ok(Claimed::Running);
+            }
+            tokio::time::sleep(BETWEEN_TRIES).await;
         }
         let kept = sqlx::query_as!(
             KeptAnswer,
@@ -55,6 +60,15 @@ impl Command {
         .fetch_optional(self.connection())
         .await?;
         Ok(kept.map_or(Claimed::New, Claimed::Answered))
+    }
+
+    async fn try_lock(&mut self, name: &str) -> Result<bool, StoreError> {
+        Ok(sqlx::query_scalar!(
+            r#"select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as "free!""#,
+            name
+        )
+        .fetch_one(self.connection())
+        .await?)
     }
 
     pub async fn keep_answer(&mut self, scope: &KeyScope<'_>, answer: &KeptAnswer) -> Result<(), StoreError> {

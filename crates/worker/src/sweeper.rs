@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greenroom_store::Store;
+use greenroom_store::{Store, within_patience};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_millis(500);
@@ -11,7 +11,7 @@ const BATCH: i64 = 500;
 /// Runs until it is told to stop.
 pub async fn run(store: Store, stop: CancellationToken) {
     loop {
-        let found = match store.due_environments(BATCH).await {
+        let found = match within_patience(store.due_environments(BATCH)).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(
@@ -23,7 +23,7 @@ pub async fn run(store: Store, stop: CancellationToken) {
         };
         for due in &found {
             // One that can't be swept now must not keep the others from it.
-            if let Err(error) = store.sweep_environment(*due).await {
+            if let Err(error) = within_patience(store.sweep_environment(*due)).await {
                 tracing::warn!(error = &error as &dyn std::error::Error, environment = %due.environment_id, "not swept");
             }
         }

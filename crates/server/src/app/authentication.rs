@@ -57,6 +57,7 @@ impl Authentication {
             Err(shared) => match &*shared {
                 Miss::Unknown => Failure::unauthenticated(),
                 Miss::Store(error @ StoreError::Unavailable(_)) => Failure::unavailable(error.to_string()),
+                Miss::Store(error @ StoreError::Busy(_)) => Failure::busy(error.to_string()),
                 Miss::Store(error) => Failure::internal(error.to_string()),
             },
         })

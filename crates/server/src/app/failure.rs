@@ -148,6 +148,12 @@ impl Failure {
         Self { source: Some(source.into()), ..failure }
     }
 
+    pub fn busy(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let detail = "Others are changing the same thing, and this request gave up waiting for them. Nothing was \
+                      changed; try again.";
+        Self { source: Some(source.into()), ..Self::new(Code::Busy, detail) }
+    }
+
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let failure = Self::new(
             Code::Internal,
@@ -161,11 +167,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::unavailable(error),
-            StoreError::Busy(_) => {
-                let detail = "Others are changing the same thing, and this request gave up waiting for them. Nothing was \
-                              changed; try again.";
-                Self { source: Some(Box::new(error)), ..Self::new(Code::Busy, detail) }
-            }
+            StoreError::Busy(_) => Self::busy(error),
             _ => Self::internal(error),
         }
     }

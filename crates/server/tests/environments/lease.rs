@@ -15,12 +15,8 @@ async fn expiry_frees_the_lock_when_nothing_runs(pool: PgPool) {
     assert_eq!(seen["data"]["lock"]["status"], "free");
     let old = site.get(&site.dev, &format!("/sessions/{first}")).await.is(200);
     assert_eq!(old["data"]["status"], "expired");
-    let late = site.send(
-        &site.dev,
-        Method::POST,
-        &format!("/sessions/{first}/deploy"),
-        json!({ "commitId": "0123abc" }),
-    );
+    let path = format!("/sessions/{first}/deploy");
+    let late = site.send(&site.dev, Method::POST, &path, json!({ "commitId": "0123abc" }));
     assert_eq!(late.await.is(409)["code"], "session_expired");
     let next = site.claim(&site.mate, json!({})).await.is(201);
     assert_eq!(next["data"]["fence"], 3);

@@ -70,12 +70,8 @@ async fn leaving_the_queue_and_force_past_it(pool: PgPool) {
     let site = Site::new(&pool).await;
     site.claim(&site.dev, json!({})).await.is(201);
     let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
-    let not_yet = site.send(
-        &site.mate,
-        Method::POST,
-        &format!("/sessions/{waiting}/deploy"),
-        json!({ "commitId": "0123abc" }),
-    );
+    let path = format!("/sessions/{waiting}/deploy");
+    let not_yet = site.send(&site.mate, Method::POST, &path, json!({ "commitId": "0123abc" }));
     assert_eq!(not_yet.await.is(409)["code"], "session_queued");
     let forced = site.send(&site.owner, Method::POST, "/force-claim", json!({})).await.is(201);
     assert_eq!(forced["data"]["lock"]["queueLength"], 1, "the queue stays");

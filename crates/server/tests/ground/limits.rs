@@ -153,6 +153,23 @@ async fn a_lock_that_is_held_too_long_is_not_waited_for(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn nor_is_one_that_hides_who_is_asking(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("lock table api_tokens in access exclusive mode").execute(&mut *holding).await.unwrap();
+    // They share one look-up, and its outcome.
+    for response in join_all((0..5).map(|_| server.ask(&owner, Method::GET, "/pipelines").send())).await {
+        let response = response.unwrap();
+        assert_eq!(header(&response, "retry-after"), "1");
+        problem(response, 503, "busy").await;
+    }
+    holding.rollback().await.unwrap();
+    server.get(&owner, "/pipelines").await;
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_idle_connections_do_not_keep_others_out(pool: PgPool) {
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;

@@ -43,7 +43,7 @@ impl Stream {
     }
 
     /// An open stream says so at once.
-    async fn of(response: Response) -> Self {
+    pub async fn of(response: Response) -> Self {
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-cache");

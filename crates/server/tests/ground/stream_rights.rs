@@ -116,8 +116,13 @@ async fn it_is_not_ended_because_it_is_new(pool: PgPool) {
             holding.rollback().await.unwrap();
             continue;
         }
-        let mut stream = Stream::open(&server, &newcomer, "?type=pipeline.created").await;
-        assert_eq!(server.status("/livez").await, 200);
+        let request = server.ask(&newcomer, Method::GET, "/events/stream?type=pipeline.created");
+        let Ok(opened) = tokio::time::timeout(Duration::from_millis(500), request.send()).await else {
+            // It was forgotten too soon.
+            holding.rollback().await.unwrap();
+            continue;
+        };
+        let mut stream = Stream::of(opened.unwrap()).await;
         holding.rollback().await.unwrap();
         assert_eq!(stream.read(AT_MOST).await, Read::Silent, "a stream with a good token was ended");
         server.pipeline(&owner, "Web").await;

@@ -90,7 +90,7 @@ impl Checker {
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
                 self.statement(statement, outer, missing);
             }
-            SetExpr::Values(_) => {}
+            SetExpr::Values(values) => self.nested(values, outer, missing),
             other => panic!("the checker does not know this query: {other}"),
         }
     }
@@ -349,6 +349,7 @@ mod tests {
             "with all_of_them as (select * from pipelines) select 1 from all_of_them",
             "insert into pipelines (id) values ($1)",
             "insert into pipelines (organization_id, id) select $1, id from pipelines",
+            "insert into pipelines (organization_id, id) values ($1, (select id from pipelines where slug = $2))",
             "update pipelines set name = $1 where id = $2",
             "delete from pipelines where id in (select id from memberships where organization_id = $1)",
         ];
