@@ -15,7 +15,7 @@ use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::environment::find;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{Answered, Exit};
+use crate::http::mutation::Answered;
 use crate::http::path::{At, EnvironmentPath, SessionPath, id};
 use crate::http::permit::Permit;
 use crate::http::session_wire;
@@ -164,7 +164,7 @@ fn wire(shown: Shown) -> Session {
     session_wire::session(shown.session, &shown.environment, shown.deployments, shown.displaced)
 }
 
-fn place(pipeline: &str, environment: &str) -> Result<Place, Exit> {
+fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
     let pipeline = PipelineName::parse(pipeline).ok_or_else(Failure::not_found)?;
     Ok(Place { pipeline, environment: environment.to_owned() })
 }
