@@ -35,12 +35,11 @@ impl Databases {
     pub fn open(config: &DatabaseConfig, request_connections: u32) -> anyhow::Result<Self> {
         let settings = PoolSettings::new(&config.database_url, "greenroom", request_connections);
         let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
-        let health = settings.reachability.clone();
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
         Ok(Self {
             requests: Store::new(connect(&settings).context(bad_url)?),
             system: Store::new(connect(&system).context(bad_url)?),
-            health,
+            health: Reachability::default(),
         })
     }
 }
@@ -79,8 +78,9 @@ impl Server {
     pub fn start(databases: Databases, listener: TcpListener, limits: Limits) -> Self {
         let app = App::new(databases.requests, SequencerBell::default(), databases.health);
         let (tasks, system) = (Tasks::default(), databases.system);
-        let (store, health) = (system.clone(), app.health.clone());
-        tasks.run(|stop| health::watch(store, health, stop));
+        let (store, all, health) =
+            (system.clone(), vec![app.store.clone(), system.clone()], app.health.clone());
+        tasks.run(|stop| health::watch(store, all, health, stop));
         let (store, bell) = (system.clone(), app.bell.clone());
         tasks.run(|stop| sequencer::run(store, bell, stop));
         let (store, own) = (system.clone(), app.clone());
@@ -139,7 +139,7 @@ pub async fn run_worker(
     let databases = Databases::open(database, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
-    tasks.run(|stop| health::watch(store, health, stop));
+    tasks.run(|stop| health::watch(store.clone(), vec![store], health, stop));
     let store = databases.system.clone();
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
     let store = databases.system.clone();

@@ -28,7 +28,7 @@ pub enum Actor {
 impl Store {
     /// A change that nobody asked for, such as the end of a lease.
     pub async fn change_by_clock(&self, organization_id: OrganizationId) -> Result<Change, StoreError> {
-        Ok(Change { transaction: self.pool.begin().await?, organization_id, actor: Actor::Clock })
+        Ok(Change { transaction: self.pool().begin().await?, organization_id, actor: Actor::Clock })
     }
 }
 

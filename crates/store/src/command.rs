@@ -23,7 +23,7 @@ impl Store {
         token_id: TokenId,
         request_id: &str,
     ) -> Result<Option<Command>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool().begin().await?;
         let Some(principal) = principal_of(&mut transaction, organization_id, token_id).await? else {
             return Ok(None);
         };

@@ -63,7 +63,7 @@ impl Store {
             organization.uuid(),
             &ids,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         Ok(rows
             .into_iter()
@@ -95,7 +95,7 @@ impl Store {
             organization.uuid(),
             session.uuid(),
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         Ok(rows.into_iter().map(Deployment::from).collect())
     }

@@ -124,7 +124,7 @@ impl Store {
             organization.uuid(),
             pipeline.uuid(),
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(Environment::try_from).collect()
     }
@@ -146,7 +146,7 @@ impl Store {
             pipeline.uuid(),
             name,
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Environment::try_from).transpose()
     }

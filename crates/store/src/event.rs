@@ -77,7 +77,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Event::try_from).collect::<Result<_, _>>()?;
         Ok(Listed { rows, total })
@@ -109,7 +109,7 @@ impl Store {
             filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             limit,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(Event::try_from).collect()
     }
@@ -127,7 +127,7 @@ impl Store {
             organization.uuid(),
             id.uuid(),
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Event::try_from).transpose()
     }
@@ -140,7 +140,7 @@ impl Store {
                from event_heads h where h.organization_id = $1"#,
             organization.uuid(),
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?;
         Ok((row.oldest.unwrap_or(row.head + 1), row.head))
     }
@@ -168,7 +168,7 @@ impl Store {
             filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             COUNTED + 1,
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?;
         Ok(Total::counted(counted))
     }

@@ -19,6 +19,8 @@ pub mod session;
 pub mod system;
 pub mod token;
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
@@ -33,26 +35,40 @@ pub static MIGRATOR: Migrator = sqlx::migrate!();
 /// Reads outside of a command. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Store {
-    pool: PgPool,
+    pool: Arc<RwLock<PgPool>>,
 }
 
 impl Store {
     pub fn new(pool: PgPool) -> Self {
-        Self { pool }
+        Self { pool: Arc::new(RwLock::new(pool)) }
+    }
+
+    fn pool(&self) -> PgPool {
+        self.pool.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Leaves the pool behind and begins with a new one. After an outage connections may be dead without knowing it, and
+    /// so may places in the pool be: sqlx asks each connection that is given back whether it lives, and waits for the
+    /// answer without a limit.
+    pub fn renew(&self) {
+        let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
+        *pool = fresh;
     }
 
     /// Answers if the database does.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query_scalar!("select 1").fetch_one(&self.pool).await?;
+        sqlx::query_scalar!("select 1").fetch_one(&self.pool()).await?;
         Ok(())
     }
 
     /// Connections in all, and how many of them are idle.
     pub fn connections(&self) -> (u32, usize) {
-        (self.pool.size(), self.pool.num_idle())
+        let pool = self.pool();
+        (pool.size(), pool.num_idle())
     }
 
     pub async fn close(&self) {
-        self.pool.close().await;
+        self.pool().close().await;
     }
 }

@@ -48,7 +48,7 @@ impl Store {
             organization.uuid(),
             COUNTED + 1,
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?;
         let rows = sqlx::query_as!(
             Row,
@@ -60,7 +60,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Member::try_from).collect::<Result<_, _>>()?;
         Ok(Listed { rows, total: Total::counted(total) })
@@ -79,7 +79,7 @@ impl Store {
             organization.uuid(),
             user.uuid(),
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Member::try_from).transpose()
     }

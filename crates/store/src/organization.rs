@@ -45,7 +45,7 @@ impl Store {
             "select id, slug, name, revision, created_at, updated_at from organizations where id = $1",
             id.uuid()
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         Ok(row.map(Organization::from))
     }

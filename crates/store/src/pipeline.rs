@@ -135,7 +135,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         let total = Total::exactly(rows.first().map_or(0, |row| row.total));
         let mut pipelines = Vec::with_capacity(rows.len());
@@ -184,7 +184,7 @@ impl Store {
             status.as_str(),
             COUNTED + 1,
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?;
         let rows = sqlx::query_as!(
             Row,
@@ -197,7 +197,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Pipeline::try_from).collect::<Result<_, _>>()?;
         Ok(Listed { rows, total: Total::counted(total) })
@@ -219,7 +219,7 @@ impl Store {
             name.id(),
             name.slug(),
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Pipeline::try_from).transpose()
     }
@@ -243,7 +243,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         Ok(Listed {
             rows: rows.into_iter().map(PipelineVersion::from).collect(),
@@ -267,7 +267,7 @@ impl Store {
             pipeline.uuid(),
             version,
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         Ok(row.map(PipelineVersion::from))
     }

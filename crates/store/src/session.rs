@@ -130,7 +130,7 @@ impl Store {
         id: SessionId,
     ) -> Result<Option<Session>, StoreError> {
         let row = session_query!("and s.id = $3", organization.uuid(), environment.uuid(), id.uuid())
-            .fetch_optional(&self.pool)
+            .fetch_optional(&self.pool())
             .await?;
         row.map(Session::try_from).transpose()
     }
@@ -152,7 +152,7 @@ impl Store {
             from,
             from.saturating_sub(limit),
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(Session::try_from).collect()
     }
@@ -167,7 +167,7 @@ impl Store {
             organization.uuid(),
             environment.uuid(),
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(Session::try_from).collect()
     }

@@ -59,7 +59,7 @@ impl Store {
             of.map(UserId::uuid),
             COUNTED + 1,
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?;
         let rows = sqlx::query_as!(
             Row,
@@ -74,7 +74,7 @@ impl Store {
             page.limit,
             page.offset,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Token::try_from).collect::<Result<_, _>>()?;
         Ok(Listed { rows, total: Total::counted(total) })
@@ -95,7 +95,7 @@ impl Store {
             organization.uuid(),
             id.uuid(),
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Token::try_from).transpose()
     }

@@ -8,17 +8,22 @@ use tokio_util::sync::CancellationToken;
 const EVERY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn say(reachability: &Reachability, reachable: bool) {
+fn say(reachability: &Reachability, stores: &[Store], reachable: bool) {
     metrics::gauge!("greenroom_database_reachable").set(f64::from(u8::from(reachable)));
-    match (reachability.set(reachable), reachable) {
+    let before = reachability.set(reachable);
+    if before != reachable {
+        stores.iter().for_each(Store::renew);
+    }
+    match (before, reachable) {
         (true, false) => tracing::error!("the database does not answer: not ready"),
         (false, true) => tracing::info!("the database answers: ready"),
         _ => {}
     }
 }
 
-/// Asks every second, with a pool of its own, so that a busy daemon is not taken for a dead database.
-pub async fn watch(store: Store, reachability: Reachability, stop: CancellationToken) {
+/// Asks every second, with a pool that requests don't use, so that a busy daemon is not taken for a dead database.
+/// All of the daemon's `stores` are given new connections when it goes away and when it comes back.
+pub async fn watch(store: Store, stores: Vec<Store>, reachability: Reachability, stop: CancellationToken) {
     let mut migrated = false;
     loop {
         let answer = async {
@@ -40,7 +45,7 @@ pub async fn watch(store: Store, reachability: Reachability, stop: CancellationT
             }
             Err(_) => false,
         };
-        say(&reachability, reachable);
+        say(&reachability, &stores, reachable);
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(EVERY) => {}

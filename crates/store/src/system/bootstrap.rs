@@ -34,7 +34,7 @@ impl Store {
         organization: &NewOrganization<'_>,
         token: &NewToken<'_>,
     ) -> Result<UserId, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool().begin().await?;
         let id = organization.id.uuid();
         sqlx::query!(
             "insert into organizations (id, slug, name) values ($1, $2, $3)",
@@ -88,7 +88,7 @@ impl Store {
         email: &Email,
         token: &NewToken<'_>,
     ) -> Result<Option<UserId>, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool().begin().await?;
         let member = sqlx::query!(
             "select m.organization_id, m.user_id from memberships m
              join organizations o on o.id = m.organization_id

@@ -18,7 +18,7 @@ pub struct FeedEntry {
 
 impl Store {
     pub async fn feed_head(&self) -> Result<i64, StoreError> {
-        Ok(sqlx::query_scalar!("select head from event_feed").fetch_one(&self.pool).await?)
+        Ok(sqlx::query_scalar!("select head from event_feed").fetch_one(&self.pool()).await?)
     }
 
     /// What was sequenced after `after`. Only events of the last two days are looked at, so that a read touches the
@@ -32,7 +32,7 @@ impl Store {
             after,
             limit,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter()
             .map(|row| {
@@ -57,7 +57,7 @@ impl Store {
 
     /// A connection that hears when the feed has grown. It reconnects by itself.
     pub async fn feed_listener(&self) -> Result<PgListener, StoreError> {
-        let mut listener = PgListener::connect_with(&self.pool).await?;
+        let mut listener = PgListener::connect_with(&self.pool()).await?;
         listener.listen(CHANNEL).await?;
         Ok(listener)
     }

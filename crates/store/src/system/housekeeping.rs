@@ -6,7 +6,7 @@ impl Store {
     /// Makes the partitions of the coming months; says how many were missing.
     pub async fn ensure_event_partitions(&self, months_ahead: i32) -> Result<i32, StoreError> {
         Ok(sqlx::query_scalar!(r#"select ensure_event_partitions($1) as "made!""#, months_ahead)
-            .fetch_one(&self.pool)
+            .fetch_one(&self.pool())
             .await?)
     }
 
@@ -16,7 +16,7 @@ impl Store {
             r#"select drop_event_partitions(make_interval(days => $1)) as "dropped!""#,
             retention_days
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?)
     }
 
@@ -28,7 +28,7 @@ impl Store {
              ))",
             at_most,
         )
-        .execute(&self.pool)
+        .execute(&self.pool())
         .await?;
         Ok(done.rows_affected())
     }

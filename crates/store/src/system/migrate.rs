@@ -14,22 +14,22 @@ pub struct MigrationStatus {
 impl Store {
     /// Brings the schema up to date. Safe to run from several daemons at once: sqlx takes a lock.
     pub async fn migrate_up(&self) -> Result<(), StoreError> {
-        MIGRATOR.run(&self.pool).await.map_err(StoreError::Migrate)
+        MIGRATOR.run(&self.pool()).await.map_err(StoreError::Migrate)
     }
 
     /// Takes back every migration above `version`.
     pub async fn migrate_down(&self, version: i64) -> Result<(), StoreError> {
-        MIGRATOR.undo(&self.pool, version).await.map_err(StoreError::Migrate)
+        MIGRATOR.undo(&self.pool(), version).await.map_err(StoreError::Migrate)
     }
 
     pub async fn migrations(&self) -> Result<Vec<MigrationStatus>, StoreError> {
         let known = sqlx::query_scalar!("select to_regclass('_sqlx_migrations') is not null")
-            .fetch_one(&self.pool)
+            .fetch_one(&self.pool())
             .await?;
         // The table is sqlx's own and is not there before the first run, so this one query can't be checked at build time.
         let applied: Vec<(i64, Vec<u8>)> = if known == Some(true) {
             sqlx::query_as("select version, checksum from _sqlx_migrations where success")
-                .fetch_all(&self.pool)
+                .fetch_all(&self.pool())
                 .await?
         } else {
             Vec::new()

@@ -12,7 +12,7 @@ pub enum Sequenced {
 impl Store {
     /// Moves up to `batch` events from the intake into their organizations' histories.
     pub async fn sequence_events(&self, batch: i64) -> Result<Sequenced, StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool().begin().await?;
         // First the lock, then, in a statement of its own, the reading: a statement's snapshot is older than the locks it
         // waits for, and would show rows that the previous holder has moved already.
         let head = sqlx::query_scalar!("select head from event_feed for update skip locked")
@@ -74,7 +74,7 @@ impl Store {
             r#"select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)::float8 as "lag!"
                from event_intake"#
         )
-        .fetch_one(&self.pool)
+        .fetch_one(&self.pool())
         .await?)
     }
 }

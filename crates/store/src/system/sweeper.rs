@@ -23,7 +23,7 @@ impl Store {
              ) due",
             at_most,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         Ok(rows
             .into_iter()

@@ -56,7 +56,7 @@ impl Store {
                and (t.expires_at is null or t.expires_at > clock_timestamp())",
             hash.as_slice(),
         )
-        .fetch_optional(&self.pool)
+        .fetch_optional(&self.pool())
         .await?;
         row.map(Principal::try_from).transpose()
     }
@@ -71,7 +71,7 @@ impl Store {
                and (t.expires_at is null or t.expires_at > clock_timestamp())",
             &ids,
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(|row| Ok((row.id.into(), word("memberships.role", &row.role)?))).collect()
     }
@@ -84,7 +84,7 @@ impl Store {
              where id = any($1) and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')",
             &ids,
         )
-        .execute(&self.pool)
+        .execute(&self.pool())
         .await?;
         Ok(())
     }
