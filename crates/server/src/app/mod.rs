@@ -1,5 +1,6 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
+pub mod attendance;
 pub mod authentication;
 pub mod environment;
 pub mod event;
@@ -20,6 +21,7 @@ use greenroom_store::{Reachability, Store};
 use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
 
+use self::attendance::Attendance;
 use self::authentication::Authentication;
 use self::feed::Feed;
 use self::vigil::Vigil;
@@ -33,6 +35,7 @@ pub struct Parts {
     pub authentication: Authentication,
     pub feed: Feed,
     pub vigil: Vigil,
+    pub attendance: Attendance,
     pub bell: SequencerBell,
     pub health: Reachability,
     /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
@@ -45,6 +48,7 @@ impl App {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),
             vigil: Vigil::default(),
+            attendance: Attendance::default(),
             store,
             bell,
             health,
