@@ -111,7 +111,7 @@ impl Actor {
         }
     }
 
-    fn told(&self) -> Value {
+    pub(crate) fn told(&self) -> Value {
         match self {
             Self::Principal { principal, .. } => json!({
                 "id": principal.user_id,
@@ -123,7 +123,7 @@ impl Actor {
         }
     }
 
-    fn context(&self) -> Value {
+    pub(crate) fn context(&self) -> Value {
         match self {
             Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
             Self::Clock => json!({}),

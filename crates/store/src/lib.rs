@@ -7,6 +7,7 @@ pub mod deployment;
 pub mod environment;
 mod error;
 pub mod event;
+pub mod grant;
 pub mod idempotency;
 pub mod lock;
 pub mod member;

@@ -10,7 +10,7 @@ use greenroom_domain::session::{SessionEnd, SessionStatus};
 use greenroom_domain::text::{CommitId, Reason};
 use greenroom_store::Command;
 use greenroom_store::deployment::Deployment;
-use greenroom_store::environment::Environment;
+use greenroom_store::environment::LockView;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::session::Session;
@@ -49,7 +49,8 @@ pub enum How {
 #[derive(Clone, Debug)]
 pub struct Shown {
     pub session: Session,
-    pub environment: Environment,
+    pub env_name: String,
+    pub lock: LockView,
     pub deployments: Vec<Deployment>,
     /// The session that a force claim ended.
     pub displaced: Option<Session>,
@@ -197,9 +198,11 @@ async fn refused(
 }
 
 async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -> Result<Shown, Failure> {
+    let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
     Ok(Shown {
         session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
-        environment: command.environment(locked.id).await?.ok_or_else(Failure::not_found)?,
+        env_name: environment.name,
+        lock: environment.lock,
         deployments: command.deployments_of(id).await?,
         displaced: None,
     })

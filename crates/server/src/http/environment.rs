@@ -122,8 +122,8 @@ pub async fn get_queue(
 ) -> Result<Json<SessionQueue>, Failure> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
-    let data =
-        waiting.into_iter().map(|session| session_wire::session(session, &environment, Vec::new(), None));
+    let lock = (environment.name.as_str(), &environment.lock);
+    let data = waiting.into_iter().map(|session| session_wire::session(session, lock, Vec::new(), None));
     Ok(Json(SessionQueue { data: data.collect() }))
 }
 
