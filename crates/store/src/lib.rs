@@ -15,6 +15,7 @@ pub mod organization;
 pub mod page;
 mod patience;
 pub mod pipeline;
+pub mod planted;
 mod pool;
 pub mod session;
 pub mod system;

@@ -9,6 +9,7 @@ pub mod feed;
 pub mod member;
 pub mod organization;
 pub mod pipeline;
+pub mod planted;
 pub mod precondition;
 pub mod refusal;
 pub mod session;

@@ -14,6 +14,7 @@ use utoipa::IntoParams;
 
 use crate::app::environment;
 use crate::app::failure::Failure;
+use crate::app::planted;
 use crate::http::answer::Answer;
 use crate::http::path::{At, EnvironmentPath, PipelinePath};
 use crate::http::permit::Permit;
@@ -130,7 +131,9 @@ pub async fn get_queue(
 /// The environment that a path names.
 pub async fn find<A: Act>(permit: &Permit<A>, pipeline_id: &str, name: &str) -> Result<Record, Failure> {
     let pipeline = pipeline(permit, pipeline_id).await?;
-    let found = permit.app.store.environment(permit.organization(), pipeline, name).await?;
+    let organization = permit.organization();
+    let read = permit.app.store.environment(organization, pipeline, name);
+    let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
     found.ok_or_else(Failure::not_found)
 }
 
