@@ -3,11 +3,14 @@
 use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
+use greenroom_domain::queue::Queue;
 use greenroom_domain::session::SessionEnd;
+use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::change::{Actor, Change};
 use crate::lock::LockedEnvironment;
+use crate::planted::{self, Bug};
 
 /// What a new session brings with it.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +37,7 @@ impl Change {
         new: &NewSession,
     ) -> Result<Applied, StoreError> {
         let before = environment.state.clone();
-        let (state, settled, applied) = environment::apply(before.clone(), environment.now, command);
+        let (state, settled, applied) = planted_apply(before.clone(), environment.now, command);
         environment.state = state;
         let doing = Doing { before: &before, command, new };
         let actor = self.actor().clone();
@@ -112,4 +115,30 @@ impl Change {
         }
         Ok(())
     }
+}
+
+/// The machine as it is, unless a bug was planted.
+fn planted_apply(
+    mut state: EnvironmentState,
+    now: Timestamp,
+    command: Command,
+) -> (EnvironmentState, Vec<Effect>, Applied) {
+    let (queue, fence) = (state.queue.clone(), state.lock.fence);
+    let overtakes = planted::is(Bug::ClaimOvertakesWaiter) && matches!(command, Command::Claim(_));
+    if overtakes {
+        state.queue = Queue::default();
+    }
+    let (mut state, settled, mut applied) = environment::apply(state, now, command);
+    if overtakes {
+        state.queue = queue;
+    }
+    if planted::is(Bug::FenceNotRaisedOnForce) && matches!(command, Command::Force(_)) {
+        state.lock.fence = fence;
+        for effect in applied.iter_mut().flatten() {
+            if let Effect::Granted { fence: given, .. } = effect {
+                *given = fence;
+            }
+        }
+    }
+    (state, settled, applied)
 }

@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::StoreError;
 use crate::change::Change;
 use crate::error::word;
+use crate::planted::{self, Bug};
 
 pub use self::apply::NewSession;
 
@@ -67,6 +68,7 @@ impl Change {
         name: &str,
     ) -> Result<Option<LockedEnvironment>, StoreError> {
         let organization = self.organization();
+        self.planted_peek("savepoint peek").await?;
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, default_lease_seconds, longest_lease_seconds, fence,
@@ -79,6 +81,7 @@ impl Change {
         )
         .fetch_optional(self.connection())
         .await?;
+        self.planted_peek("rollback to savepoint peek").await?;
         match row {
             Some(row) => Ok(Some(self.locked(row).await?)),
             None => Ok(None),
@@ -105,6 +108,14 @@ impl Change {
             Some(row) => Ok(Some(self.locked(row).await?)),
             None => Ok(None),
         }
+    }
+
+    /// Lets go of the row that was just locked, if that bug was planted.
+    async fn planted_peek(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        if planted::is(Bug::NoRecheckAfterWait) {
+            sqlx::raw_sql(sql).execute(self.connection()).await?;
+        }
+        Ok(())
     }
 
     async fn locked(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
