@@ -128,7 +128,8 @@ pub async fn deploy(
     let mut locked = hold(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
-    Ok(command.create_deployment(&locked, new, (id, user), commit.as_str()).await?)
+    command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
+    command.deployment(new).await?.ok_or_else(Failure::not_found)
 }
 
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {

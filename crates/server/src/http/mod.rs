@@ -12,6 +12,7 @@ mod idempotency;
 mod me;
 mod member;
 mod mutation;
+mod not_modified;
 mod openapi;
 mod organization;
 mod page;

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, docs, edge, environment, event, health, me, member, openapi, organization,
-    pipeline, session, token, watch,
+    Limits, definition_schema, docs, edge, environment, event, health, me, member, not_modified, openapi,
+    organization, pipeline, session, token, watch,
 };
 
 #[derive(OpenApi)]
@@ -78,6 +78,7 @@ pub fn router(app: App, limits: Limits) -> Router {
         "/openapi.json",
         get(async move || ([("content-type", "application/json")], document.clone())),
     );
+    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified));
     let pages = docs::router().layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;

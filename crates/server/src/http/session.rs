@@ -88,7 +88,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
     }
     let deployments = store.deployments_of_session(organization, session_id).await?;
     let lock = (environment.name.as_str(), &environment.lock);
-    Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.into_response())
+    Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.tagged().into_response())
 }
 
 /// Deploy a commit; renews the lease
