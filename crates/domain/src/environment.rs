@@ -5,11 +5,16 @@
 
 use jiff::Timestamp;
 
-use crate::id::{SessionId, UserId};
+use crate::id::{PipelineId, SessionId, UserId};
 use crate::lease::Lease;
 use crate::lock::{Claim, Lock};
 use crate::queue::{Queue, Waiting};
 use crate::session::SessionEnd;
+
+/// What an environment's events are about: its path below the organization.
+pub fn subject(pipeline: PipelineId, name: &str) -> String {
+    format!("pipelines/{pipeline}/ephemeral-environments/{name}")
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EnvironmentState {
@@ -29,6 +34,8 @@ pub enum Command {
     Renew(SessionId),
     /// A session was heard from: a waiter is still there, a granted one takes up its turn.
     Hear(SessionId),
+    /// A user watches the environment: what they wait with is still there, and a turn is not taken up by it.
+    Attend(UserId),
     /// The holder gives its lock to somebody else, past the queue.
     Transfer {
         from: SessionId,
@@ -87,6 +94,9 @@ pub fn apply(
         }
         Command::Renew(_) => (state, Err(Refusal::NotActive)),
         Command::Hear(session) => (heard(state, session, now), Ok(Vec::new())),
+        Command::Attend(user) => {
+            (EnvironmentState { queue: state.queue.attended(user, now), ..state }, Ok(Vec::new()))
+        }
         Command::Sweep => (state, Ok(Vec::new())),
     };
     (state, settled, applied)

@@ -66,6 +66,15 @@ impl Queue {
         self
     }
 
+    /// Everything that this user waits with was heard from.
+    #[must_use]
+    pub fn attended(mut self, user: UserId, now: Timestamp) -> Self {
+        for waiting in self.0.iter_mut().filter(|waiting| waiting.user == user) {
+            waiting.heard_at = waiting.heard_at.max(now);
+        }
+        self
+    }
+
     /// Those who are still there, in order, and those who are not.
     pub fn present(self, now: Timestamp) -> (Self, Vec<Waiting>) {
         let (there, gone): (VecDeque<_>, VecDeque<_>) =

@@ -21,8 +21,8 @@ use crate::telemetry;
 
 const UPKEEP: Duration = Duration::from_secs(5);
 const DEADLINE: Duration = Duration::from_secs(15);
-/// For the sequencer, the feed, the watch over streams, and the watcher of the database.
-const SYSTEM_CONNECTIONS: u32 = 5;
+/// For the sequencer, the feed, the watch over streams, their signs of life, and the watcher of the database.
+const SYSTEM_CONNECTIONS: u32 = 6;
 
 /// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
 pub struct Databases {
@@ -85,6 +85,8 @@ impl Server {
         tasks.run(|stop| sequencer::run(store, bell, stop));
         let (store, own) = (system.clone(), app.clone());
         tasks.run(|stop| async move { own.feed.run(store, stop).await });
+        let (store, own) = (system.clone(), app.clone());
+        tasks.run(|stop| async move { own.attendance.run(store, stop).await });
         let (store, own) = (system, app.clone());
         tasks.run(|stop| async move { own.vigil.run(store, stop).await });
         let own = app.clone();

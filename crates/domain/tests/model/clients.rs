@@ -64,6 +64,8 @@ pub enum Action {
     Release(u8),
     Renew(u8),
     Hear(u8),
+    /// The client watches what it waits for.
+    Attend(u8),
     /// The client acts on the environment with the fence that it believes to have.
     Write(u8),
     /// The client forgets what it had; nobody tells the server.
@@ -109,6 +111,7 @@ impl Model for Clients {
                     Action::Release(client),
                     Action::Renew(client),
                     Action::Hear(client),
+                    Action::Attend(client),
                     Action::Write(client),
                     Action::Crash(client),
                 ]);
@@ -142,6 +145,10 @@ impl Model for Clients {
                 }
             }
             Action::Hear(client) => next.hear(client)?,
+            Action::Attend(client) => {
+                let belief = next.beliefs[usize::from(client)]?;
+                next.command(belief.environment, Command::Attend(user(client))).ok()?;
+            }
             Action::Write(client) => next.write(client)?,
         }
         (next != *world).then_some(next)
@@ -197,7 +204,7 @@ impl World {
             length: SignedDuration::from_secs(2 * TICK),
             longest: SignedDuration::from_secs(4 * TICK),
         };
-        let claim = Claim { session, user: UserId::from(Uuid::from_u128(u128::from(client) + 1)), terms };
+        let claim = Claim { session, user: user(client), terms };
         let command = command(claim);
         let waiting = self.environments[usize::from(environment)].waiting(self.time());
         match self.command(environment, command) {
@@ -325,4 +332,8 @@ impl Environment {
         let waiting: Vec<SessionId> = self.state.queue.iter().map(|waiting| waiting.session).collect();
         of(SessionStatus::Active) == held && of(SessionStatus::Queued) == waiting
     }
+}
+
+fn user(client: u8) -> UserId {
+    UserId::from(Uuid::from_u128(u128::from(client) + 1))
 }

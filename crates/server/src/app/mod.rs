@@ -1,6 +1,7 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
 pub mod at_once;
+pub mod attendance;
 pub mod authentication;
 pub mod environment;
 pub mod event;
@@ -22,6 +23,7 @@ use greenroom_store::{Reachability, Store};
 use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
 
+use self::attendance::Attendance;
 use self::authentication::Authentication;
 use self::feed::Feed;
 use self::vigil::Vigil;
@@ -35,6 +37,7 @@ pub struct Parts {
     pub authentication: Authentication,
     pub feed: Feed,
     pub vigil: Vigil,
+    pub attendance: Attendance,
     pub bell: SequencerBell,
     pub health: Reachability,
     /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
@@ -47,6 +50,7 @@ impl App {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),
             vigil: Vigil::default(),
+            attendance: Attendance::default(),
             store,
             bell,
             health,

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment::Environment;
 use greenroom_api_types::session::{History, HistoryEntry, HistoryPagination, Session};
+use greenroom_domain::id::PipelineId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_store::environment::Environment as Record;
@@ -130,17 +131,22 @@ pub async fn get_queue(
 
 /// The environment that a path names.
 pub async fn find<A: Act>(permit: &Permit<A>, pipeline_id: &str, name: &str) -> Result<Record, Failure> {
-    let pipeline = pipeline(permit, pipeline_id).await?;
+    find_in(permit, pipeline(permit, pipeline_id).await?, name).await
+}
+
+pub async fn find_in<A: Act>(
+    permit: &Permit<A>,
+    pipeline: PipelineId,
+    name: &str,
+) -> Result<Record, Failure> {
     let organization = permit.organization();
     let read = permit.app.store.environment(organization, pipeline, name);
     let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
     found.ok_or_else(Failure::not_found)
 }
 
-async fn pipeline<A: Act>(
-    permit: &Permit<A>,
-    text: &str,
-) -> Result<greenroom_domain::id::PipelineId, Failure> {
+/// The pipeline that a path names.
+pub async fn pipeline<A: Act>(permit: &Permit<A>, text: &str) -> Result<PipelineId, Failure> {
     let name = PipelineName::parse(text).ok_or_else(Failure::not_found)?;
     let found = permit.app.store.pipeline(permit.organization(), &name).await?;
     Ok(found.ok_or_else(Failure::not_found)?.id)

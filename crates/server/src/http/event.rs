@@ -132,17 +132,21 @@ pub async fn stream_events(
         ..EventFilter::default()
     };
     let filter = visible(&permit.principal, filter)?;
-    let last_seen = match headers.get("last-event-id") {
-        None => query.after,
+    stream::open(&permit, filter, last_seen(&headers, query.after)?, None).await
+}
+
+/// Where a stream begins: `Last-Event-ID`, which browsers send by themselves, wins over `after`.
+pub fn last_seen(headers: &HeaderMap, after: Option<i64>) -> Result<Option<i64>, Failure> {
+    match headers.get("last-event-id") {
+        None => after.map(cursor).transpose(),
         Some(value) => {
             let sequence =
                 value.to_str().ok().and_then(|text| text.parse().ok()).filter(|number| *number >= 0);
-            Some(sequence.ok_or_else(|| {
+            sequence.map(Some).ok_or_else(|| {
                 Failure::new(Code::InvalidHeader, "`Last-Event-ID` must be an event's sequence.")
-            })?)
+            })
         }
-    };
-    stream::open(&permit, filter, last_seen.map(cursor).transpose()?).await
+    }
 }
 
 fn actor<T: std::str::FromStr>(text: Option<&str>) -> Result<Option<T>, Failure> {

@@ -27,6 +27,7 @@ mod session;
 mod session_wire;
 mod stream;
 mod token;
+mod watch;
 
 pub use self::edge::Limits;
 pub use self::health::operator_router;

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
     Limits, definition_schema, docs, edge, environment, event, health, me, member, openapi, organization,
-    pipeline, session, token,
+    pipeline, session, token, watch,
 };
 
 #[derive(OpenApi)]
@@ -43,6 +43,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(environment::get_environment))
         .routes(routes!(environment::get_history))
         .routes(routes!(environment::get_queue))
+        .routes(routes!(watch::watch_environment))
         .routes(routes!(session::claim_session))
         .routes(routes!(session::get_session, session::release_session))
         .routes(routes!(session::deploy_commit))

@@ -19,6 +19,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::app::App;
+use crate::app::attendance::Attending;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
 use crate::http::permit::Permit;
@@ -27,11 +28,12 @@ const PAGE: i64 = 500;
 const RECONNECT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Opens a stream after `last_seen`, or with what comes next.
+/// Opens a stream after `last_seen`, or with what comes next. `attending` ends with it.
 pub async fn open<A>(
     permit: &Permit<A>,
     filter: EventFilter,
     last_seen: Option<i64>,
+    attending: Option<Attending>,
 ) -> Result<Response, Failure> {
     if permit.app.draining.is_cancelled() {
         return Err(Failure::new(
@@ -63,6 +65,7 @@ pub async fn open<A>(
         sequence,
         behind: sequence < head,
         waiting,
+        _attending: attending,
     };
     Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
 }
@@ -78,6 +81,8 @@ struct Follower {
     /// There is more in the database than this stream has seen.
     behind: bool,
     waiting: VecDeque<sse::Event>,
+    /// Says for as long as the stream is open that its user is there.
+    _attending: Option<Attending>,
 }
 
 fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {

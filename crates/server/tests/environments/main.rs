@@ -7,6 +7,7 @@ mod site;
 #[path = "../support/mod.rs"]
 mod support;
 mod templates;
+mod watch;
 
 use reqwest::Method;
 use serde_json::json;

@@ -98,6 +98,7 @@ const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemer
 const HISTORY: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
 const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
+const WATCH: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events";
 const FORCE: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
 const SESSIONS: &str =
@@ -148,6 +149,7 @@ pub const ROWS: &[Row] = &[
     row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     200, Target::Environment,     none),
     row("get_history",            ("GET", HISTORY),       VIEWER,     200, Target::Environment,     none),
     row("get_queue",              ("GET", QUEUE),         VIEWER,     200, Target::Environment,     none),
+    row("watch_environment",      ("GET", WATCH),         VIEWER,     200, Target::Environment,     none),
     row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  201, Target::Environment,     none),
     row("force_claim",            ("POST", FORCE),        DEVELOPER,  201, Target::Environment,     none),
     row("get_session",            ("GET", SESSION),       VIEWER,     200, Target::Session,         none),

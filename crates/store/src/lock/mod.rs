@@ -4,7 +4,7 @@
 mod apply;
 mod write;
 
-use greenroom_domain::environment::EnvironmentState;
+use greenroom_domain::environment::{self, EnvironmentState};
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use greenroom_domain::lease::{Lease, LeaseTerms};
 use greenroom_domain::lock::{Held, Lock};
@@ -36,9 +36,9 @@ pub struct LockedEnvironment {
 }
 
 impl LockedEnvironment {
-    /// What its events are about: its path below the organization.
+    /// What its events are about.
     pub(crate) fn subject(&self) -> String {
-        format!("pipelines/{}/ephemeral-environments/{}", self.pipeline_id, self.name)
+        environment::subject(self.pipeline_id, &self.name)
     }
 }
 

@@ -3,6 +3,7 @@
 use greenroom_domain::environment::{Command, EnvironmentState};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::SessionId;
+use greenroom_domain::queue::{SILENCE, Waiting};
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 use serde_json::json;
@@ -38,7 +39,7 @@ impl Change {
             .filter(|held| held.session == session)
             .map(|held| held.lease);
         let now = environment.now;
-        let due = lease.map_or_else(|| now + greenroom_domain::queue::SILENCE, |lease| lease.expires_at);
+        let due = lease.map_or_else(|| now + SILENCE, |lease| lease.expires_at);
         sqlx::query!(
             "insert into sessions
                  (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
@@ -132,18 +133,24 @@ impl Change {
         environment: &LockedEnvironment,
         command: Command,
     ) -> Result<(), StoreError> {
-        let Command::Hear(session) = command else { return Ok(()) };
-        if environment.state.queue.position(session).is_none() {
+        let heard = |waiting: &&Waiting| match command {
+            Command::Hear(session) => waiting.session == session,
+            Command::Attend(user) => waiting.user == user,
+            _ => false,
+        };
+        let heard: Vec<uuid::Uuid> =
+            environment.state.queue.iter().filter(heard).map(|waiting| waiting.session.uuid()).collect();
+        if heard.is_empty() {
             return Ok(());
         }
         let (organization, now) = (self.organization(), environment.now);
         sqlx::query!(
             "update sessions set heard_at = $3, due_at = $4
-             where organization_id = $1 and id = $2 and status = 'queued'",
+             where organization_id = $1 and id = any($2) and status = 'queued'",
             organization,
-            session.uuid(),
+            &heard,
             time(Some(now)) as Option<jiff_sqlx::Timestamp>,
-            time(Some(now + greenroom_domain::queue::SILENCE)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(now + SILENCE)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;

@@ -1,6 +1,7 @@
 //! What has no organization: finding out who asks, giving events their order, and keeping house. Every query here is
 //! listed in `tests/organization_wall.rs`, which lets no other do without an organization.
 
+pub mod attendance;
 pub mod bootstrap;
 pub mod feed;
 pub mod housekeeping;

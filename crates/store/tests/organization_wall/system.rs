@@ -26,6 +26,10 @@ const LISTED: &[(&str, &str)] = &[
         "select distinct organization_id, environment_id from ( select",
         "whose time has come, in all organizations",
     ),
+    (
+        "select distinct s.organization_id, s.environment_id, s.user_id from unnest",
+        "which of all open streams' users wait",
+    ),
     ("delete from idempotency_keys where ctid", "answers past their time"),
 ];
 
