@@ -113,7 +113,7 @@ impl Change {
     /// Lets go of the row that was just locked, if that bug was planted.
     async fn planted_peek(&mut self, sql: &'static str) -> Result<(), StoreError> {
         if planted::is(Bug::NoRecheckAfterWait) {
-            sqlx::raw_sql(sql).execute(self.connection()).await?;
+            sqlx::Executor::execute(self.connection(), sql).await?;
         }
         Ok(())
     }
