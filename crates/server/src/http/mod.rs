@@ -6,6 +6,7 @@ mod definition_schema;
 mod docs;
 mod edge;
 mod environment;
+mod environment_pool;
 mod event;
 mod health;
 mod idempotency;

@@ -178,7 +178,7 @@ async fn claim<A: Act>(
     mutation.finish(Answer::new(status, &wire(shown))?).await
 }
 
-fn wire(shown: Shown) -> Session {
+pub fn wire(shown: Shown) -> Session {
     let lock = (shown.env_name.as_str(), &shown.lock);
     session_wire::session(shown.session, lock, shown.deployments, shown.displaced)
 }

@@ -3,6 +3,7 @@
 
 mod deployments;
 mod lease;
+mod pool;
 mod queue;
 mod site;
 #[path = "../support/mod.rs"]

@@ -38,12 +38,16 @@ impl Reply {
 
 impl Site {
     pub async fn new(pool: &PgPool) -> Self {
+        Self::with(pool, DEFINITION).await
+    }
+
+    pub async fn with(pool: &PgPool, definition: &str) -> Self {
         let server = TestServer::start(pool).await;
         let owner = server.organization("acme").await;
         let dev = server.member(&owner, "acme", "developer").await;
         let mate = server.member(&owner, "acme", "developer").await;
         let path = format!("/organizations/{}/pipelines", owner.organization);
-        let body = json!({ "name": "Shop", "definition": DEFINITION });
+        let body = json!({ "name": "Shop", "definition": definition });
         let (_, made) = server.json(Method::POST, &path, &owner.token, Some(body)).await;
         let pipeline = made["data"]["id"].as_str().unwrap().to_owned();
         Self { server, pool: pool.clone(), owner, dev, mate, pipeline }
