@@ -5,8 +5,9 @@ use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// Dropped without [`Change::commit`], it never happened.
@@ -14,6 +15,8 @@ pub struct Change {
     transaction: Transaction<'static, Postgres>,
     organization_id: OrganizationId,
     actor: Actor,
+    /// Where events are written if that bug was planted.
+    beside: Option<PgPool>,
 }
 
 /// Who changes something.
@@ -28,7 +31,8 @@ pub enum Actor {
 impl Store {
     /// A change that nobody asked for, such as the end of a lease.
     pub async fn change_by_clock(&self, organization_id: OrganizationId) -> Result<Change, StoreError> {
-        Ok(Change { transaction: self.pool().begin().await?, organization_id, actor: Actor::Clock })
+        let pool = self.pool();
+        Ok(Change::new(pool.begin().await?, organization_id, Actor::Clock, &pool))
     }
 }
 
@@ -37,8 +41,10 @@ impl Change {
         transaction: Transaction<'static, Postgres>,
         organization_id: OrganizationId,
         actor: Actor,
+        pool: &PgPool,
     ) -> Self {
-        Self { transaction, organization_id, actor }
+        let beside = planted::is(Bug::EventOutsideTransaction).then(|| pool.clone());
+        Self { transaction, organization_id, actor, beside }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
@@ -55,8 +61,14 @@ impl Change {
 
     /// The moment by the clock that decides: the database's.
     pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
-        let now =
-            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
+        if planted::is(Bug::ClientClockForExpiry) {
+            return Ok(planted::local_clock());
+        }
+        let now = if planted::is(Bug::NowOfWaitingTransaction) {
+            sqlx::query_scalar!(r#"select now() as "now!""#).fetch_one(self.connection()).await?
+        } else {
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?
+        };
         Ok(now.to_jiff())
     }
 
@@ -76,7 +88,7 @@ impl Change {
             "reason": event.reason,
         });
         let (organization, actor_id) = (self.organization(), actor.user());
-        sqlx::query!(
+        let insert = sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
              values ($1, $2, $3, $4, $5, $6)",
             organization,
@@ -85,9 +97,11 @@ impl Change {
             event.subject,
             actor_id,
             data,
-        )
-        .execute(self.connection())
-        .await?;
+        );
+        match &self.beside {
+            None => insert.execute(self.connection()).await?,
+            Some(pool) => insert.execute(pool).await?,
+        };
         Ok(())
     }
 
@@ -111,7 +125,7 @@ impl Actor {
         }
     }
 
-    fn told(&self) -> Value {
+    pub(crate) fn told(&self) -> Value {
         match self {
             Self::Principal { principal, .. } => json!({
                 "id": principal.user_id,
@@ -123,7 +137,7 @@ impl Actor {
         }
     }
 
-    fn context(&self) -> Value {
+    pub(crate) fn context(&self) -> Value {
         match self {
             Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
             Self::Clock => json!({}),

@@ -88,14 +88,14 @@ impl PipelineName {
         id.or_else(|| text.parse().map(Self::Slug).ok())
     }
 
-    fn id(&self) -> Option<uuid::Uuid> {
+    pub(crate) fn id(&self) -> Option<uuid::Uuid> {
         match self {
             Self::Id(id) => Some(id.uuid()),
             Self::Slug(_) => None,
         }
     }
 
-    fn slug(&self) -> Option<&str> {
+    pub(crate) fn slug(&self) -> Option<&str> {
         match self {
             Self::Id(_) => None,
             Self::Slug(slug) => Some(slug.as_str()),

@@ -1,5 +1,6 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
+pub mod at_once;
 pub mod authentication;
 pub mod environment;
 pub mod event;
@@ -8,6 +9,7 @@ pub mod feed;
 pub mod member;
 pub mod organization;
 pub mod pipeline;
+pub mod planted;
 pub mod precondition;
 pub mod refusal;
 pub mod session;

@@ -14,6 +14,7 @@ use utoipa::IntoParams;
 
 use crate::app::environment;
 use crate::app::failure::Failure;
+use crate::app::planted;
 use crate::http::answer::Answer;
 use crate::http::path::{At, EnvironmentPath, PipelinePath};
 use crate::http::permit::Permit;
@@ -122,15 +123,17 @@ pub async fn get_queue(
 ) -> Result<Json<SessionQueue>, Failure> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
-    let data =
-        waiting.into_iter().map(|session| session_wire::session(session, &environment, Vec::new(), None));
+    let lock = (environment.name.as_str(), &environment.lock);
+    let data = waiting.into_iter().map(|session| session_wire::session(session, lock, Vec::new(), None));
     Ok(Json(SessionQueue { data: data.collect() }))
 }
 
 /// The environment that a path names.
 pub async fn find<A: Act>(permit: &Permit<A>, pipeline_id: &str, name: &str) -> Result<Record, Failure> {
     let pipeline = pipeline(permit, pipeline_id).await?;
-    let found = permit.app.store.environment(permit.organization(), pipeline, name).await?;
+    let organization = permit.organization();
+    let read = permit.app.store.environment(organization, pipeline, name);
+    let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
     found.ok_or_else(Failure::not_found)
 }
 

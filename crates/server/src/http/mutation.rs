@@ -9,6 +9,7 @@ use greenroom_worker::sequencer::SequencerBell;
 use sha2::{Digest, Sha256};
 
 use crate::app::failure::{Code, Failure};
+use crate::app::planted;
 use crate::http::answer::Answer;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::permit::Permit;
@@ -106,7 +107,9 @@ impl Mutation {
             };
             self.command.keep_answer(&scope, &kept).await?;
         }
-        self.command.commit().await?;
+        if let Some(command) = planted::commit_later(self.command, &self.bell) {
+            command.commit().await?;
+        }
         self.bell.ring();
         Ok(answer.into_response())
     }

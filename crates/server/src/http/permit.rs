@@ -12,6 +12,7 @@ use greenroom_domain::policy::Act;
 use greenroom_domain::principal::Principal;
 
 use crate::app::App;
+use crate::app::at_once::Asker;
 use crate::app::failure::Failure;
 use crate::http::request_id::RequestId;
 
@@ -25,6 +26,10 @@ pub struct Permit<A> {
 impl<A> Permit<A> {
     pub fn organization(&self) -> OrganizationId {
         self.principal.organization_id
+    }
+
+    pub fn asker(&self) -> Asker<'_> {
+        Asker { principal: &self.principal, request_id: &self.request_id.0 }
     }
 }
 

@@ -9,6 +9,7 @@ use greenroom_domain::policy::action::{EnvironmentRead, SessionHold};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::pipeline::PipelineName;
 
+use crate::app::at_once;
 use crate::app::failure::Failure;
 use crate::app::session::{self, Ask, How, Place, Shown};
 use crate::http::answer::Answer;
@@ -86,7 +87,8 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
             store.session(organization, environment.id, session_id).await?.ok_or_else(Failure::not_found)?;
     }
     let deployments = store.deployments_of_session(organization, session_id).await?;
-    Ok(Answer::ok(&session_wire::session(record, &environment, deployments, None))?.into_response())
+    let lock = (environment.name.as_str(), &environment.lock);
+    Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.into_response())
 }
 
 /// Deploy a commit; renews the lease
@@ -140,6 +142,12 @@ pub async fn release_session(
     key: IdempotencyKey,
 ) -> Answered {
     let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    if key.key.is_none()
+        && let Some(shown) = at_once::release(&permit.app.store, permit.asker(), &place, session_id).await?
+    {
+        permit.app.bell.ring();
+        return Ok(Answer::ok(&wire(shown))?.into_response());
+    }
     let mut mutation = permit.open(key, &[]).await?;
     let released = session::release(&mut mutation.command, &place, session_id).await?;
     mutation.finish(Answer::ok(&wire(released))?).await
@@ -153,15 +161,26 @@ async fn claim<A: Act>(
     ask: &Ask,
 ) -> Answered {
     let place = place(&path.pipeline_id, &path.env_name)?;
+    let keyed = key.key.is_some();
+    if !keyed && let Some(shown) = at_once::claim(&permit.app.store, permit.asker(), &place, ask).await? {
+        permit.app.bell.ring();
+        return Ok(Answer::new(StatusCode::CREATED, &wire(shown))?.into_response());
+    }
     let mut mutation = permit.open(key, body).await?;
-    let shown = session::claim(&mut mutation.command, &place, ask).await?;
+    let command = &mut mutation.command;
+    let granted = if keyed { at_once::claim_in(command, permit.asker(), &place, ask).await? } else { None };
+    let shown = match granted {
+        Some(shown) => shown,
+        None => session::claim(command, &place, ask).await?,
+    };
     let queued = shown.session.status == SessionStatus::Queued;
     let status = if queued { StatusCode::ACCEPTED } else { StatusCode::CREATED };
     mutation.finish(Answer::new(status, &wire(shown))?).await
 }
 
 fn wire(shown: Shown) -> Session {
-    session_wire::session(shown.session, &shown.environment, shown.deployments, shown.displaced)
+    let lock = (shown.env_name.as_str(), &shown.lock);
+    session_wire::session(shown.session, lock, shown.deployments, shown.displaced)
 }
 
 fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {

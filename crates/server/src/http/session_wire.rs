@@ -4,22 +4,22 @@ use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{Displaced, HistoryEntry, Override, Person, Session, SessionDeployment};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::Deployment;
-use greenroom_store::environment::Environment;
+use greenroom_store::environment::LockView;
 use greenroom_store::session::Session as Record;
 
 use crate::app::environment::{kind, lock};
 
 pub fn session(
     record: Record,
-    environment: &Environment,
+    (env_name, now): (&str, &LockView),
     deployments: Vec<Deployment>,
     displaced: Option<Record>,
 ) -> Session {
     Session {
         session_id: record.id.to_string(),
-        env_name: environment.name.clone(),
+        env_name: env_name.to_owned(),
         status: record.status.into(),
-        lock: lock(&environment.lock),
+        lock: lock(now),
         overridden: record.status == SessionStatus::Overridden,
         overridden_by: overridden_by(&record),
         claimed_by: claimed_by(&record),

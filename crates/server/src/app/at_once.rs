@@ -1,0 +1,92 @@
+//! The short way of a plain claim and of a release: one statement that does all of it or nothing. What it leaves alone goes
+//! the long way (`app/session.rs`), which also says why not.
+
+use greenroom_domain::id::SessionId;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::text::Reason;
+use greenroom_store::grant::{Asked, AtOnce, PlainClaim};
+use greenroom_store::{Command, Store};
+use uuid::Uuid;
+
+use crate::app::failure::Failure;
+use crate::app::session::{Ask, How, Place, Shown};
+
+/// Who asks, by which request.
+#[derive(Clone, Copy)]
+pub struct Asker<'a> {
+    pub principal: &'a Principal,
+    pub request_id: &'a str,
+}
+
+impl<'a> Asker<'a> {
+    fn asks_for(self, place: &'a Place) -> Asked<'a> {
+        Asked {
+            principal: self.principal,
+            request_id: self.request_id,
+            pipeline: &place.pipeline,
+            environment: &place.environment,
+        }
+    }
+}
+
+/// Claims in a transaction of its own.
+pub async fn claim(
+    store: &Store,
+    asker: Asker<'_>,
+    place: &Place,
+    ask: &Ask,
+) -> Result<Option<Shown>, Failure> {
+    let Some(claim) = plain(ask) else { return Ok(None) };
+    let granted = store.grant(asker.asks_for(place), claim).await?;
+    Ok(granted.map(|granted| shown(place, granted)))
+}
+
+/// Claims within a command, which keeps its answer under an Idempotency-Key.
+pub async fn claim_in(
+    command: &mut Command,
+    asker: Asker<'_>,
+    place: &Place,
+    ask: &Ask,
+) -> Result<Option<Shown>, Failure> {
+    let Some(claim) = plain(ask) else { return Ok(None) };
+    let granted = command.grant(asker.asks_for(place), claim).await?;
+    Ok(granted.map(|granted| shown(place, granted)))
+}
+
+/// Lets go in a transaction of its own.
+pub async fn release(
+    store: &Store,
+    asker: Asker<'_>,
+    place: &Place,
+    session: SessionId,
+) -> Result<Option<Shown>, Failure> {
+    let Some(released) = store.release(asker.asks_for(place), session).await? else { return Ok(None) };
+    let deployed = released.deployed;
+    let mut shown = shown(place, released);
+    if deployed {
+        shown.deployments = store.deployments_of_session(asker.principal.organization_id, session).await?;
+    }
+    Ok(Some(shown))
+}
+
+/// Nothing but the lock is asked for, and nothing about it is wrong.
+fn plain(ask: &Ask) -> Option<PlainClaim<'_>> {
+    let context = ask.context.as_deref();
+    let tidy = context.is_none_or(|text| Reason::new(text).is_ok_and(|reason| reason.as_str() == text));
+    let plain = ask.how == How::Plain && ask.commit_id.is_none() && tidy;
+    plain.then(|| PlainClaim {
+        session: SessionId::from(Uuid::now_v7()),
+        context,
+        ttl_seconds: ask.ttl_seconds,
+    })
+}
+
+fn shown(place: &Place, at_once: AtOnce) -> Shown {
+    Shown {
+        session: at_once.session,
+        env_name: place.environment.clone(),
+        lock: at_once.lock,
+        deployments: Vec::new(),
+        displaced: None,
+    }
+}

@@ -1,0 +1,302 @@
+//! The short way for what is asked most: a plain claim of a free lock, and the release of one that nobody waits for. Each
+//! is one statement, and so a transaction of its own or a part of a command's.
+//!
+//! A grant looks only at columns of the environment's own row, because that row alone is looked at again after waiting for
+//! it. Whatever else is the case (held, waited for, a lease that ran out, work in the slot, no such environment) it leaves
+//! alone: `None`, and the caller goes the long way (`lock`), which also knows how to say why not. Nothing is granted here
+//! that the domain's machine would not grant; `tests/model` holds both to the same answers.
+
+use greenroom_domain::id::SessionId;
+use greenroom_domain::policy::{Action, allowed};
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_domain::session::SessionStatus;
+use sqlx::PgConnection;
+
+use crate::change::Actor;
+use crate::environment::{Holder, LockView};
+use crate::pipeline::PipelineName;
+use crate::session::Session;
+use crate::{Command, Store, StoreError, planted};
+
+/// Who asks, and for which environment. The token and the right are checked again in the statement.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub principal: &'a Principal,
+    pub request_id: &'a str,
+    pub pipeline: &'a PipelineName,
+    pub environment: &'a str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PlainClaim<'a> {
+    pub session: SessionId,
+    pub context: Option<&'a str>,
+    /// The environment's default, if left out.
+    pub ttl_seconds: Option<i64>,
+}
+
+/// A session as the statement left it, and its environment's lock at that moment.
+#[derive(Clone, Debug)]
+pub struct AtOnce {
+    pub session: Session,
+    pub lock: LockView,
+    /// It has deployments, which are to be read.
+    pub deployed: bool,
+}
+
+impl Store {
+    /// Grants a free lock, in a transaction of its own.
+    pub async fn grant(&self, asked: Asked<'_>, claim: PlainClaim<'_>) -> Result<Option<AtOnce>, StoreError> {
+        let mut connection = self.pool().acquire().await?;
+        grant(&mut connection, asked, claim).await
+    }
+
+    /// Lets go of a lock that nobody waits for, in a transaction of its own.
+    pub async fn release(&self, asked: Asked<'_>, session: SessionId) -> Result<Option<AtOnce>, StoreError> {
+        let mut connection = self.pool().acquire().await?;
+        release(&mut connection, asked, session).await
+    }
+}
+
+impl Command {
+    /// Grants a free lock within the command.
+    pub async fn grant(
+        &mut self,
+        asked: Asked<'_>,
+        claim: PlainClaim<'_>,
+    ) -> Result<Option<AtOnce>, StoreError> {
+        grant(self.connection(), asked, claim).await
+    }
+
+    /// Lets go of a lock that nobody waits for, within the command.
+    pub async fn release(
+        &mut self,
+        asked: Asked<'_>,
+        session: SessionId,
+    ) -> Result<Option<AtOnce>, StoreError> {
+        release(self.connection(), asked, session).await
+    }
+}
+
+async fn grant(
+    connection: &mut PgConnection,
+    asked: Asked<'_>,
+    claim: PlainClaim<'_>,
+) -> Result<Option<AtOnce>, StoreError> {
+    if planted::any() {
+        return Ok(None);
+    }
+    let Asked { principal, .. } = asked;
+    // The clock is read where a value is set: that is done anew after a wait for the row, unlike a clock in FROM.
+    let row = sqlx::query!(
+        r#"with granted as (
+               update environments e
+               set fence = e.fence + 1, sessions = e.sessions + 1, confirmed = true, session_id = $5, context = $6,
+                   holder_id = m.user_id, holder_name = m.name, holder_kind = t.kind, commit_id = null,
+                   lease_seconds = coalesce($7, e.default_lease_seconds),
+                   claimed_at = clock_timestamp(), used_at = clock_timestamp(),
+                   expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
+                   max_expires_at = clock_timestamp() + e.longest_lease_seconds * interval '1 second'
+               from api_tokens t, memberships m, pipelines p
+               where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
+                 and (t.expires_at is null or t.expires_at > clock_timestamp())
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($9)
+                 and p.organization_id = $1 and p.status <> 'archived'
+                 and p.id = coalesce($2, (select id from pipelines
+                     where organization_id = $1 and slug = $3 and status <> 'archived'))
+                 and e.organization_id = $1 and e.pipeline_id = p.id and e.name = $4
+                 and e.listed and e.session_id is null and e.waiters = 0
+                 and coalesce($7, e.default_lease_seconds) between 1 and e.longest_lease_seconds
+               returning e.id, e.pipeline_id, e.name, e.fence, e.sessions, e.context, e.holder_id, e.holder_name,
+                   e.holder_kind, e.lease_seconds, e.longest_lease_seconds, e.claimed_at, e.expires_at, e.max_expires_at
+           ),
+           held as (
+               insert into sessions
+                   (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context,
+                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at, due_at,
+                    previous_session_id)
+               select $1, $5, g.id, g.sessions, 'active', g.holder_id, g.holder_name, g.holder_kind, g.context,
+                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at,
+                      g.expires_at,
+                      (select s.id from sessions s where s.organization_id = $1 and s.environment_id = g.id
+                           and s.ordinal = g.sessions - 1)
+               from granted g
+           ),
+           told as (
+               insert into event_intake (organization_id, type, category, subject, actor_id, data)
+               select $1, 'session.claimed', 'deployment',
+                      'pipelines/pip_' || g.pipeline_id || '/ephemeral-environments/' || g.name, g.holder_id,
+                      jsonb_build_object('actor', $10::jsonb, 'context', $11::jsonb, 'before', null, 'reason', null,
+                          'after', jsonb_build_object('sessionId', 'ses_' || $5::uuid, 'envName', g.name,
+                              'pipelineId', 'pip_' || g.pipeline_id, 'fence', g.fence, 'queueLength', 0))
+               from granted g
+           )
+           select g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
+                  g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!"
+           from granted g"#,
+        principal.organization_id.uuid(),
+        asked.pipeline.id(),
+        asked.pipeline.slug(),
+        asked.environment,
+        claim.session.uuid(),
+        claim.context,
+        claim.ttl_seconds,
+        principal.token_id.uuid(),
+        &holders(),
+        told(asked),
+        context(asked),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map(|row| {
+        let (claimed_at, expires_at) = (row.claimed_at.to_jiff(), row.expires_at.to_jiff());
+        let context = claim.context.map(str::to_owned);
+        let holder = Holder {
+            session_id: claim.session,
+            user_id: row.holder_id.into(),
+            name: row.holder_name.clone(),
+            kind: row.holder_kind.clone(),
+            context: context.clone(),
+            commit_id: None,
+            claimed_at,
+            expires_at,
+            fence: row.fence,
+        };
+        let session = Session {
+            id: claim.session,
+            status: SessionStatus::Active,
+            awaits_word: false,
+            user_id: row.holder_id.into(),
+            user_name: row.holder_name,
+            user_kind: row.holder_kind,
+            context,
+            commit_id: None,
+            fence: Some(row.fence),
+            position: None,
+            queued_at: None,
+            claimed_at: Some(claimed_at),
+            expires_at: Some(expires_at),
+            max_expires_at: Some(row.max_expires_at.to_jiff()),
+            ended_at: None,
+            ended_by: None,
+            ended_by_name: None,
+            override_session_id: None,
+            override_reason: None,
+            previous_session_id: None,
+        };
+        AtOnce { session, lock: LockView { holder: Some(holder), queue_length: 0 }, deployed: false }
+    }))
+}
+
+async fn release(
+    connection: &mut PgConnection,
+    asked: Asked<'_>,
+    session: SessionId,
+) -> Result<Option<AtOnce>, StoreError> {
+    if planted::any() {
+        return Ok(None);
+    }
+    let Asked { principal, .. } = asked;
+    // `before` is the row as it was; what it says is used only if the row that is changed still says the same.
+    let row = sqlx::query!(
+        r#"with released as (
+               update environments e
+               set fence = e.fence + 1, session_id = null, holder_id = null, holder_name = null, holder_kind = null,
+                   context = null, commit_id = null, lease_seconds = null, claimed_at = null, expires_at = null,
+                   max_expires_at = null, confirmed = true
+               from api_tokens t, memberships m, pipelines p, environments before
+               where t.organization_id = $1 and t.id = $6 and t.revoked_at is null
+                 and (t.expires_at is null or t.expires_at > clock_timestamp())
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($7)
+                 and p.organization_id = $1
+                 and p.id = coalesce($2, (select id from pipelines
+                     where organization_id = $1 and slug = $3 and status <> 'archived'))
+                 and e.organization_id = $1 and e.pipeline_id = p.id and e.name = $4
+                 and before.organization_id = $1 and before.id = e.id
+                 and before.session_id = e.session_id and before.expires_at = e.expires_at
+                 and e.session_id = $5 and e.holder_id = m.user_id and e.expires_at > clock_timestamp()
+                 and e.waiters = 0 and e.slot_deployment_id is null
+               returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at
+           ),
+           ended as (
+               update sessions s
+               set status = 'released', ended_at = clock_timestamp(), ended_by = r.user_id, ended_by_name = r.user_name,
+                   expires_at = r.expires_at
+               from released r
+               where s.organization_id = $1 and s.id = $5 and s.environment_id = r.id and s.status = 'active'
+               returning s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence, s.queued_at, s.claimed_at,
+                   s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name, s.previous_session_id
+           ),
+           told as (
+               insert into event_intake (organization_id, type, category, subject, actor_id, data)
+               select $1, 'session.released', 'deployment',
+                      'pipelines/pip_' || r.pipeline_id || '/ephemeral-environments/' || r.name, r.user_id,
+                      jsonb_build_object('actor', $8::jsonb, 'context', $9::jsonb, 'before', null, 'reason', null,
+                          'after', jsonb_build_object('sessionId', 'ses_' || $5::uuid, 'envName', r.name,
+                              'pipelineId', 'pip_' || r.pipeline_id, 'fence', null, 'queueLength', 0))
+               from released r
+           )
+           select s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
+                  s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name, s.previous_session_id,
+                  exists (select 1 from deployments d where d.organization_id = $1 and d.session_id = $5) as "deployed!"
+           from ended s"#,
+        principal.organization_id.uuid(),
+        asked.pipeline.id(),
+        asked.pipeline.slug(),
+        asked.environment,
+        session.uuid(),
+        principal.token_id.uuid(),
+        &holders(),
+        told(asked),
+        context(asked),
+    )
+    .fetch_optional(connection)
+    .await?;
+    let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
+    Ok(row.map(|row| AtOnce {
+        session: Session {
+            id: session,
+            status: SessionStatus::Released,
+            awaits_word: false,
+            user_id: row.user_id.into(),
+            user_name: row.user_name,
+            user_kind: row.user_kind,
+            context: row.context,
+            commit_id: row.commit_id,
+            fence: Some(row.fence),
+            position: None,
+            queued_at: time(row.queued_at),
+            claimed_at: time(row.claimed_at),
+            expires_at: time(row.expires_at),
+            max_expires_at: time(row.max_expires_at),
+            ended_at: time(row.ended_at),
+            ended_by: Some(row.user_id.into()),
+            ended_by_name: row.ended_by_name,
+            override_session_id: None,
+            override_reason: None,
+            previous_session_id: row.previous_session_id.map(SessionId::from),
+        },
+        lock: LockView { holder: None, queue_length: 0 },
+        deployed: row.deployed,
+    }))
+}
+
+/// The roles that may hold a session.
+fn holders() -> Vec<String> {
+    let may = |role: &Role| allowed(*role, Action::SessionHold);
+    Role::ALL.into_iter().filter(may).map(|role| role.as_str().to_owned()).collect()
+}
+
+fn actor(asked: Asked<'_>) -> Actor {
+    let (principal, request_id) = (Box::new(asked.principal.clone()), asked.request_id.to_owned());
+    Actor::Principal { principal, request_id }
+}
+
+fn told(asked: Asked<'_>) -> serde_json::Value {
+    actor(asked).told()
+}
+
+fn context(asked: Asked<'_>) -> serde_json::Value {
+    actor(asked).context()
+}

@@ -1,0 +1,144 @@
+//! Carries out a command on a locked environment: the domain's machine decides, each of its effects is written and told.
+
+use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
+use greenroom_domain::event::EventType;
+use greenroom_domain::id::DeploymentId;
+use greenroom_domain::queue::Queue;
+use greenroom_domain::session::SessionEnd;
+use jiff::Timestamp;
+
+use crate::StoreError;
+use crate::change::{Actor, Change};
+use crate::lock::LockedEnvironment;
+use crate::planted::{self, Bug};
+
+/// What a new session brings with it.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    pub user_name: String,
+    pub user_kind: String,
+    pub context: Option<String>,
+    pub commit_id: Option<String>,
+}
+
+/// What is being done to an environment, and how it was before.
+pub(super) struct Doing<'a> {
+    pub(super) before: &'a EnvironmentState,
+    pub(super) command: Command,
+    pub(super) new: &'a NewSession,
+}
+
+impl Change {
+    /// Settles a locked environment, and carries out a command on it. A refusal changes nothing beyond the settling.
+    pub async fn apply(
+        &mut self,
+        environment: &mut LockedEnvironment,
+        command: Command,
+        new: &NewSession,
+    ) -> Result<Applied, StoreError> {
+        let before = environment.state.clone();
+        let (state, settled, applied) = planted_apply(before.clone(), environment.now, command);
+        environment.state = state;
+        let doing = Doing { before: &before, command, new };
+        let actor = self.actor().clone();
+        for effect in &settled {
+            self.write_effect(environment, &doing, *effect, &Actor::Clock).await?;
+        }
+        for effect in applied.iter().flatten() {
+            self.write_effect(environment, &doing, *effect, &actor).await?;
+        }
+        self.write_heard(environment, command).await?;
+        if environment.state != before {
+            self.write_lock(environment).await?;
+        }
+        self.deploy_granted(environment, settled.iter().chain(applied.iter().flatten()), &before).await?;
+        Ok(applied)
+    }
+
+    async fn write_effect(
+        &mut self,
+        environment: &mut LockedEnvironment,
+        doing: &Doing<'_>,
+        effect: Effect,
+        actor: &Actor,
+    ) -> Result<(), StoreError> {
+        match effect {
+            Effect::Queued { session } => {
+                self.insert_session(environment, doing, session, None).await?;
+                self.tell_session(environment, (actor, EventType::SessionQueued), session, None, None).await
+            }
+            Effect::Granted { session, fence } => {
+                let waited = doing.before.queue.position(session).is_some();
+                if waited {
+                    self.grant_waiter(environment, session, fence).await?;
+                } else {
+                    self.insert_session(environment, doing, session, Some(fence)).await?;
+                }
+                let event_type = if waited { EventType::SessionGranted } else { EventType::SessionClaimed };
+                self.tell_session(environment, (actor, event_type), session, Some(fence), None).await
+            }
+            Effect::Ended { session, end } => {
+                let by = match doing.command {
+                    Command::Force(claim) if end == SessionEnd::Overridden => Some(claim.session),
+                    _ => None,
+                };
+                let reason = doing.new.context.as_deref().filter(|_| by.is_some());
+                self.end_session(environment, doing.before, session, end, (actor, by, reason)).await?;
+                let event_type = match end {
+                    SessionEnd::Released => EventType::SessionReleased,
+                    SessionEnd::Expired => EventType::SessionExpired,
+                    SessionEnd::Overridden => EventType::SessionOverridden,
+                    SessionEnd::Canceled => EventType::SessionCanceled,
+                };
+                self.tell_session(environment, (actor, event_type), session, None, reason).await
+            }
+        }
+    }
+
+    /// A waiter that asked for a commit gets it deployed when its turn has come.
+    async fn deploy_granted<'a>(
+        &mut self,
+        environment: &LockedEnvironment,
+        effects: impl Iterator<Item = &'a Effect>,
+        before: &EnvironmentState,
+    ) -> Result<(), StoreError> {
+        for effect in effects {
+            if let Effect::Granted { session, .. } = *effect
+                && before.queue.position(session).is_some()
+                && environment.state.lock.held.as_ref().is_some_and(|held| held.session == session)
+                && let Some(waited) = self.session(environment.id, session).await?
+                && let Some(commit) = waited.commit_id
+            {
+                let id = DeploymentId::from(uuid::Uuid::now_v7());
+                self.create_deployment(environment, id, (session, waited.user_id), &commit).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The machine as it is, unless a bug was planted.
+fn planted_apply(
+    mut state: EnvironmentState,
+    now: Timestamp,
+    command: Command,
+) -> (EnvironmentState, Vec<Effect>, Applied) {
+    let (queue, fence) = (state.queue.clone(), state.lock.fence);
+    let overtakes = planted::is(Bug::ClaimOvertakesWaiter) && matches!(command, Command::Claim(_));
+    if overtakes {
+        state.queue = Queue::default();
+    }
+    let (mut state, settled, mut applied) = environment::apply(state, now, command);
+    if overtakes {
+        state.queue = queue;
+    }
+    if planted::is(Bug::FenceNotRaisedOnForce) && matches!(command, Command::Force(_)) {
+        state.lock.fence = fence;
+        for effect in applied.iter_mut().flatten() {
+            if let Effect::Granted { fence: given, .. } = effect {
+                *given = fence;
+            }
+        }
+    }
+    (state, settled, applied)
+}

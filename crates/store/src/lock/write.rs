@@ -1,0 +1,228 @@
+//! The lock's writes: sessions made, granted and ended, the lock into the environment's row, and what is told of them.
+
+use greenroom_domain::environment::{Command, EnvironmentState};
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::SessionId;
+use greenroom_domain::session::SessionEnd;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::StoreError;
+use crate::change::{Actor, Change};
+use crate::lock::LockedEnvironment;
+use crate::lock::apply::Doing;
+
+impl Change {
+    pub(super) async fn insert_session(
+        &mut self,
+        environment: &mut LockedEnvironment,
+        doing: &Doing<'_>,
+        session: SessionId,
+        fence: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let new = doing.new;
+        let (Command::Claim(claim)
+        | Command::Queue(claim)
+        | Command::Force(claim)
+        | Command::Transfer { to: claim, .. }) = doing.command
+        else {
+            return Ok(());
+        };
+        environment.sessions += 1;
+        let organization = self.organization();
+        let lease = environment
+            .state
+            .lock
+            .held
+            .as_ref()
+            .filter(|held| held.session == session)
+            .map(|held| held.lease);
+        let now = environment.now;
+        let due = lease.map_or_else(|| now + greenroom_domain::queue::SILENCE, |lease| lease.expires_at);
+        sqlx::query!(
+            "insert into sessions
+                 (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
+                  lease_seconds, longest_seconds, fence, queued_at, heard_at, claimed_at, expires_at, max_expires_at,
+                  due_at, previous_session_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $18,
+                 (select id from sessions where organization_id = $1 and environment_id = $3 and ordinal = $4::bigint - 1))",
+            organization,
+            session.uuid(),
+            environment.id.uuid(),
+            environment.sessions,
+            if fence.is_some() { "active" } else { "queued" },
+            claim.user.uuid(),
+            new.user_name,
+            new.user_kind,
+            new.context,
+            new.commit_id,
+            claim.terms.length.as_secs(),
+            claim.terms.longest.as_secs(),
+            fence,
+            time(fence.is_none().then_some(now)) as Option<jiff_sqlx::Timestamp>,
+            time(fence.map(|_| now)) as Option<jiff_sqlx::Timestamp>,
+            time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(due)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    pub(super) async fn grant_waiter(
+        &mut self,
+        environment: &LockedEnvironment,
+        session: SessionId,
+        fence: i64,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let lease = environment.state.lock.held.as_ref().map(|held| held.lease);
+        sqlx::query!(
+            "update sessions
+             set status = 'active', fence = $3, claimed_at = $4, expires_at = $5, max_expires_at = $6, due_at = $5
+             where organization_id = $1 and id = $2 and status = 'queued'",
+            organization,
+            session.uuid(),
+            fence,
+            time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
+            time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    pub(super) async fn end_session(
+        &mut self,
+        environment: &LockedEnvironment,
+        before: &EnvironmentState,
+        session: SessionId,
+        end: SessionEnd,
+        (actor, by, reason): (&Actor, Option<SessionId>, Option<&str>),
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let lease = before.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
+        // A lease that ran out ended then, not when somebody noticed.
+        let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
+        let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
+        sqlx::query!(
+            "update sessions
+             set status = $3, ended_at = $4, ended_by = $5, ended_by_name = $6,
+                 expires_at = coalesce($7, expires_at), override_session_id = $8, override_reason = $9
+             where organization_id = $1 and id = $2 and status in ('queued', 'active')",
+            organization,
+            session.uuid(),
+            end.status().as_str(),
+            time(over.or(Some(environment.now))) as Option<jiff_sqlx::Timestamp>,
+            ended_by,
+            ended_by_name,
+            time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            by.map(SessionId::uuid),
+            reason,
+        )
+        .execute(self.connection())
+        .await?;
+        self.cancel_deployments_of(environment, session, end).await
+    }
+
+    pub(super) async fn write_heard(
+        &mut self,
+        environment: &LockedEnvironment,
+        command: Command,
+    ) -> Result<(), StoreError> {
+        let Command::Hear(session) = command else { return Ok(()) };
+        if environment.state.queue.position(session).is_none() {
+            return Ok(());
+        }
+        let (organization, now) = (self.organization(), environment.now);
+        sqlx::query!(
+            "update sessions set heard_at = $3, due_at = $4
+             where organization_id = $1 and id = $2 and status = 'queued'",
+            organization,
+            session.uuid(),
+            time(Some(now)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(now + greenroom_domain::queue::SILENCE)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// Sets when the environment's live sessions are to be looked at next: renewals move a lease's end in the
+    /// environment's row alone, and this catches up with them.
+    pub(crate) async fn put_off(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update sessions s
+             set due_at = case when s.status = 'queued' then s.heard_at + interval '120 seconds' else e.expires_at end
+             from environments e
+             where s.organization_id = $1 and s.environment_id = $2 and s.status in ('queued', 'active')
+               and s.due_at <= clock_timestamp() and e.organization_id = $1 and e.id = $2",
+            organization,
+            environment.id.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// Writes the machine's state into the environment's row; who the holder is comes from its session.
+    pub(super) async fn write_lock(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let EnvironmentState { lock, queue } = &environment.state;
+        let held = lock.held.as_ref();
+        sqlx::query!(
+            "update environments e
+             set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
+                 session_id = s.id, holder_id = s.user_id, holder_name = s.user_name, holder_kind = s.user_kind,
+                 context = s.context, claimed_at = s.claimed_at,
+                 commit_id = case when e.session_id = s.id then e.commit_id else s.commit_id end,
+                 lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at)
+             from (select 1) present
+             left join sessions s on s.organization_id = $1 and s.id = $9
+             where e.organization_id = $1 and e.id = $2",
+            organization,
+            environment.id.uuid(),
+            lock.fence,
+            i32::try_from(queue.len()).unwrap_or(i32::MAX),
+            environment.sessions,
+            held.is_none_or(|held| held.lease.confirmed),
+            time(held.map(|held| held.lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(held.map(|held| held.lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+            held.map(|held| held.session.uuid()),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    pub(super) async fn tell_session(
+        &mut self,
+        environment: &LockedEnvironment,
+        (actor, event_type): (&Actor, EventType),
+        session: SessionId,
+        fence: Option<i64>,
+        reason: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let event = NewEvent {
+            event_type,
+            subject: environment.subject(),
+            before: None,
+            after: Some(json!({
+                "sessionId": session,
+                "envName": environment.name,
+                "pipelineId": environment.pipeline_id,
+                "fence": fence,
+                "queueLength": environment.state.queue.len(),
+            })),
+            reason: reason.map(str::to_owned),
+        };
+        self.tell_as(actor, event).await
+    }
+}
+
+fn time(at: Option<Timestamp>) -> Option<jiff_sqlx::Timestamp> {
+    at.map(jiff_sqlx::Timestamp::from)
+}

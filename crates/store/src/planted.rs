@@ -1,0 +1,60 @@
+//! Bugs on purpose, to see that the fault harness finds them: `cargo xtask fault planted`. Without the feature `planted`
+//! there are none, and what asks for them is compiled away.
+
+use std::sync::OnceLock;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// The environment's row is read without being locked, and written as if it had not changed since.
+    NoRecheckAfterWait,
+    /// A plain claim does not see who waits.
+    ClaimOvertakesWaiter,
+    FenceNotRaisedOnForce,
+    ReleaseWithoutOwnerCheck,
+    /// Reads of a lock are up to a second old.
+    StaleLockCache,
+    AnswerBeforeCommit,
+    /// Events are written by themselves, beside the change that they tell.
+    EventOutsideTransaction,
+    /// Leases go by the clock of the server.
+    ClientClockForExpiry,
+    /// The moment of the decision is that of the transaction's beginning, before it waited.
+    NowOfWaitingTransaction,
+}
+
+/// Whether this bug was planted in this process.
+pub fn is(bug: Bug) -> bool {
+    cfg!(feature = "planted") && chosen() == Some(bug)
+}
+
+/// Whether any was. The short way of a claim has none of them in it, so it is closed then.
+pub fn any() -> bool {
+    cfg!(feature = "planted") && chosen().is_some()
+}
+
+fn chosen() -> Option<Bug> {
+    static CHOSEN: OnceLock<Option<Bug>> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        let name = std::env::var("GREENROOM_PLANTED").ok()?;
+        let bug = Some(match name.as_str() {
+            "no_recheck_after_wait" => Bug::NoRecheckAfterWait,
+            "claim_overtakes_waiter" => Bug::ClaimOvertakesWaiter,
+            "fence_not_raised_on_force" => Bug::FenceNotRaisedOnForce,
+            "release_without_owner_check" => Bug::ReleaseWithoutOwnerCheck,
+            "stale_lock_cache" => Bug::StaleLockCache,
+            "answer_before_commit" => Bug::AnswerBeforeCommit,
+            "event_outside_transaction" => Bug::EventOutsideTransaction,
+            "client_clock_for_expiry" => Bug::ClientClockForExpiry,
+            "now_of_waiting_transaction" => Bug::NowOfWaitingTransaction,
+            _ => return None,
+        });
+        tracing::warn!(bug = name, "a bug was planted in this process");
+        bug
+    })
+}
+
+/// The time as this machine has it.
+#[expect(clippy::disallowed_methods, reason = "this is the bug")]
+pub(crate) fn local_clock() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
