@@ -18,7 +18,9 @@ const DATABASE: &str = "bench";
 
 pub(crate) struct Stack {
     name: String,
-    database_url: String,
+    pub(crate) database_url: String,
+    /// Where PostgreSQL's own programs are.
+    programs: PathBuf,
 }
 
 pub(crate) struct Organization {
@@ -51,7 +53,8 @@ impl Stack {
         sqlx::query("drop database if exists bench with (force)").execute(&mut connection).await?;
         sqlx::query("create database bench").execute(&mut connection).await?;
         let (base, _) = server_url.rsplit_once('/').context("databaseUrl has no path")?;
-        let stack = Self { name: name.to_owned(), database_url: format!("{base}/{DATABASE}") };
+        let programs = facts["postgresBin"].as_str().context("dev/stack said no postgresBin")?.into();
+        let stack = Self { name: name.to_owned(), database_url: format!("{base}/{DATABASE}"), programs };
         stack.daemon(&["migrate", "up"])?.stdout(Stdio::null()).status().await?;
         Ok(stack)
     }
@@ -92,12 +95,30 @@ impl Stack {
         Process::start(command, &listen).await
     }
 
+    /// The worker, likewise. It is ready when its operators' port answers.
+    pub(crate) async fn worker(&self) -> anyhow::Result<Process> {
+        let metrics = free_port()?;
+        let log = std::fs::File::create(format!(".stack/{}/logs/bench-worker.log", self.name))?;
+        let mut command = self.daemon(&["worker", "--metrics-listen", &metrics])?;
+        command.env("GREENROOM_LOG_FORMAT", "json").stderr(log);
+        Process::start(command, &metrics).await
+    }
+
     pub(crate) async fn bare_api(&self, organization: Uuid) -> anyhow::Result<Process> {
         let listen = free_port()?;
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["bare-api", "--listen", &listen, "--database-url", &self.database_url]);
         command.args(["--organization", &organization.to_string()]);
         Process::start(command, &listen).await
+    }
+
+    pub(crate) async fn connect(&self) -> anyhow::Result<PgConnection> {
+        Ok(PgConnection::connect(&self.database_url).await?)
+    }
+
+    /// One of PostgreSQL's own programs.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
     }
 
     fn daemon(&self, arguments: &[&str]) -> anyhow::Result<Command> {
@@ -125,6 +146,10 @@ impl Process {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(Self { child, address: format!("http://{listen}") })
+    }
+
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        self.child.id().context("it has ended")
     }
 
     pub(crate) async fn end(mut self) {

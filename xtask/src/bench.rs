@@ -10,6 +10,8 @@ use crate::workspace::{self, Workspace};
 pub(crate) enum Target {
     /// The API against the bare database and a bare handler
     Api(Options),
+    /// Claims and releases against bare SQL, with a long past, and with many who watch
+    Locks(Options),
 }
 
 #[derive(Args)]
@@ -23,12 +25,15 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<()> {
-    let Target::Api(options) = target;
+    let (name, options) = match target {
+        Target::Api(options) => ("api", options),
+        Target::Locks(options) => ("locks", options),
+    };
     let build = ["build", "--release", "-p", "greenroom-server", "-p", "greenroom-e2e"];
     workspace::run(&mut workspace.cargo(&build))?;
 
     let mut program = Command::new(workspace.target_directory.join("release").join("greenroom-e2e"));
-    program.args(["bench", "api"]).current_dir(&workspace.workspace_root);
+    program.args(["bench", name]).current_dir(&workspace.workspace_root);
     if options.json {
         program.arg("--json");
     }

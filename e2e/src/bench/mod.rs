@@ -3,6 +3,7 @@
 mod api;
 pub(crate) mod bare;
 mod load;
+mod locks;
 
 use std::io::Write;
 
@@ -12,11 +13,14 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// An authenticated list of pipelines ÷ a bare handler that runs the same query.
     Api(api::BenchApi),
+    /// Claims and releases ÷ the same effect in bare SQL, with a short past and a long one, with many who watch.
+    Locks(locks::BenchLocks),
 }
 
 pub(crate) async fn run(what: Bench) -> anyhow::Result<()> {
     match what {
         Bench::Api(arguments) => api::run(arguments).await,
+        Bench::Locks(arguments) => locks::run(arguments).await,
     }
 }
 

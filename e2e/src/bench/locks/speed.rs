@@ -1,0 +1,175 @@
+//! Speed: pairs of claim and release through HTTP ÷ pairs of the reference's, by as many clients, in turns on one PostgreSQL.
+//! Both sides' tables grow from run to run, and both are tidied before each.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use super::cpu::{self, Cpu};
+use super::load::{Load, load};
+use super::reference::Reference;
+use super::scene::Scene;
+use super::{BenchLocks, Figures};
+use crate::bench::{median, say};
+use crate::stack::{Process, Stack};
+
+const WARM_UP: u32 = 3;
+const CALM: Duration = Duration::from_secs(120);
+
+/// One run of one side, per pair where it says microseconds.
+struct Run {
+    pairs_per_second: f64,
+    server_micros: f64,
+    worker_micros: f64,
+    database_micros: f64,
+    client_micros: f64,
+    /// How much of the machine went to others, of all its processors.
+    foreign_share: f64,
+}
+
+/// Everything whose processor time counts.
+struct Meters<'a> {
+    server: &'a Process,
+    worker: &'a Process,
+    postmaster: u32,
+}
+
+struct Reading {
+    server: Cpu,
+    worker: Cpu,
+    database: Cpu,
+    own: Cpu,
+    children: Cpu,
+    machine: Cpu,
+}
+
+pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
+    say("speed: starting PostgreSQL, a server and a worker");
+    let stack = Stack::start("bench-locks").await?;
+    let measured = alternate(arguments, &stack).await;
+    stack.end().await?;
+    measured
+}
+
+async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figures> {
+    let organization = stack.organization("bench", 0).await?;
+    let (server, worker) = (stack.server().await?, stack.worker().await?);
+    let scene = Scene::make(&server, &organization, arguments.connections).await?;
+    let mut connection = stack.connect().await?;
+    let reference = Reference::make(&mut connection, &organization).await?;
+    let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await?;
+    let meters =
+        Meters { server: &server, worker: &worker, postmaster: cpu::parent_of(u32::try_from(backend)?)? };
+    let connections = arguments.connections;
+
+    load(&scene, connections, WARM_UP).await?;
+    reference.run(stack, connections, WARM_UP).await?;
+    let (mut ours, mut references, mut behind) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 1..=arguments.runs {
+        Reference::tidy(&mut connection).await?;
+        let before = meters.read()?;
+        let own = load(&scene, connections, arguments.seconds).await?;
+        let own = Run::of(&own, &before, &meters.read()?);
+        // What was not told yet is told before the other side's turn, which must not pay for it.
+        behind.push(calm(&mut connection).await?);
+
+        Reference::tidy(&mut connection).await?;
+        let before = meters.read()?;
+        let bare = reference.run(stack, connections, arguments.seconds).await?;
+        let bare = Run::of(&bare, &before, &meters.read()?);
+        say(&format!(
+            "run {number}: {:.0} pairs/s, reference {:.0}, ratio {:.3}; µs of processor per pair: server {:.0}, \
+             PostgreSQL {:.0} (reference {:.0}); others had {:.0} % and {:.0} % of the machine",
+            own.pairs_per_second,
+            bare.pairs_per_second,
+            own.pairs_per_second / bare.pairs_per_second,
+            own.server_micros,
+            own.database_micros,
+            bare.database_micros,
+            own.foreign_share * 100.0,
+            bare.foreign_share * 100.0,
+        ));
+        ours.push(own);
+        references.push(bare);
+    }
+    server.end().await;
+    worker.end().await;
+    let ratios = ours.iter().zip(&references).map(|(own, bare)| own.pairs_per_second / bare.pairs_per_second);
+    let ratios: Vec<f64> = ratios.collect();
+    let details = json!({
+        "ratios": ratios,
+        "connections": connections,
+        "seconds": arguments.seconds,
+        "ours": Run::figures(&ours),
+        "reference": Run::figures(&references),
+        "secondsUntilAllEventsWereTold": behind,
+        "machineLoadAtTheEnd": cpu::machine_load()?,
+    });
+    Ok(Figures::from_iter([
+        ("claimReleaseRatio".to_owned(), json!(median(ratios))),
+        ("serverCpuMicrosPerClaim".to_owned(), json!(median_of(&ours, |run| run.server_micros))),
+        ("speed".to_owned(), details),
+    ]))
+}
+
+impl Meters<'_> {
+    fn read(&self) -> anyhow::Result<Reading> {
+        Ok(Reading {
+            server: Cpu::of_process(self.server.pid()?)?,
+            worker: Cpu::of_process(self.worker.pid()?)?,
+            database: Cpu::of_postgres(self.postmaster)?,
+            own: Cpu::own()?,
+            children: Cpu::of_ended_children()?,
+            machine: Cpu::of_machine()?,
+        })
+    }
+}
+
+impl Run {
+    fn of(load: &Load, before: &Reading, after: &Reading) -> Self {
+        let used = |part: fn(&Reading) -> Cpu| part(after).since(part(before)).micros();
+        let (server, worker, database) =
+            (used(|read| read.server), used(|read| read.worker), used(|read| read.database));
+        let client = used(|read| read.own) + used(|read| read.children);
+        let foreign = used(|read| read.machine) - server - worker - database - client;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+        let pairs = load.pairs as f64;
+        Self {
+            pairs_per_second: pairs / load.seconds,
+            server_micros: server / pairs,
+            worker_micros: worker / pairs,
+            database_micros: database / pairs,
+            client_micros: client / pairs,
+            foreign_share: foreign.max(0.0) / (load.seconds * 1e6 * processors),
+        }
+    }
+
+    fn figures(runs: &[Self]) -> Value {
+        json!({
+            "pairsPerSecond": median_of(runs, |run| run.pairs_per_second),
+            "serverCpuMicrosPerPair": median_of(runs, |run| run.server_micros),
+            "workerCpuMicrosPerPair": median_of(runs, |run| run.worker_micros),
+            "databaseCpuMicrosPerPair": median_of(runs, |run| run.database_micros),
+            "clientCpuMicrosPerPair": median_of(runs, |run| run.client_micros),
+            "othersShareOfMachine": median_of(runs, |run| run.foreign_share),
+        })
+    }
+}
+
+fn median_of(runs: &[Run], figure: fn(&Run) -> f64) -> f64 {
+    median(runs.iter().map(figure).collect())
+}
+
+/// Waits until every event has its number; says how long that took.
+async fn calm(connection: &mut PgConnection) -> anyhow::Result<f64> {
+    let started = Instant::now();
+    while sqlx::query_scalar("select exists (select from event_intake)").fetch_one(&mut *connection).await? {
+        if started.elapsed() > CALM {
+            bail!("events were still waiting for their numbers after {CALM:?}");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(started.elapsed().as_secs_f64())
+}

@@ -1,0 +1,86 @@
+//! The least HTTP/1.1 that a load generator needs, on one connection that is kept: what it costs is taken from the server,
+//! because both share the machine.
+
+use anyhow::{Context, bail};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+pub(crate) struct Wire {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+pub(crate) struct Answer<'a> {
+    pub(crate) status: u16,
+    pub(crate) body: &'a [u8],
+}
+
+impl Wire {
+    pub(crate) async fn connect(address: &str) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// Sends a whole request and waits for the whole answer.
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
+        self.stream.write_all(request).await?;
+        self.received.clear();
+        let head = loop {
+            self.read().await?;
+            if let Some(at) = find(&self.received, b"\r\n\r\n") {
+                break at + 4;
+            }
+        };
+        let (status, length) = understand(self.received.get(..head).unwrap_or_default())?;
+        while self.received.len() < head + length {
+            self.read().await?;
+        }
+        Ok(Answer { status, body: self.received.get(head..head + length).unwrap_or_default() })
+    }
+
+    async fn read(&mut self) -> anyhow::Result<()> {
+        if self.stream.read_buf(&mut self.received).await? == 0 {
+            bail!("the server hung up");
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn request(method: &str, host: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n");
+    if !body.is_empty() {
+        text.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+    }
+    text.push_str("\r\n");
+    text.push_str(body);
+    text.into_bytes()
+}
+
+pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+/// Status and length of the body. Our server always says how long its answer is, unless it is a stream.
+fn understand(head: &[u8]) -> anyhow::Result<(u16, usize)> {
+    let number = |from: usize| {
+        let digits = head.get(from..)?.split(|letter| !letter.is_ascii_digit()).next()?;
+        std::str::from_utf8(digits).ok()?.parse::<usize>().ok()
+    };
+    let status = number("HTTP/1.1 ".len()).context("this is not HTTP/1.1")?;
+    const LENGTH: &[u8] = b"\r\ncontent-length: ";
+    let length = find(head, LENGTH).and_then(|at| number(at + LENGTH.len()));
+    Ok((u16::try_from(status)?, length.context("the answer has no content-length")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_understood() {
+        let head = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n";
+        assert_eq!(understand(head).unwrap(), (201, 17));
+        assert!(understand(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
+    }
+}
