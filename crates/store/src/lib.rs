@@ -21,6 +21,7 @@ mod pool;
 pub mod session;
 pub mod system;
 pub mod token;
+pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};
 

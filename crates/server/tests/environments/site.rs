@@ -6,7 +6,7 @@ use sqlx::PgPool;
 
 use crate::support::{Caller, TestServer};
 
-const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+pub const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 pub struct Site {
     pub server: TestServer,
@@ -42,7 +42,10 @@ impl Site {
     }
 
     pub async fn with(pool: &PgPool, definition: &str) -> Self {
-        let server = TestServer::start(pool).await;
+        Self::on(TestServer::start(pool).await, pool, definition).await
+    }
+
+    pub async fn on(server: TestServer, pool: &PgPool, definition: &str) -> Self {
         let owner = server.organization("acme").await;
         let dev = server.member(&owner, "acme", "developer").await;
         let mate = server.member(&owner, "acme", "developer").await;
