@@ -48,6 +48,23 @@ pub struct Lock {
     pub fence: Option<i64>,
     /// How many wait for it.
     pub queue_length: i32,
+    /// Somebody has asked its holder to let go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
+}
+
+/// A request to the holder to let go. Silence accepts.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Handover {
+    pub requested_by: Holder,
+    /// What for.
+    pub context: Option<String>,
+    pub requested_at: Timestamp,
+    /// By when the holder has to answer.
+    pub due_at: Timestamp,
+    /// The asker's own session, in the queue.
+    pub session_id: String,
 }
 
 /// Who holds a lock, or made a session.

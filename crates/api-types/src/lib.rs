@@ -4,6 +4,7 @@ pub mod envelope;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
+pub mod handover;
 pub mod me;
 pub mod member;
 pub mod organization;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::environment::{Holder, Lock};
+use crate::environment::{Handover, Holder, Lock};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +64,8 @@ pub struct Session {
     pub position: Option<i64>,
     /// Newest first.
     pub deployments: Vec<SessionDeployment>,
+    /// Somebody has asked this session to let go; null if not.
+    pub handover: Option<Handover>,
     /// Whom a force claim displaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,

@@ -3,11 +3,11 @@
 //! Every command first settles what the clock has decided (a lease that ran out, a waiter whose turn has come), so that it
 //! does not matter whether, and how often, a sweeper ran in between.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{PipelineId, SessionId, UserId};
 use crate::lease::Lease;
-use crate::lock::{Claim, Lock};
+use crate::lock::{Claim, Handover, Held, Lock};
 use crate::queue::{Queue, Waiting};
 use crate::session::SessionEnd;
 
@@ -41,6 +41,17 @@ pub enum Command {
         from: SessionId,
         to: Claim,
     },
+    /// Asks the holder of a session to let go within `grace`, and waits for the turn. `by` is the session to wait with, unless
+    /// the user waits already.
+    RequestHandover {
+        of: SessionId,
+        by: Claim,
+        grace: SignedDuration,
+    },
+    /// The holder lets go, as it was asked to.
+    AcceptHandover(SessionId),
+    /// The holder keeps it. Who asked stays in the queue.
+    DeclineHandover(SessionId),
     /// Nobody asks for anything; time has passed.
     Sweep,
 }
@@ -48,9 +59,27 @@ pub enum Command {
 /// What has to be written down, and told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    Granted { session: SessionId, fence: i64 },
-    Queued { session: SessionId },
-    Ended { session: SessionId, end: SessionEnd },
+    Granted {
+        session: SessionId,
+        fence: i64,
+    },
+    Queued {
+        session: SessionId,
+    },
+    Ended {
+        session: SessionId,
+        end: SessionEnd,
+    },
+    /// The holder of `session` has been asked to let go, by who waits with `by`.
+    HandoverRequested {
+        session: SessionId,
+        by: SessionId,
+        due_at: Timestamp,
+    },
+    HandoverDeclined {
+        session: SessionId,
+        by: SessionId,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,6 +92,10 @@ pub enum Refusal {
     OthersWait,
     /// The session neither holds nor waits any more.
     NotActive,
+    /// The holder has been asked already, by who waits with this session.
+    HandoverPending { by: SessionId },
+    /// Nobody has asked the holder to let go.
+    NoHandover,
 }
 
 pub type Applied = Result<Vec<Effect>, Refusal>;
@@ -93,6 +126,18 @@ pub fn apply(
             (EnvironmentState { lock: state.lock.renewed(now), ..state }, Ok(Vec::new()))
         }
         Command::Renew(_) => (state, Err(Refusal::NotActive)),
+        Command::RequestHandover { of, by, grace } => requested(state, now, of, by, grace),
+        Command::AcceptHandover(session) => match answered(&state, session, now) {
+            Ok(_) => released(state, session, now),
+            Err(refusal) => (state, Err(refusal)),
+        },
+        Command::DeclineHandover(session) => match answered(&state, session, now) {
+            Ok(Handover { session: by, .. }) => {
+                let declined = Effect::HandoverDeclined { session, by };
+                (EnvironmentState { lock: state.lock.asked(None), ..state }, Ok(vec![declined]))
+            }
+            Err(refusal) => (state, Err(refusal)),
+        },
         Command::Hear(session) => (heard(state, session, now), Ok(Vec::new())),
         Command::Attend(user) => {
             (EnvironmentState { queue: state.queue.attended(user, now), ..state }, Ok(Vec::new()))
@@ -102,12 +147,15 @@ pub fn apply(
     (state, settled, applied)
 }
 
-/// What the clock alone decides: a lease that is over has ended, a silent waiter has left, and a free lock goes to the
-/// first in the queue.
+/// What the clock alone decides: a request for hand-over that nobody answered is accepted, a lease that is over has ended, a
+/// silent waiter has left (and asks for nothing any more), and a free lock goes to the first in the queue.
 pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec<Effect>) {
     let EnvironmentState { mut lock, mut queue } = state;
     let mut effects = Vec::new();
-    if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
+    if let Some(held) = lock.held.clone().filter(|held| is_handed_over(held, &queue, now)) {
+        effects.push(Effect::Ended { session: held.session, end: SessionEnd::Released });
+        lock = lock.ended();
+    } else if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
         // Whoever never showed up for the turn it was given did not hold anything that could expire.
         let end = if held.lease.confirmed { SessionEnd::Expired } else { SessionEnd::Canceled };
         effects.push(Effect::Ended { session: held.session, end });
@@ -117,6 +165,8 @@ pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec
     queue = there;
     effects
         .extend(gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }));
+    let asked = lock.held.as_ref().and_then(|held| held.handover);
+    lock = lock.asked(asked.filter(|asked| queue.find(asked.session).is_some()));
     if lock.held.is_none() {
         let (next, rest) = queue.next();
         queue = rest;
@@ -126,6 +176,16 @@ pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec
         }
     }
     (EnvironmentState { lock, queue }, effects)
+}
+
+/// The holder was asked, by who was still there at the moment by which it should have answered, and the lease had not ended
+/// before that. However late this is looked at, it comes out the same.
+fn is_handed_over(held: &Held, queue: &Queue, now: Timestamp) -> bool {
+    held.handover.is_some_and(|Handover { session, due_at }| {
+        due_at <= now
+            && due_at < held.lease.expires_at
+            && queue.find(session).is_some_and(|waiting| waiting.is_there(due_at))
+    })
 }
 
 /// Why a plain claim can't be granted. The state must be settled, so a free lock has nobody waiting for it.
@@ -150,6 +210,42 @@ fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (Environment
     (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
 }
 
+fn requested(
+    state: EnvironmentState,
+    now: Timestamp,
+    of: SessionId,
+    by: Claim,
+    grace: SignedDuration,
+) -> (EnvironmentState, Applied) {
+    let refusal = match state.lock.holder(now).filter(|held| held.session == of) {
+        None => Some(Refusal::NotActive),
+        Some(held) if held.user == by.user => Some(Refusal::HeldByYou { session: of }),
+        Some(held) => held.handover.map(|asked| Refusal::HandoverPending { by: asked.session }),
+    };
+    if let Some(refusal) = refusal {
+        return (state, Err(refusal));
+    }
+    let waits = state.queue.iter().find(|waiting| waiting.user == by.user).map(|waiting| waiting.session);
+    let (state, mut effects) = match waits {
+        Some(session) => (heard(state, session, now), Vec::new()),
+        None => {
+            let (state, applied) = queued(state, by, now);
+            (state, applied.unwrap_or_default())
+        }
+    };
+    let asks = waits.unwrap_or(by.session);
+    let due_at = now.checked_add(grace).unwrap_or(Timestamp::MAX);
+    effects.push(Effect::HandoverRequested { session: of, by: asks, due_at });
+    let lock = state.lock.asked(Some(Handover { session: asks, due_at }));
+    (EnvironmentState { lock, ..state }, Ok(effects))
+}
+
+/// What the holder of this session has been asked.
+fn answered(state: &EnvironmentState, session: SessionId, now: Timestamp) -> Result<Handover, Refusal> {
+    let held = state.lock.holder(now).filter(|held| held.session == session).ok_or(Refusal::NotActive)?;
+    held.handover.ok_or(Refusal::NoHandover)
+}
+
 fn taken_over(
     state: EnvironmentState,
     claim: Claim,
@@ -169,8 +265,11 @@ fn taken_over(
 fn released(state: EnvironmentState, session: SessionId, now: Timestamp) -> (EnvironmentState, Applied) {
     if state.queue.position(session).is_some() {
         let queue = state.queue.without(session);
+        // Who has left asks for nothing any more.
+        let asked = state.lock.held.as_ref().and_then(|held| held.handover);
+        let lock = state.lock.asked(asked.filter(|asked| asked.session != session));
         let left = Effect::Ended { session, end: SessionEnd::Canceled };
-        return (EnvironmentState { queue, ..state }, Ok(vec![left]));
+        return (EnvironmentState { lock, queue }, Ok(vec![left]));
     }
     if !state.lock.is_held_by(session, now) {
         return (state, Ok(Vec::new()));

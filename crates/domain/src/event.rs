@@ -86,6 +86,8 @@ event_types! {
     SessionExpired      "session.expired"      Deployment,
     SessionOverridden   "session.overridden"   Deployment,
     SessionCanceled     "session.canceled"     Deployment,
+    SessionHandoverRequested "session.handover_requested" Deployment,
+    SessionHandoverDeclined "session.handover_declined" Deployment,
     DeploymentQueued    "deployment.queued"    Deployment,
     DeploymentCanceled  "deployment.canceled"  Deployment,
     DeploymentSuperseded "deployment.superseded" Deployment,

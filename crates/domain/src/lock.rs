@@ -17,6 +17,16 @@ pub struct Held {
     pub session: SessionId,
     pub user: UserId,
     pub lease: Lease,
+    /// Somebody has asked the holder to let go.
+    pub handover: Option<Handover>,
+}
+
+/// A request for hand-over: a place in the queue, and a moment by which the holder answers. Silence accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handover {
+    /// The waiting session of who asks. When it waits no more, nothing is asked.
+    pub session: SessionId,
+    pub due_at: Timestamp,
 }
 
 impl Lock {
@@ -33,13 +43,22 @@ impl Lock {
     #[must_use]
     pub fn granted(self, session: SessionId, user: UserId, lease: Lease) -> Self {
         debug_assert!(self.held.is_none(), "a lock has one holder");
-        Self { fence: self.fence + 1, held: Some(Held { session, user, lease }) }
+        Self { fence: self.fence + 1, held: Some(Held { session, user, lease, handover: None }) }
     }
 
     /// Let go of, in whatever way.
     #[must_use]
     pub fn ended(self) -> Self {
         Self { fence: self.fence + i64::from(self.held.is_some()), held: None }
+    }
+
+    /// With this request to its holder, or with none.
+    #[must_use]
+    pub fn asked(mut self, handover: Option<Handover>) -> Self {
+        if let Some(held) = &mut self.held {
+            held.handover = handover;
+        }
+        self
     }
 
     #[must_use]

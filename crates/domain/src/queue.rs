@@ -40,6 +40,10 @@ impl Queue {
         self.0.iter()
     }
 
+    pub fn find(&self, session: SessionId) -> Option<&Waiting> {
+        self.0.iter().find(|waiting| waiting.session == session)
+    }
+
     /// From 1: how many have to be granted until this one is.
     pub fn position(&self, session: SessionId) -> Option<usize> {
         self.0.iter().position(|waiting| waiting.session == session).map(|index| index + 1)

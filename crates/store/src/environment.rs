@@ -26,6 +26,20 @@ pub struct Environment {
 pub struct LockView {
     pub holder: Option<Holder>,
     pub queue_length: i32,
+    /// Somebody has asked the holder to let go.
+    pub handover: Option<HandoverRequest>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandoverRequest {
+    /// The asker's, in the queue.
+    pub session_id: SessionId,
+    pub user_id: UserId,
+    pub name: String,
+    pub kind: String,
+    pub context: Option<String>,
+    pub requested_at: Timestamp,
+    pub due_at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +75,13 @@ pub(crate) struct Row {
     pub(crate) commit_id: Option<String>,
     pub(crate) claimed_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) handover_session_id: Option<uuid::Uuid>,
+    pub(crate) handover_user_id: Option<uuid::Uuid>,
+    pub(crate) handover_user_name: Option<String>,
+    pub(crate) handover_user_kind: Option<String>,
+    pub(crate) handover_context: Option<String>,
+    pub(crate) handover_requested_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) handover_due_at: Option<jiff_sqlx::Timestamp>,
 }
 
 impl TryFrom<Row> for Environment {
@@ -83,6 +104,24 @@ impl TryFrom<Row> for Environment {
             }
             _ => None,
         };
+        let asked = (
+            row.handover_session_id.filter(|_| holder.is_some()),
+            row.handover_user_id,
+            row.handover_requested_at,
+            row.handover_due_at,
+        );
+        let handover = match asked {
+            (Some(session), Some(user), Some(requested_at), Some(due_at)) => Some(HandoverRequest {
+                session_id: session.into(),
+                user_id: user.into(),
+                name: row.handover_user_name.unwrap_or_default(),
+                kind: row.handover_user_kind.unwrap_or_default(),
+                context: row.handover_context,
+                requested_at: requested_at.to_jiff(),
+                due_at: due_at.to_jiff(),
+            }),
+            _ => None,
+        };
         Ok(Self {
             id: row.id.into(),
             name: row.name,
@@ -92,7 +131,7 @@ impl TryFrom<Row> for Environment {
             force_role: word("environments.force_role", &row.force_role)?,
             longest_lease_seconds: row.longest_lease_seconds,
             sessions: row.sessions,
-            lock: LockView { holder, queue_length: row.waiters },
+            lock: LockView { holder, queue_length: row.waiters, handover },
         })
     }
 }
@@ -116,7 +155,9 @@ macro_rules! environment_query {
             $crate::environment::Row,
             "select id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
                     expires_at > clock_timestamp() as is_held,
-                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
+                    handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
+                    handover_requested_at, handover_due_at
              from environments
              where organization_id = $1 and " + $rest,
             $($argument),*

@@ -185,7 +185,11 @@ async fn grant(
             override_reason: None,
             previous_session_id: None,
         };
-        AtOnce { session, lock: LockView { holder: Some(holder), queue_length: 0 }, deployed: false }
+        AtOnce {
+            session,
+            lock: LockView { holder: Some(holder), queue_length: 0, handover: None },
+            deployed: false,
+        }
     }))
 }
 
@@ -277,7 +281,7 @@ async fn release(
             override_reason: None,
             previous_session_id: row.previous_session_id.map(SessionId::from),
         },
-        lock: LockView { holder: None, queue_length: 0 },
+        lock: LockView { holder: None, queue_length: 0, handover: None },
         deployed: row.deployed,
     }))
 }

@@ -4,7 +4,7 @@ use greenroom_domain::environment::{Command, Effect, EnvironmentState, Refusal, 
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
-use greenroom_domain::session::SessionStatus;
+use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::{SignedDuration, Timestamp};
 use stateright::{Model, Property};
 use uuid::Uuid;
@@ -18,6 +18,8 @@ pub struct Clients {
     pub environments: u8,
     pub sessions_each: u8,
     pub ticks: u8,
+    /// Clients ask each other to let go.
+    pub handover: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +40,8 @@ struct Environment {
     highest_fence: i64,
     /// The highest fence that the target behind this environment has accepted a write of.
     target_fence: i64,
+    /// A holder was asked to let go, and did not answer.
+    fell_silent: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +65,13 @@ pub enum Action {
         client: u8,
         environment: u8,
     },
+    /// The client asks whoever holds it to let go.
+    Ask {
+        client: u8,
+        environment: u8,
+    },
+    Accept(u8),
+    Decline(u8),
     Release(u8),
     Renew(u8),
     Hear(u8),
@@ -84,6 +95,7 @@ impl Model for Clients {
             sessions: Vec::new(),
             highest_fence: 0,
             target_fence: 0,
+            fell_silent: false,
         };
         vec![World {
             now: 0,
@@ -104,7 +116,13 @@ impl Model for Clients {
                         Action::Queue { client, environment },
                         Action::Force { client, environment },
                     ]);
+                    if self.handover {
+                        actions.push(Action::Ask { client, environment });
+                    }
                 }
+            }
+            if self.handover && world.beliefs[index].is_some_and(|belief| belief.fence.is_some()) {
+                actions.extend([Action::Accept(client), Action::Decline(client)]);
             }
             if world.beliefs[index].is_some() {
                 actions.extend([
@@ -134,6 +152,19 @@ impl Model for Clients {
             Action::Claim { client, environment } => next.ask(client, environment, Command::Claim),
             Action::Queue { client, environment } => next.ask(client, environment, Command::Queue),
             Action::Force { client, environment } => next.ask(client, environment, Command::Force),
+            Action::Ask { client, environment } => {
+                let of = next.environments[usize::from(environment)].state.lock.held.as_ref()?.session;
+                let grace = SignedDuration::from_secs(TICK);
+                next.ask(client, environment, |by| Command::RequestHandover { of, by, grace });
+            }
+            Action::Accept(client) => {
+                let belief = next.beliefs[usize::from(client)]?;
+                next.command(belief.environment, Command::AcceptHandover(belief.session)).ok()?;
+            }
+            Action::Decline(client) => {
+                let belief = next.beliefs[usize::from(client)]?;
+                next.command(belief.environment, Command::DeclineHandover(belief.session)).ok()?;
+            }
             Action::Release(client) => {
                 let belief = next.beliefs[usize::from(client)].take()?;
                 next.command(belief.environment, Command::Release(belief.session)).ok()?;
@@ -173,6 +204,18 @@ impl Model for Clients {
             Property::always("records and machine agree", |_, world: &World| {
                 world.environments.iter().all(Environment::agrees)
             }),
+            Property::always(
+                "who asks for a hand-over waits, and is not kept waiting past its time",
+                |_, world: &World| {
+                    world.environments.iter().all(|environment| {
+                        let (settled, _) = settle(environment.state.clone(), world.time());
+                        settled.lock.held.as_ref().and_then(|held| held.handover).is_none_or(|asked| {
+                            let due = asked.due_at <= world.time();
+                            settled.queue.find(asked.session).is_some() && !due
+                        })
+                    })
+                },
+            ),
             Property::sometimes("a waiter is granted", |_, world: &World| {
                 world.environments.iter().any(|environment| {
                     environment.state.lock.held.as_ref().is_some_and(|held| !held.lease.confirmed)
@@ -183,6 +226,9 @@ impl Model for Clients {
                 world.has(SessionStatus::Overridden)
             }),
             Property::sometimes("a turn is missed", |_, world: &World| world.has(SessionStatus::Canceled)),
+            Property::sometimes("silence hands it over", |model: &Self, world: &World| {
+                !model.handover || world.environments.iter().any(|environment| environment.fell_silent)
+            }),
         ]
     }
 }
@@ -214,6 +260,12 @@ impl World {
                     Effect::Granted { session: granted, fence } if *granted == session => Some(*fence),
                     _ => None,
                 });
+                // Who waits already asks with what they wait with.
+                let session = effects.iter().find_map(|effect| match effect {
+                    Effect::HandoverRequested { by, .. } => Some(*by),
+                    _ => None,
+                });
+                let session = session.unwrap_or(claim.session);
                 if matches!(command, Command::Claim(_)) && waiting > 0 && fence.is_some() {
                     self.broken = Some("a plain claim overtook a waiter");
                 }
@@ -262,6 +314,8 @@ impl World {
         let order: Vec<SessionId> = environment.state.queue.iter().map(|waiting| waiting.session).collect();
         let (state, settled, applied) = apply(environment.state.clone(), now, command);
         environment.state = state;
+        environment.fell_silent |=
+            settled.iter().any(|effect| matches!(effect, Effect::Ended { end: SessionEnd::Released, .. }));
         let effects: Vec<Effect> = settled.iter().chain(applied.iter().flatten()).copied().collect();
         if let Some(broken) = environment.record(&effects, &order) {
             self.broken = Some(broken);
@@ -303,6 +357,13 @@ impl Environment {
                         broken = Some("a waiter was overtaken by a later one");
                     }
                     left.retain(|own| *own != session);
+                }
+                Effect::HandoverRequested { session, by, .. } | Effect::HandoverDeclined { session, by } => {
+                    let is =
+                        |wanted: SessionId, status: SessionStatus| self.sessions.contains(&(wanted, status));
+                    if !is(session, SessionStatus::Active) || !is(by, SessionStatus::Queued) {
+                        broken = Some("a hand-over of what is not held, or by who does not wait");
+                    }
                 }
                 Effect::Ended { session, end } => {
                     left.retain(|own| *own != session);

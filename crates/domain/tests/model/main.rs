@@ -11,13 +11,25 @@ use clients::Clients;
 /// Everything two clients can do with one environment over a long time.
 #[test]
 fn two_clients_one_environment() {
-    check(Clients { clients: 2, environments: 1, sessions_each: 2, ticks: 4 }, 10_000);
+    check(Clients { clients: 2, environments: 1, sessions_each: 2, ticks: 4, handover: false }, 10_000);
 }
 
 /// Three clients and two environments, for a shorter time.
 #[test]
 fn three_clients_two_environments() {
-    check(Clients { clients: 3, environments: 2, sessions_each: 1, ticks: 3 }, 10_000);
+    check(Clients { clients: 3, environments: 2, sessions_each: 1, ticks: 3, handover: false }, 10_000);
+}
+
+/// Two clients who ask each other to let go.
+#[test]
+fn two_clients_hand_over() {
+    check(Clients { clients: 2, environments: 1, sessions_each: 2, ticks: 2, handover: true }, 5_000);
+}
+
+/// Three clients, so that somebody else may be first in the queue.
+#[test]
+fn three_clients_hand_over() {
+    check(Clients { clients: 3, environments: 1, sessions_each: 1, ticks: 3, handover: true }, 5_000);
 }
 
 fn check(model: Clients, at_least: usize) {

@@ -1,6 +1,6 @@
 //! Ephemeral environments: what a definition says of them, and how they read.
 
-use greenroom_api_types::environment::{Environment as Wire, Holder, Lock, LockStatus};
+use greenroom_api_types::environment::{Environment as Wire, Handover, Holder, Lock, LockStatus};
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
 use greenroom_domain::definition::{Definition, EphemeralSettings};
@@ -91,6 +91,17 @@ pub fn lock(view: &LockView) -> Lock {
         expires_at: holder.map(|holder| holder.expires_at),
         fence: holder.map(|holder| holder.fence),
         queue_length: view.queue_length,
+        handover: view.handover.as_ref().map(|asked| Handover {
+            requested_by: Holder {
+                id: asked.user_id.to_string(),
+                name: asked.name.clone(),
+                kind: kind(&asked.kind),
+            },
+            context: asked.context.clone(),
+            requested_at: asked.requested_at,
+            due_at: asked.due_at,
+            session_id: asked.session_id.to_string(),
+        }),
     }
 }
 

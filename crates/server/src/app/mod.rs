@@ -8,6 +8,7 @@ pub mod environment_pool;
 pub mod event;
 pub mod failure;
 pub mod feed;
+pub mod handover;
 pub mod member;
 pub mod organization;
 pub mod pipeline;

@@ -208,7 +208,10 @@ async fn renew_locked(
     locked: &mut LockedEnvironment,
     id: SessionId,
 ) -> Result<(), Failure> {
-    apply(command, locked, Change::Renew(id)).await
+    match command.apply(locked, Change::Renew(id), &NewSession::default()).await? {
+        Ok(_) => Ok(()),
+        Err(_) => Err(not_active(command, locked, id).await?),
+    }
 }
 
 pub async fn apply(
@@ -293,7 +296,7 @@ fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Fail
     Ok(())
 }
 
-fn terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms, Failure> {
+pub fn terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms, Failure> {
     let seconds = ttl.unwrap_or(locked.default_lease_seconds);
     if !(1..=locked.longest_lease_seconds).contains(&seconds) {
         return Err(Failure::field(

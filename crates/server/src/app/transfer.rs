@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use crate::app::failure::Failure;
-use crate::app::session::{Place, Shown, hold, pipeline, refused, show};
+use crate::app::session::{Place, Shown, hold, not_active, pipeline, show};
 
 /// Ends the session and makes a new one of the other user, with a new fence, in one step.
 pub async fn transfer(
@@ -59,6 +59,7 @@ pub async fn transfer(
     };
     match command.apply(&mut locked, Change::Transfer { from: id, to }, &new).await? {
         Ok(_) => show(command, &locked, to.session).await,
-        Err(refusal) => Err(refused(command, &locked, refusal).await?),
+        // A hand-over was due at this very moment.
+        Err(_) => Err(not_active(command, &locked, id).await?),
     }
 }

@@ -26,6 +26,8 @@ const PAGES: &[(&str, &str)] = pages![
     "deadline_exceeded",
     "environment_locked",
     "forbidden",
+    "handover_not_requested",
+    "handover_pending",
     "held_by_you",
     "idempotency_in_progress",
     "idempotency_key_reused",

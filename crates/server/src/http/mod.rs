@@ -9,6 +9,7 @@ mod environment;
 mod environment_pool;
 mod event;
 mod flight;
+mod handover;
 mod health;
 mod idempotency;
 mod me;

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, docs, edge, environment, environment_pool, event, health, me, member,
-    not_modified, openapi, organization, pipeline, session, token, transfer, watch,
+    Limits, definition_schema, docs, edge, environment, environment_pool, event, handover, health, me,
+    member, not_modified, openapi, organization, pipeline, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -51,6 +51,9 @@ pub fn api() -> ApiRouter {
         .routes(routes!(session::renew_session))
         .routes(routes!(session::force_claim))
         .routes(routes!(transfer::transfer_session))
+        .routes(routes!(handover::request_handover))
+        .routes(routes!(handover::accept_handover))
+        .routes(routes!(handover::decline_handover))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))

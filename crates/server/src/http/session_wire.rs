@@ -15,11 +15,14 @@ pub fn session(
     deployments: Vec<Deployment>,
     displaced: Option<Record>,
 ) -> Session {
+    let lock = lock(now);
+    let holds = now.holder.as_ref().is_some_and(|holder| holder.session_id == record.id);
     Session {
         session_id: record.id.to_string(),
         env_name: env_name.to_owned(),
         status: record.status.into(),
-        lock: lock(now),
+        handover: lock.handover.clone().filter(|_| holds),
+        lock,
         overridden: record.status == SessionStatus::Overridden,
         overridden_by: overridden_by(&record),
         claimed_by: claimed_by(&record),

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod deployments;
+mod handover;
 mod lease;
 mod pool;
 mod queue;

@@ -49,6 +49,10 @@ pub enum Target {
     Environment,
     /// A session of the caller's own, or somebody's if the caller can't have one.
     Session,
+    /// A session of somebody else's.
+    OthersSession,
+    /// Like `Session`, and somebody has asked for it.
+    AskedSession,
 }
 
 pub struct Row {
@@ -108,6 +112,9 @@ const SESSION: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
 const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
 const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
+const ASK: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover";
+const ACCEPT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept";
+const DECLINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline";
 const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
@@ -163,6 +170,9 @@ pub const ROWS: &[Row] = &[
     row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  202, Target::Session,         commit),
     row("renew_session",          ("POST", RENEW),        DEVELOPER,  200, Target::Session,         none),
     row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  201, Target::Session,         to_owner),
+    row("request_handover",       ("POST", ASK),          DEVELOPER,  202, Target::OthersSession,   none),
+    row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  200, Target::AskedSession,    none),
+    row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  200, Target::AskedSession,    none),
 
     row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),

@@ -91,6 +91,20 @@ impl World {
             }
             Target::Event => self.event("pipeline.created").await,
             Target::Environment => self.environment().await,
+            Target::OthersSession => {
+                let other = self.member("developer").await;
+                Box::pin(self.target(Target::Session, &other.token)).await
+            }
+            Target::AskedSession => {
+                let session = Box::pin(self.target(Target::Session, token)).await;
+                let asker = self.member("developer").await;
+                let [pipeline, name, id] = session.split('/').collect::<Vec<_>>()[..] else { unreachable!() };
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions/{id}/request-handover"
+                );
+                self.server.post(&path, &asker.token, json!({})).await.succeeded(202);
+                session
+            }
             Target::Session => {
                 let environment = self.environment().await;
                 let (pipeline, name) = environment.split_once('/').unwrap();

@@ -2,7 +2,7 @@
 
 use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
 use greenroom_domain::event::EventType;
-use greenroom_domain::id::DeploymentId;
+use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::queue::Queue;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
@@ -81,6 +81,15 @@ impl Change {
                 let told = (actor, event_type);
                 self.tell_session(environment, told, session, Some(fence), reason.as_deref()).await
             }
+            Effect::HandoverRequested { session, by, due_at } => {
+                self.write_handover(environment, doing, (session, by), due_at).await?;
+                let told = (actor, EventType::SessionHandoverRequested);
+                self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
+            }
+            Effect::HandoverDeclined { session, .. } => {
+                let told = (actor, EventType::SessionHandoverDeclined);
+                self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
+            }
             Effect::Ended { session, end } => {
                 let by = match doing.command {
                     Command::Force(claim) if end == SessionEnd::Overridden => Some(claim.session),
@@ -94,9 +103,8 @@ impl Change {
                     SessionEnd::Overridden => EventType::SessionOverridden,
                     SessionEnd::Canceled => EventType::SessionCanceled,
                 };
-                let passed_on = matches!(doing.command, Command::Transfer { from, .. } if from == session);
-                let to = format!("transferred to {}", doing.new.user_name);
-                let reason = if passed_on { Some(to.as_str()) } else { reason };
+                let passed_on = passed_on(doing, session, end, actor);
+                let reason = passed_on.as_deref().or(reason);
                 self.tell_session(environment, (actor, event_type), session, None, reason).await
             }
         }
@@ -121,6 +129,21 @@ impl Change {
             }
         }
         Ok(())
+    }
+}
+
+/// How a session ended that was given away.
+fn passed_on(doing: &Doing<'_>, session: SessionId, end: SessionEnd, actor: &Actor) -> Option<String> {
+    match (doing.command, actor) {
+        (Command::Transfer { from, .. }, _) if from == session => {
+            Some(format!("transferred to {}", doing.new.user_name))
+        }
+        (Command::AcceptHandover(own), _) if own == session => Some("handed over".to_owned()),
+        // The clock releases nothing else, except what a client that hung up was granted.
+        (command, Actor::Clock) if end == SessionEnd::Released && command != Command::Release(session) => {
+            Some("handed over: its holder did not answer in time".to_owned())
+        }
+        _ => None,
     }
 }
 

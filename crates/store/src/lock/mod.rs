@@ -7,7 +7,7 @@ mod write;
 use greenroom_domain::environment::{self, EnvironmentState};
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use greenroom_domain::lease::{Lease, LeaseTerms};
-use greenroom_domain::lock::{Held, Lock};
+use greenroom_domain::lock::{Handover, Held, Lock};
 use greenroom_domain::queue::{Queue, Waiting};
 use greenroom_domain::role::Role;
 use jiff::{SignedDuration, Timestamp};
@@ -59,6 +59,8 @@ struct Row {
     confirmed: bool,
     waiters: i32,
     sessions: i64,
+    handover_session_id: Option<uuid::Uuid>,
+    handover_due_at: Option<jiff_sqlx::Timestamp>,
 }
 
 impl Change {
@@ -72,7 +74,8 @@ impl Change {
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, default_lease_seconds, longest_lease_seconds, fence,
-                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions
+                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
+                    handover_session_id, handover_due_at
              from environments
              where organization_id = $1 and pipeline_id = $2 and name = $3 for update",
             organization,
@@ -96,7 +99,8 @@ impl Change {
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, default_lease_seconds, longest_lease_seconds, fence,
-                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions
+                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
+                    handover_session_id, handover_due_at
              from environments
              where organization_id = $1 and id = $2 for update",
             organization,
@@ -119,6 +123,10 @@ impl Change {
     }
 
     async fn locked(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
+        let handover = row
+            .handover_session_id
+            .zip(row.handover_due_at)
+            .map(|(session, due_at)| Handover { session: session.into(), due_at: due_at.to_jiff() });
         let held =
             match (row.session_id, row.holder_id, row.expires_at, row.max_expires_at, row.lease_seconds) {
                 (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => {
@@ -131,6 +139,7 @@ impl Change {
                             length: SignedDuration::from_secs(seconds),
                             confirmed: row.confirmed,
                         },
+                        handover,
                     })
                 }
                 _ => None,

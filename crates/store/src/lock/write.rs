@@ -25,6 +25,7 @@ impl Change {
         let (Command::Claim(claim)
         | Command::Queue(claim)
         | Command::Force(claim)
+        | Command::RequestHandover { by: claim, .. }
         | Command::Transfer { to: claim, .. }) = doing.command
         else {
             return Ok(());
@@ -107,6 +108,10 @@ impl Change {
         let lease = before.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
         // A lease that ran out ended then, not when somebody noticed.
         let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
+        let asked =
+            before.lock.held.as_ref().filter(|held| held.session == session).and_then(|held| held.handover);
+        let due = asked.map(|asked| asked.due_at).filter(|due_at| *due_at <= environment.now);
+        let over = if end == SessionEnd::Released { due.or(over) } else { over };
         let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
         sqlx::query!(
             "update sessions
@@ -126,6 +131,44 @@ impl Change {
         .execute(self.connection())
         .await?;
         self.cancel_deployments_of(environment, session, end).await
+    }
+
+    /// Who asks, and what for; and the sweeper looks at the holder's session in time.
+    pub(super) async fn write_handover(
+        &mut self,
+        environment: &LockedEnvironment,
+        doing: &Doing<'_>,
+        (of, by): (SessionId, SessionId),
+        due_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update environments e
+             set handover_user_id = s.user_id, handover_user_name = s.user_name, handover_user_kind = s.user_kind,
+                 handover_context = $4, handover_requested_at = $5
+             from sessions s
+             where e.organization_id = $1 and e.id = $2 and s.organization_id = $1 and s.id = $3",
+            organization,
+            environment.id.uuid(),
+            by.uuid(),
+            doing.new.context,
+            time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .execute(self.connection())
+        .await?;
+        sqlx::query!(
+            "update sessions set due_at = least(due_at, $3)
+             where organization_id = $1 and id = $2 and status = 'active'",
+            organization,
+            of.uuid(),
+            time(Some(due_at)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .execute(self.connection())
+        .await?;
+        if doing.before.queue.find(by).is_some() {
+            self.write_heard(environment, Command::Hear(by)).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn write_heard(
@@ -163,7 +206,8 @@ impl Change {
         let organization = self.organization();
         sqlx::query!(
             "update sessions s
-             set due_at = case when s.status = 'queued' then s.heard_at + interval '120 seconds' else e.expires_at end
+             set due_at = case when s.status = 'queued' then s.heard_at + interval '120 seconds'
+                 else least(e.expires_at, e.handover_due_at) end
              from environments e
              where s.organization_id = $1 and s.environment_id = $2 and s.status in ('queued', 'active')
                and s.due_at <= clock_timestamp() and e.organization_id = $1 and e.id = $2",
@@ -180,13 +224,20 @@ impl Change {
         let organization = self.organization();
         let EnvironmentState { lock, queue } = &environment.state;
         let held = lock.held.as_ref();
+        let asked = held.and_then(|held| held.handover);
         sqlx::query!(
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
                  session_id = s.id, holder_id = s.user_id, holder_name = s.user_name, holder_kind = s.user_kind,
                  context = s.context, claimed_at = s.claimed_at,
                  commit_id = case when e.session_id = s.id then e.commit_id else s.commit_id end,
-                 lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at)
+                 lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at),
+                 handover_session_id = $10, handover_due_at = $11,
+                 handover_user_id = case when $10::uuid is null then null else e.handover_user_id end,
+                 handover_user_name = case when $10::uuid is null then null else e.handover_user_name end,
+                 handover_user_kind = case when $10::uuid is null then null else e.handover_user_kind end,
+                 handover_context = case when $10::uuid is null then null else e.handover_context end,
+                 handover_requested_at = case when $10::uuid is null then null else e.handover_requested_at end
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
              where e.organization_id = $1 and e.id = $2",
@@ -199,6 +250,8 @@ impl Change {
             time(held.map(|held| held.lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(held.map(|held| held.lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
             held.map(|held| held.session.uuid()),
+            asked.map(|asked| asked.session.uuid()),
+            time(asked.map(|asked| asked.due_at)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;

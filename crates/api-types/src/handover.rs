@@ -1,0 +1,23 @@
+//! Asking a holder to let go, and its answer.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestHandover {
+    /// What for; the holder reads it.
+    #[schema(min_length = 1, max_length = 500)]
+    pub context: Option<String>,
+    /// How long the holder has to answer.
+    #[schema(minimum = 10, maximum = 3600, default = 300)]
+    pub grace_seconds: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeclineHandover {
+    /// Why not; who asked reads it.
+    #[schema(min_length = 1, max_length = 500)]
+    pub context: Option<String>,
+}

@@ -1,0 +1,135 @@
+//! Asking a holder to let go: a place in the queue, and a moment by which the holder answers. Silence accepts.
+
+use greenroom_domain::environment::{Command as Change, Effect, Refusal};
+use greenroom_domain::id::SessionId;
+use greenroom_domain::lock::Claim;
+use greenroom_domain::session::SessionStatus;
+use greenroom_domain::text::Reason;
+use greenroom_store::Command;
+use greenroom_store::environment::Environment;
+use greenroom_store::lock::{LockedEnvironment, NewSession};
+use jiff::SignedDuration;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::app::environment::lock;
+use crate::app::failure::{Code, Failure};
+use crate::app::session::{Place, Shown, hold, live_pipeline, lock_place, not_active, refused, show, terms};
+
+const GRACE: std::ops::RangeInclusive<i64> = 10..=3_600;
+const DEFAULT_GRACE: i64 = 300;
+
+/// Asks the holder of a session; answers the asker's own, which waits.
+pub async fn request(
+    command: &mut Command,
+    place: &Place,
+    of: SessionId,
+    (context, grace): (Option<&str>, Option<i64>),
+) -> Result<Shown, Failure> {
+    let context = text(context)?;
+    let seconds = grace.unwrap_or(DEFAULT_GRACE);
+    if !GRACE.contains(&seconds) {
+        let detail = format!("must be between {} and {}", GRACE.start(), GRACE.end());
+        return Err(Failure::field("/graceSeconds", detail));
+    }
+    live_pipeline(command, &place.pipeline).await?;
+    let mut locked = lock_place(command, place).await?;
+    let held = command.session(locked.id, of).await?.ok_or_else(Failure::not_found)?;
+    if held.status != SessionStatus::Active {
+        return Err(not_active(command, &locked, of).await?);
+    }
+    let principal = command.principal().clone();
+    let by = Claim {
+        session: SessionId::from(Uuid::now_v7()),
+        user: principal.user_id,
+        terms: terms(&locked, None)?,
+    };
+    let new = NewSession {
+        user_name: principal.user_name,
+        user_kind: principal.token_kind.to_string(),
+        context,
+        commit_id: None,
+    };
+    let change = Change::RequestHandover { of, by, grace: SignedDuration::from_secs(seconds) };
+    match command.apply(&mut locked, change, &new).await? {
+        Ok(effects) => {
+            let asks = effects.iter().find_map(|effect| match effect {
+                Effect::HandoverRequested { by, .. } => Some(*by),
+                _ => None,
+            });
+            show(command, &locked, asks.unwrap_or(by.session)).await
+        }
+        Err(refusal) => Err(why(command, &locked, refusal, of).await?),
+    }
+}
+
+/// Lets go. The first in the queue is granted, who need not be the one who asked.
+pub async fn accept(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
+    answer(command, place, Change::AcceptHandover(id), id, None).await
+}
+
+/// Keeps it. Who asked stays in the queue.
+pub async fn decline(
+    command: &mut Command,
+    place: &Place,
+    id: SessionId,
+    context: Option<&str>,
+) -> Result<Shown, Failure> {
+    answer(command, place, Change::DeclineHandover(id), id, text(context)?).await
+}
+
+async fn answer(
+    command: &mut Command,
+    place: &Place,
+    change: Change,
+    id: SessionId,
+    context: Option<String>,
+) -> Result<Shown, Failure> {
+    let mut locked = hold(command, place, id).await?;
+    let said = NewSession { context, ..NewSession::default() };
+    match command.apply(&mut locked, change, &said).await? {
+        Ok(_) => show(command, &locked, id).await,
+        Err(refusal) => Err(why(command, &locked, refusal, id).await?),
+    }
+}
+
+fn text(context: Option<&str>) -> Result<Option<String>, Failure> {
+    let reason = context.map(Reason::new).transpose();
+    Ok(reason.map_err(|error| Failure::field("/context", error))?.map(Reason::into_string))
+}
+
+async fn why(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    refusal: Refusal,
+    id: SessionId,
+) -> Result<Failure, Failure> {
+    match refusal {
+        Refusal::NotActive => not_active(command, locked, id).await,
+        Refusal::HandoverPending { .. } => {
+            let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
+            Ok(pending(&environment))
+        }
+        Refusal::NoHandover => {
+            let detail =
+                "Nobody asks for this session, or who asked has left the queue. There is nothing to answer.";
+            Ok(Failure::new(Code::HandoverNotRequested, detail))
+        }
+        other => refused(command, locked, other).await,
+    }
+}
+
+fn pending(environment: &Environment) -> Failure {
+    let (name, asked) = (&environment.name, environment.lock.handover.as_ref());
+    let who = asked.map_or("Somebody", |asked| asked.name.as_str());
+    let until = asked.map_or_else(String::new, |asked| format!(" by {}", asked.due_at));
+    let detail = format!(
+        "{who} has asked for `{name}` already, and its holder has to answer{until}. Queue for it instead, or ask again after that."
+    );
+    let queue = json!({ "action": "queue", "method": "POST", "path": "sessions", "body": { "queue": true } });
+    Failure::new(Code::HandoverPending, detail)
+        .with("envName", name.as_str().into())
+        .with("handover", json!(lock(&environment.lock).handover))
+        .with("queueLength", environment.lock.queue_length.into())
+        .with("actions", json!([queue]))
+}

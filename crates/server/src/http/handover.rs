@@ -1,0 +1,76 @@
+//! `…/sessions/{sessionId}/request-handover` and `…/handover/accept|decline`
+
+use axum::http::StatusCode;
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::handover::{DeclineHandover, RequestHandover};
+use greenroom_api_types::session::Session;
+use greenroom_domain::policy::action::SessionHold;
+
+use crate::app::handover;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::path::{At, SessionPath, id};
+use crate::http::permit::Permit;
+use crate::http::session::{place, wire};
+
+/// Ask the holder to let go; waits for the turn
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    request_body(content = Option<RequestHandover>),
+    responses((status = 202, description = "Asked: your own session, which waits", body = Data<Session>)))]
+pub async fn request_handover(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+    body: Body<RequestHandover>,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let asked = (body.value.context.as_deref(), body.value.grace_seconds);
+    let waiting = handover::request(&mut mutation.command, &place, session_id, asked).await?;
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &wire(waiting))?).await
+}
+
+/// Let go, as asked; the first in the queue is granted
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    responses((status = 200, description = "Released", body = Data<Session>)))]
+pub async fn accept_handover(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &[]).await?;
+    let released = handover::accept(&mut mutation.command, &place, session_id).await?;
+    mutation.finish(Answer::ok(&wire(released))?).await
+}
+
+/// Keep it, though asked to let go
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    request_body(content = Option<DeclineHandover>),
+    responses((status = 200, description = "Still held", body = Data<Session>)))]
+pub async fn decline_handover(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+    body: Body<DeclineHandover>,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let context = body.value.context.as_deref();
+    let kept = handover::decline(&mut mutation.command, &place, session_id, context).await?;
+    mutation.finish(Answer::ok(&wire(kept))?).await
+}
