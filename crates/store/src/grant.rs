@@ -11,7 +11,7 @@ use greenroom_domain::policy::{Action, allowed};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
 use greenroom_domain::session::SessionStatus;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use crate::change::Actor;
 use crate::environment::{Holder, LockView};
@@ -48,14 +48,20 @@ pub struct AtOnce {
 impl Store {
     /// Grants a free lock, in a transaction of its own.
     pub async fn grant(&self, asked: Asked<'_>, claim: PlainClaim<'_>) -> Result<Option<AtOnce>, StoreError> {
-        let mut connection = self.pool().acquire().await?;
-        grant(&mut connection, asked, claim).await
+        let (pool, lane) = (self.pool(), &self.lane);
+        let mut lent = lane.lend(&pool).await?;
+        let granted = grant(&mut lent.connection, asked, claim).await?;
+        lane.give_back(lent, at_hand(&pool));
+        Ok(granted)
     }
 
     /// Lets go of a lock that nobody waits for, in a transaction of its own.
     pub async fn release(&self, asked: Asked<'_>, session: SessionId) -> Result<Option<AtOnce>, StoreError> {
-        let mut connection = self.pool().acquire().await?;
-        release(&mut connection, asked, session).await
+        let (pool, lane) = (self.pool(), &self.lane);
+        let mut lent = lane.lend(&pool).await?;
+        let released = release(&mut lent.connection, asked, session).await?;
+        lane.give_back(lent, at_hand(&pool));
+        Ok(released)
     }
 }
 
@@ -280,6 +286,11 @@ async fn release(
         lock: LockView { holder: None, queue_length: 0 },
         deployed: row.deployed,
     }))
+}
+
+/// Half of the pool may be kept at hand; the other half is for everything else.
+fn at_hand(pool: &PgPool) -> usize {
+    pool.options().get_max_connections() as usize / 2
 }
 
 /// The roles that may hold a session.

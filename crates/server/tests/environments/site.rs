@@ -1,8 +1,11 @@
 //! A server, an organization, and a pipeline with an environment that people want.
 
+use std::time::Duration;
+
+use greenroom_server::http::Limits;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{ConnectOptions, PgPool};
 
 use crate::support::{Caller, TestServer};
 
@@ -38,7 +41,12 @@ impl Reply {
 
 impl Site {
     pub async fn new(pool: &PgPool) -> Self {
-        let server = TestServer::start(pool).await;
+        Self::with(pool, Limits::new(Duration::from_secs(15), 512)).await
+    }
+
+    pub async fn with(pool: &PgPool, limits: Limits) -> Self {
+        let url = pool.connect_options().to_url_lossy();
+        let server = TestServer::start_on(url.as_str(), limits).await;
         let owner = server.organization("acme").await;
         let dev = server.member(&owner, "acme", "developer").await;
         let mate = server.member(&owner, "acme", "developer").await;
