@@ -2,6 +2,7 @@
 
 pub mod envelope;
 pub mod environment;
+pub mod environment_pool;
 pub mod event;
 pub mod me;
 pub mod member;

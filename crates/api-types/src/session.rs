@@ -94,6 +94,32 @@ pub struct Person {
     pub name: String,
 }
 
+/// What keeps a deployment from going on.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum WaitingOn {
+    /// Another deployment acts on the environment.
+    WorkSlot { deployment_id: String },
+    /// The pipeline is stopped.
+    PipelineStopped,
+    /// The pipeline is archived: it will never start.
+    PipelineArchived,
+    /// It could start, and waits to be taken up by what runs deployments.
+    Engine,
+}
+
+impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
+    fn from(waiting: greenroom_domain::deployment::WaitingOn) -> Self {
+        use greenroom_domain::deployment::WaitingOn as W;
+        match waiting {
+            W::WorkSlot { deployment } => Self::WorkSlot { deployment_id: deployment.to_string() },
+            W::PipelineStopped => Self::PipelineStopped,
+            W::PipelineArchived => Self::PipelineArchived,
+            W::Engine => Self::Engine,
+        }
+    }
+}
+
 /// A deployment as its session shows it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +132,10 @@ pub struct SessionDeployment {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// All that keeps it from going on; empty if it goes on, or has ended.
+    pub waiting_on: Vec<WaitingOn>,
+    /// Until when it waits; null if there is no such moment.
+    pub deadline_at: Option<Timestamp>,
 }
 
 /// One session in an environment's history.
@@ -128,6 +158,8 @@ pub struct HistoryEntry {
     pub overridden_by: Option<Override>,
     pub previous_session_id: Option<String>,
     pub fence: Option<i64>,
+    /// Newest first, 100 at most.
+    pub deployments: Vec<SessionDeployment>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

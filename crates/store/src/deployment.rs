@@ -1,14 +1,16 @@
 //! Deployments into environments. One is accepted as `queued` and holds its place for the environment's work slot.
 
-use greenroom_domain::event::{EventType, NewEvent};
 use std::collections::HashMap;
 
+use greenroom_domain::deployment::{WaitingOn, waiting_on};
+use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, SessionId, UserId};
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::change::Change;
+use crate::error::word;
 use crate::lock::LockedEnvironment;
 use crate::{Store, StoreError};
 
@@ -21,6 +23,8 @@ pub struct Deployment {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// What keeps it from starting, while it is queued.
+    pub waiting_on: Vec<WaitingOn>,
 }
 
 struct Row {
@@ -31,20 +35,46 @@ struct Row {
     created_at: jiff_sqlx::Timestamp,
     started_at: Option<jiff_sqlx::Timestamp>,
     ended_at: Option<jiff_sqlx::Timestamp>,
+    session_id: Option<uuid::Uuid>,
+    environment_id: Option<uuid::Uuid>,
+    slot_deployment_id: Option<uuid::Uuid>,
+    pipeline_status: String,
 }
 
-impl From<Row> for Deployment {
-    fn from(row: Row) -> Self {
-        Self {
-            id: row.id.into(),
+impl TryFrom<Row> for Deployment {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let (id, slot) = (row.id.into(), row.slot_deployment_id.map(DeploymentId::from));
+        let pipeline = word("pipelines.status", &row.pipeline_status)?;
+        Ok(Self {
+            id,
+            waiting_on: if row.status == "queued" { waiting_on(id, slot, pipeline) } else { Vec::new() },
             commit_id: row.commit_id,
             status: row.status,
             reason: row.reason,
             created_at: row.created_at.to_jiff(),
             started_at: row.started_at.map(jiff_sqlx::Timestamp::to_jiff),
             ended_at: row.ended_at.map(jiff_sqlx::Timestamp::to_jiff),
-        }
+        })
     }
+}
+
+/// The deployments `d` that `$from` gives, with what they may wait for.
+macro_rules! deployment_query {
+    ($from:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            r#"select d.id, d.commit_id, d.status, d.reason, d.created_at, d.started_at, d.ended_at,
+                      d.session_id as "session_id?", d.environment_id as "environment_id?",
+                      e.slot_deployment_id as "slot_deployment_id?", p.status as pipeline_status
+               from "# + $from + r#"
+               join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
+               left join environments e on e.organization_id = $1 and e.id = d.environment_id
+               order by d.id desc"#,
+            $($argument),*
+        )
+    };
 }
 
 impl Store {
@@ -55,31 +85,22 @@ impl Store {
         environments: &[EnvironmentId],
     ) -> Result<HashMap<EnvironmentId, Deployment>, StoreError> {
         let ids: Vec<uuid::Uuid> = environments.iter().map(|id| id.uuid()).collect();
-        let rows = sqlx::query!(
-            r#"select distinct on (environment_id) environment_id as "environment_id!", id, commit_id, status, reason,
-                      created_at, started_at, ended_at
-               from deployments where organization_id = $1 and environment_id = any($2)
-               order by environment_id, id desc"#,
+        let rows = deployment_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.environment_id = asked.id order by o.id desc limit 1) d",
             organization.uuid(),
             &ids,
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| {
-                let own = Row {
-                    id: row.id,
-                    commit_id: row.commit_id,
-                    status: row.status,
-                    reason: row.reason,
-                    created_at: row.created_at,
-                    started_at: row.started_at,
-                    ended_at: row.ended_at,
-                };
-                (row.environment_id.into(), own.into())
-            })
-            .collect())
+        let mut last = HashMap::new();
+        for row in rows {
+            if let Some(environment) = row.environment_id {
+                last.insert(environment.into(), row.try_into()?);
+            }
+        }
+        Ok(last)
     }
 
     /// Newest first.
@@ -88,32 +109,63 @@ impl Store {
         organization: OrganizationId,
         session: SessionId,
     ) -> Result<Vec<Deployment>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
-            "select id, commit_id, status, reason, created_at, started_at, ended_at from deployments
-             where organization_id = $1 and session_id = $2 order by id desc limit 100",
+        let of = self.deployments_of_sessions(organization, &[session]).await?;
+        Ok(of.into_values().next().unwrap_or_default())
+    }
+
+    /// Those of each session, newest first, 100 at most.
+    pub async fn deployments_of_sessions(
+        &self,
+        organization: OrganizationId,
+        sessions: &[SessionId],
+    ) -> Result<HashMap<SessionId, Vec<Deployment>>, StoreError> {
+        if sessions.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: Vec<uuid::Uuid> = sessions.iter().map(|id| id.uuid()).collect();
+        let rows = deployment_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.session_id = asked.id order by o.id desc limit 100) d",
             organization.uuid(),
-            session.uuid(),
+            &ids,
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(rows.into_iter().map(Deployment::from).collect())
+        let mut of: HashMap<SessionId, Vec<Deployment>> = HashMap::new();
+        for row in rows {
+            if let Some(session) = row.session_id {
+                of.entry(session.into()).or_default().push(row.try_into()?);
+            }
+        }
+        Ok(of)
     }
 }
 
 impl Change {
     pub async fn deployments_of(&mut self, session: SessionId) -> Result<Vec<Deployment>, StoreError> {
         let organization = self.organization();
-        let rows = sqlx::query_as!(
-            Row,
-            "select id, commit_id, status, reason, created_at, started_at, ended_at from deployments
-             where organization_id = $1 and session_id = $2 order by id desc limit 100",
+        let rows = deployment_query!(
+            "(select * from deployments o where o.organization_id = $1 and o.session_id = $2
+                  order by o.id desc limit 100) d",
             organization,
             session.uuid(),
         )
         .fetch_all(self.connection())
         .await?;
-        Ok(rows.into_iter().map(Deployment::from).collect())
+        rows.into_iter().map(Deployment::try_from).collect()
+    }
+
+    pub async fn deployment(&mut self, id: DeploymentId) -> Result<Option<Deployment>, StoreError> {
+        let organization = self.organization();
+        let row = deployment_query!(
+            "(select * from deployments o where o.organization_id = $1 and o.id = $2) d",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Deployment::try_from).transpose()
     }
 
     /// Accepts a deployment of the session that holds the locked environment. Without the slot it waits, and takes the
@@ -124,7 +176,7 @@ impl Change {
         id: DeploymentId,
         (session, created_by): (SessionId, UserId),
         commit_id: &str,
-    ) -> Result<Deployment, StoreError> {
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         let superseded = sqlx::query_scalar!(
             "update deployments d set status = 'superseded', ended_at = clock_timestamp(), reason = 'a newer deployment'
@@ -138,14 +190,12 @@ impl Change {
         )
         .fetch_all(self.connection())
         .await?;
-        let row = sqlx::query_as!(
-            Row,
+        sqlx::query!(
             "insert into deployments
                  (organization_id, id, pipeline_id, definition_version, environment_id, session_id, fence, commit_id,
                   status, created_by)
              select $1, $2, p.id, p.definition_version, $4, $5, $6, $7, 'queued', $8
-             from pipelines p where p.organization_id = $1 and p.id = $3
-             returning id, commit_id, status, reason, created_at, started_at, ended_at",
+             from pipelines p where p.organization_id = $1 and p.id = $3",
             organization,
             id.uuid(),
             environment.pipeline_id.uuid(),
@@ -155,7 +205,7 @@ impl Change {
             commit_id,
             created_by.uuid(),
         )
-        .fetch_one(self.connection())
+        .execute(self.connection())
         .await?;
         sqlx::query!(
             "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3), commit_id = $4
@@ -170,8 +220,7 @@ impl Change {
         for old in superseded {
             self.tell_deployment(environment, EventType::DeploymentSuperseded, old.into(), session).await?;
         }
-        self.tell_deployment(environment, EventType::DeploymentQueued, id, session).await?;
-        Ok(row.into())
+        self.tell_deployment(environment, EventType::DeploymentQueued, id, session).await
     }
 
     /// The end of a session ends its work: what has not started never will.

@@ -16,6 +16,7 @@ pub struct Environment {
     pub labels: Vec<String>,
     pub configuration: serde_json::Value,
     pub force_role: Role,
+    pub longest_lease_seconds: i64,
     pub sessions: i64,
     pub lock: LockView,
 }
@@ -40,25 +41,26 @@ pub struct Holder {
     pub fence: i64,
 }
 
-struct Row {
-    id: uuid::Uuid,
-    name: String,
-    url: Option<String>,
-    labels: Vec<String>,
-    configuration: serde_json::Value,
-    force_role: String,
-    sessions: i64,
-    waiters: i32,
-    fence: i64,
-    is_held: Option<bool>,
-    session_id: Option<uuid::Uuid>,
-    holder_id: Option<uuid::Uuid>,
-    holder_name: Option<String>,
-    holder_kind: Option<String>,
-    context: Option<String>,
-    commit_id: Option<String>,
-    claimed_at: Option<jiff_sqlx::Timestamp>,
-    expires_at: Option<jiff_sqlx::Timestamp>,
+pub(crate) struct Row {
+    pub(crate) id: uuid::Uuid,
+    pub(crate) name: String,
+    pub(crate) url: Option<String>,
+    pub(crate) labels: Vec<String>,
+    pub(crate) configuration: serde_json::Value,
+    pub(crate) force_role: String,
+    pub(crate) longest_lease_seconds: i64,
+    pub(crate) sessions: i64,
+    pub(crate) waiters: i32,
+    pub(crate) fence: i64,
+    pub(crate) is_held: Option<bool>,
+    pub(crate) session_id: Option<uuid::Uuid>,
+    pub(crate) holder_id: Option<uuid::Uuid>,
+    pub(crate) holder_name: Option<String>,
+    pub(crate) holder_kind: Option<String>,
+    pub(crate) context: Option<String>,
+    pub(crate) commit_id: Option<String>,
+    pub(crate) claimed_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
 }
 
 impl TryFrom<Row> for Environment {
@@ -88,6 +90,7 @@ impl TryFrom<Row> for Environment {
             labels: row.labels,
             configuration: row.configuration,
             force_role: word("environments.force_role", &row.force_role)?,
+            longest_lease_seconds: row.longest_lease_seconds,
             sessions: row.sessions,
             lock: LockView { holder, queue_length: row.waiters },
         })
@@ -107,19 +110,29 @@ pub struct DefinedEnvironment {
     pub force_role: Role,
 }
 
+macro_rules! environment_query {
+    ($rest:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            $crate::environment::Row,
+            "select id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
+                    expires_at > clock_timestamp() as is_held,
+                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
+             from environments
+             where organization_id = $1 and " + $rest,
+            $($argument),*
+        )
+    };
+}
+pub(crate) use environment_query;
+
 impl Store {
     pub async fn environments(
         &self,
         organization: OrganizationId,
         pipeline: PipelineId,
     ) -> Result<Vec<Environment>, StoreError> {
-        let rows = sqlx::query_as!(
-            Row,
-            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
-                    expires_at > clock_timestamp() as is_held,
-                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
-             from environments
-             where organization_id = $1 and pipeline_id = $2 and (listed or session_id is not null or waiters > 0)
+        let rows = environment_query!(
+            "pipeline_id = $2 and (listed or session_id is not null or waiters > 0)
              order by name",
             organization.uuid(),
             pipeline.uuid(),
@@ -135,19 +148,10 @@ impl Store {
         pipeline: PipelineId,
         name: &str,
     ) -> Result<Option<Environment>, StoreError> {
-        let row = sqlx::query_as!(
-            Row,
-            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
-                    expires_at > clock_timestamp() as is_held,
-                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
-             from environments
-             where organization_id = $1 and pipeline_id = $2 and name = $3",
-            organization.uuid(),
-            pipeline.uuid(),
-            name,
-        )
-        .fetch_optional(&self.pool())
-        .await?;
+        let row =
+            environment_query!("pipeline_id = $2 and name = $3", organization.uuid(), pipeline.uuid(), name,)
+                .fetch_optional(&self.pool())
+                .await?;
         row.map(Environment::try_from).transpose()
     }
 }
@@ -155,18 +159,8 @@ impl Store {
 impl Change {
     pub async fn environment(&mut self, id: EnvironmentId) -> Result<Option<Environment>, StoreError> {
         let organization = self.organization();
-        let row = sqlx::query_as!(
-            Row,
-            "select id, name, url, labels, configuration, force_role, sessions, waiters, fence,
-                    expires_at > clock_timestamp() as is_held,
-                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at
-             from environments
-             where organization_id = $1 and id = $2",
-            organization,
-            id.uuid(),
-        )
-        .fetch_optional(self.connection())
-        .await?;
+        let row =
+            environment_query!("id = $2", organization, id.uuid(),).fetch_optional(self.connection()).await?;
         row.map(Environment::try_from).transpose()
     }
 

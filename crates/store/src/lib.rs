@@ -5,6 +5,7 @@ pub mod change;
 pub mod command;
 pub mod deployment;
 pub mod environment;
+pub mod environment_pool;
 mod error;
 pub mod event;
 pub mod grant;

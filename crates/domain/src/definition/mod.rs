@@ -26,6 +26,7 @@ pub use model::{
     Approval, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
     ForceRule, Lease, Retry, Runner, Scalar, Stage, Step, StepReference, StepWork,
 };
+pub use nearest::nearest;
 pub use schema::json_schema;
 
 /// Reads and checks a definition. A text that can't be read gives one diagnostic; one that can be read gives all of

@@ -4,7 +4,7 @@
 const LONGEST: usize = 40;
 
 /// The nearest of `choices`, if it is near enough to have been meant.
-pub(super) fn nearest<'a>(written: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = written.chars().count();
     if length > LONGEST {
         return None;

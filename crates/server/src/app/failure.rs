@@ -56,6 +56,7 @@ codes! {
     SessionReleased       "session_released"        409 "The session was released",
     SessionExpired        "session_expired"         409 "The session has expired",
     SessionCanceled       "session_canceled"        409 "The session was canceled",
+    PoolExhausted         "pool_exhausted"          409 "None of the pool is free",
     TemplateFull          "template_full"           409 "Too many environments of this template",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is still running",
     PreconditionFailed    "precondition_failed"     412 "Changed in the meantime",

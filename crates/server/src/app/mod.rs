@@ -4,6 +4,7 @@ pub mod at_once;
 pub mod attendance;
 pub mod authentication;
 pub mod environment;
+pub mod environment_pool;
 pub mod event;
 pub mod failure;
 pub mod feed;

@@ -59,15 +59,8 @@ pub struct Shown {
 
 /// Claims, queues or takes over.
 pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Shown, Failure> {
-    let commit_id = ask
-        .commit_id
-        .as_deref()
-        .map(CommitId::new)
-        .transpose()
-        .map_err(|e| Failure::field("/commitId", e))?;
-    let context =
-        ask.context.as_deref().map(Reason::new).transpose().map_err(|e| Failure::field("/context", e))?;
-    let pipeline = live_pipeline(command, place).await?;
+    let texts = Texts::of(ask)?;
+    let pipeline = live_pipeline(command, &place.pipeline).await?;
     // Decided before the environment's row is taken: the pipeline's row comes first, here as in an edit of the pipeline.
     if !command.offers_environment(pipeline.id, &place.environment).await? {
         environment::make_from_template(command, &pipeline, &place.environment).await?;
@@ -76,11 +69,38 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
     if ask.how == How::Force {
         allow_force(command, &locked)?;
     }
+    claim_locked(command, &mut locked, ask, texts).await
+}
+
+/// What a claim says in words, checked.
+pub struct Texts {
+    commit_id: Option<CommitId>,
+    context: Option<Reason>,
+}
+
+impl Texts {
+    pub fn of(ask: &Ask) -> Result<Self, Failure> {
+        let commit_id = ask.commit_id.as_deref().map(CommitId::new).transpose();
+        let context = ask.context.as_deref().map(Reason::new).transpose();
+        Ok(Self {
+            commit_id: commit_id.map_err(|error| Failure::field("/commitId", error))?,
+            context: context.map_err(|error| Failure::field("/context", error))?,
+        })
+    }
+}
+
+/// Claims an environment whose row the command has.
+pub async fn claim_locked(
+    command: &mut Command,
+    locked: &mut LockedEnvironment,
+    ask: &Ask,
+    Texts { commit_id, context }: Texts,
+) -> Result<Shown, Failure> {
     let principal = command.principal().clone();
     let claim = Claim {
         session: SessionId::from(Uuid::now_v7()),
         user: principal.user_id,
-        terms: terms(&locked, ask.ttl_seconds)?,
+        terms: terms(locked, ask.ttl_seconds)?,
     };
     let change = match ask.how {
         How::Plain => Change::Claim(claim),
@@ -93,16 +113,16 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
         context: context.map(Reason::into_string),
         commit_id: commit_id.as_ref().map(|commit| commit.as_str().to_owned()),
     };
-    let effects = match command.apply(&mut locked, change, &new).await? {
+    let effects = match command.apply(locked, change, &new).await? {
         Ok(effects) => effects,
-        Err(refusal) => return Err(refused(command, &locked, refusal).await?),
+        Err(refusal) => return Err(refused(command, locked, refusal).await?),
     };
     let granted = effects
         .iter()
         .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session));
     if let Some(commit) = commit_id.filter(|_| granted) {
         let id = DeploymentId::from(Uuid::now_v7());
-        command.create_deployment(&locked, id, (claim.session, claim.user), commit.as_str()).await?;
+        command.create_deployment(locked, id, (claim.session, claim.user), commit.as_str()).await?;
     }
     let overridden = effects.iter().find_map(|effect| match effect {
         Effect::Ended { session, end: SessionEnd::Overridden } => Some(*session),
@@ -112,7 +132,7 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
         Some(session) => command.session(locked.id, session).await?,
         None => None,
     };
-    let shown = show(command, &locked, claim.session).await?;
+    let shown = show(command, locked, claim.session).await?;
     Ok(Shown { displaced, ..shown })
 }
 
@@ -124,11 +144,12 @@ pub async fn deploy(
     commit_id: &str,
 ) -> Result<Deployment, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
-    live_pipeline(command, place).await?;
+    live_pipeline(command, &place.pipeline).await?;
     let mut locked = hold(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
-    Ok(command.create_deployment(&locked, new, (id, user), commit.as_str()).await?)
+    command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
+    command.deployment(new).await?.ok_or_else(Failure::not_found)
 }
 
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
@@ -139,7 +160,7 @@ pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Resul
 
 /// Lets go, or leaves the queue. A session that has ended stays as it is.
 pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
-    let pipeline = pipeline(command, place).await?;
+    let pipeline = pipeline(command, &place.pipeline).await?;
     let mut locked = lock(command, &pipeline, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
@@ -153,14 +174,14 @@ pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Res
 
 /// Somebody looked after the session: a waiter is still there, a granted one takes up its turn.
 pub async fn hear(command: &mut Command, place: &Place, id: SessionId) -> Result<(), Failure> {
-    let pipeline = pipeline(command, place).await?;
+    let pipeline = pipeline(command, &place.pipeline).await?;
     let mut locked = lock(command, &pipeline, place).await?;
     apply(command, &mut locked, Change::Hear(id)).await
 }
 
 /// The environment, locked, for its holder to act on. A session that is not active says why.
 async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
-    let pipeline = pipeline(command, place).await?;
+    let pipeline = pipeline(command, &place.pipeline).await?;
     let locked = lock(command, &pipeline, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     if session.user_id != command.principal().user_id {
@@ -211,12 +232,12 @@ async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) 
 }
 
 /// Archived ones too: what is held in them can still be let go of.
-async fn pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
-    command.pipeline(&place.pipeline).await?.ok_or_else(Failure::not_found)
+async fn pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
+    command.pipeline(name).await?.ok_or_else(Failure::not_found)
 }
 
-async fn live_pipeline(command: &mut Command, place: &Place) -> Result<Pipeline, Failure> {
-    let pipeline = pipeline(command, place).await?;
+pub async fn live_pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
+    let pipeline = pipeline(command, name).await?;
     if pipeline.status == PipelineStatus::Archived {
         let detail = "An archived pipeline's environments can't be claimed or deployed to any more.";
         return Err(Failure::new(Code::PipelineArchived, detail));

@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::app::failure::Failure;
 use crate::http::precondition::etag;
@@ -29,6 +30,15 @@ impl Answer {
     #[must_use]
     pub fn revision(mut self, revision: i64) -> Self {
         self.etag = Some(etag(revision));
+        self
+    }
+
+    /// For a record without a revision: a tag of what it says.
+    #[must_use]
+    pub fn tagged(mut self) -> Self {
+        let hash = Sha256::digest(self.body.as_bytes());
+        let short = hash.iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        self.etag = Some(format!("\"{short}\""));
         self
     }
 

@@ -39,6 +39,7 @@ const PAGES: &[(&str, &str)] = pages![
     "not_found",
     "overloaded",
     "pipeline_archived",
+    "pool_exhausted",
     "precondition_failed",
     "request_timeout",
     "session_canceled",

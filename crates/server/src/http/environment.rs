@@ -77,7 +77,7 @@ pub async fn get_environment(
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let last = permit.app.store.last_deployments(permit.organization(), &[found.id]).await?.remove(&found.id);
-    Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.into_response())
+    Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.tagged().into_response())
 }
 
 /// List an environment's sessions, newest first
@@ -100,14 +100,20 @@ pub async fn get_history(
     }
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let (total, skip) = (environment.sessions, (page - 1).saturating_mul(limit));
+    let (store, organization) = (&permit.app.store, permit.organization());
     let sessions = if skip >= total {
         Vec::new()
     } else {
-        let organization = permit.organization();
-        permit.app.store.session_history(organization, environment.id, total, skip, limit).await?
+        store.session_history(organization, environment.id, total, skip, limit).await?
+    };
+    let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
+    let mut deployments = store.deployments_of_sessions(organization, &ids).await?;
+    let entry = |session: greenroom_store::session::Session| {
+        let own = deployments.remove(&session.id).unwrap_or_default();
+        session_wire::entry(session, own)
     };
     Ok(Json(History {
-        data: sessions.into_iter().map(session_wire::entry).collect::<Vec<HistoryEntry>>(),
+        data: sessions.into_iter().map(entry).collect::<Vec<HistoryEntry>>(),
         pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
     }))
 }

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, docs, edge, environment, event, health, me, member, openapi, organization,
-    pipeline, session, token, watch,
+    Limits, definition_schema, docs, edge, environment, environment_pool, event, health, me, member,
+    not_modified, openapi, organization, pipeline, session, token, watch,
 };
 
 #[derive(OpenApi)]
@@ -44,6 +44,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(environment::get_history))
         .routes(routes!(environment::get_queue))
         .routes(routes!(watch::watch_environment))
+        .routes(routes!(environment_pool::claim_from_pool))
         .routes(routes!(session::claim_session))
         .routes(routes!(session::get_session, session::release_session))
         .routes(routes!(session::deploy_commit))
@@ -78,6 +79,7 @@ pub fn router(app: App, limits: Limits) -> Router {
         "/openapi.json",
         get(async move || ([("content-type", "application/json")], document.clone())),
     );
+    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified));
     let pages = docs::router().layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;

@@ -88,7 +88,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
     }
     let deployments = store.deployments_of_session(organization, session_id).await?;
     let lock = (environment.name.as_str(), &environment.lock);
-    Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.into_response())
+    Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.tagged().into_response())
 }
 
 /// Deploy a commit; renews the lease
@@ -178,7 +178,7 @@ async fn claim<A: Act>(
     mutation.finish(Answer::new(status, &wire(shown))?).await
 }
 
-fn wire(shown: Shown) -> Session {
+pub fn wire(shown: Shown) -> Session {
     let lock = (shown.env_name.as_str(), &shown.lock);
     session_wire::session(shown.session, lock, shown.deployments, shown.displaced)
 }

@@ -39,7 +39,7 @@ pub fn session(
     }
 }
 
-pub fn entry(record: Record) -> HistoryEntry {
+pub fn entry(record: Record, deployments: Vec<Deployment>) -> HistoryEntry {
     let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
         from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
     };
@@ -58,6 +58,7 @@ pub fn entry(record: Record) -> HistoryEntry {
         ended_at: record.ended_at,
         previous_session_id: record.previous_session_id.map(|id| id.to_string()),
         fence: record.fence,
+        deployments: deployments.into_iter().map(deployment).collect(),
     }
 }
 
@@ -70,6 +71,9 @@ pub fn deployment(deployment: Deployment) -> SessionDeployment {
         created_at: deployment.created_at,
         started_at: deployment.started_at,
         ended_at: deployment.ended_at,
+        waiting_on: deployment.waiting_on.into_iter().map(Into::into).collect(),
+        // Nothing gives a deployment a time limit before it runs.
+        deadline_at: None,
     }
 }
 

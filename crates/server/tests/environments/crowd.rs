@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio::task::JoinSet;
 
-use crate::site::{Reply, Site};
+use crate::site::{DEFINITION, Reply, Site};
 use crate::support::eventually;
 
 const WAITERS: usize = 200;
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(100);
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_a_crowd_is_served_in_order(pool: PgPool) {
-    let site = Arc::new(Site::with(&pool, Limits::new(Duration::from_secs(15), 2 * CLAIMERS)).await);
+    let site = Arc::new(Site::within(&pool, DEFINITION, Limits::new(Duration::from_secs(15), 2 * CLAIMERS)).await);
     let door = site.claim(&site.mate, json!({})).await.session();
     let mut line = Vec::new();
     for _ in 0..WAITERS {

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod crowd;
+mod deployments;
 mod lease;
+mod pool;
 mod queue;
 mod site;
 #[path = "../support/mod.rs"]

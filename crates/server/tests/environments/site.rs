@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions, PgPool};
 
 use crate::support::{Caller, TestServer};
 
-const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+pub const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 pub struct Site {
     pub server: TestServer,
@@ -41,17 +41,22 @@ impl Reply {
 
 impl Site {
     pub async fn new(pool: &PgPool) -> Self {
-        Self::with(pool, Limits::new(Duration::from_secs(15), 512)).await
+        Self::with(pool, DEFINITION).await
     }
 
-    pub async fn with(pool: &PgPool, limits: Limits) -> Self {
+    pub async fn with(pool: &PgPool, definition: &str) -> Self {
+        Self::within(pool, definition, Limits::new(Duration::from_secs(15), 512)).await
+    }
+
+    /// With limits of the server's own.
+    pub async fn within(pool: &PgPool, definition: &str, limits: Limits) -> Self {
         let url = pool.connect_options().to_url_lossy();
         let server = TestServer::start_on(url.as_str(), limits).await;
         let owner = server.organization("acme").await;
         let dev = server.member(&owner, "acme", "developer").await;
         let mate = server.member(&owner, "acme", "developer").await;
         let path = format!("/organizations/{}/pipelines", owner.organization);
-        let body = json!({ "name": "Shop", "definition": DEFINITION });
+        let body = json!({ "name": "Shop", "definition": definition });
         let (_, made) = server.json(Method::POST, &path, &owner.token, Some(body)).await;
         let pipeline = made["data"]["id"].as_str().unwrap().to_owned();
         Self { server, pool: pool.clone(), owner, dev, mate, pipeline }

@@ -98,6 +98,7 @@ const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemer
 const HISTORY: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
 const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
+const CLAIM: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim";
 const WATCH: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events";
 const FORCE: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
@@ -112,7 +113,7 @@ const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
 
 /// A definition with one environment.
-pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: {}\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
@@ -150,6 +151,7 @@ pub const ROWS: &[Row] = &[
     row("get_history",            ("GET", HISTORY),       VIEWER,     200, Target::Environment,     none),
     row("get_queue",              ("GET", QUEUE),         VIEWER,     200, Target::Environment,     none),
     row("watch_environment",      ("GET", WATCH),         VIEWER,     200, Target::Environment,     none),
+    row("claim_from_pool",        ("POST", CLAIM),        DEVELOPER,  201, Target::Environment,     labels),
     row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  201, Target::Environment,     none),
     row("force_claim",            ("POST", FORCE),        DEVELOPER,  201, Target::Environment,     none),
     row("get_session",            ("GET", SESSION),       VIEWER,     200, Target::Session,         none),
@@ -182,6 +184,10 @@ fn developer(_: &str) -> Value {
 
 fn pipeline(word: &str) -> Value {
     json!({ "name": format!("Pipeline {word}"), "definition": DEFINITION })
+}
+
+fn labels(_: &str) -> Value {
+    json!({ "labels": ["web"] })
 }
 
 fn commit(_: &str) -> Value {
