@@ -28,10 +28,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
-use crate::lane::Lane;
 pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
 pub use crate::error::StoreError;
+use crate::lane::Lane;
 pub use crate::patience::within_patience;
 pub use crate::pool::{PoolSettings, Reachability, connect};
 

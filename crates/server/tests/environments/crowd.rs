@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(100);
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_a_crowd_is_served_in_order(pool: PgPool) {
-    let site = Arc::new(Site::within(&pool, DEFINITION, Limits::new(Duration::from_secs(15), 2 * CLAIMERS)).await);
+    let site =
+        Arc::new(Site::within(&pool, DEFINITION, Limits::new(Duration::from_secs(15), 2 * CLAIMERS)).await);
     let door = site.claim(&site.mate, json!({})).await.session();
     let mut line = Vec::new();
     for _ in 0..WAITERS {
@@ -35,8 +36,8 @@ async fn heavy_a_crowd_is_served_in_order(pool: PgPool) {
             insisting(ask).await.status
         });
     }
-    let leave = || site.delete(&site.mate, &format!("/sessions/{door}"));
-    insisting(leave).await.is(200);
+    let path = format!("/sessions/{door}");
+    insisting(|| site.delete(&site.mate, &path)).await.is(200);
     serve(&site, &line).await;
     while let Some(answer) = crowd.join_next().await {
         // Who came when the line was through may have got it; nobody else.
