@@ -109,6 +109,10 @@ impl Server {
         tokio::time::sleep(delay).await;
         self.stop_accepting.cancel();
         self.listening.wait().await;
+        self.app.departures.close();
+        if tokio::time::timeout(Duration::from_secs(5), self.app.departures.wait()).await.is_err() {
+            tracing::warn!("sessions whose clients are gone did not leave their queues within 5 s");
+        }
         self.tasks.end().await;
     }
 }

@@ -22,6 +22,7 @@ mod pool;
 pub mod session;
 pub mod system;
 pub mod token;
+pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};
 

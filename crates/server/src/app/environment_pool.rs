@@ -105,7 +105,8 @@ fn exhausted(labels: &[String], environments: &[Environment]) -> Failure {
     let named: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
     let (named, plural) = (named.join(", "), if total == 1 { "environment" } else { "environments" });
     let detail = format!(
-        "None of the {total} {plural} with {named} is free.{soonest} Queue for one of them by name, or try again."
+        "None of the {total} {plural} with {named} is free.{soonest} Wait with `Prefer: wait=30`, or \
+         queue for one of them by name."
     );
     let shown: Vec<Value> = environments
         .iter()
@@ -127,5 +128,7 @@ fn actions(environments: &[Environment]) -> Value {
         let path = format!("{}/sessions", first.name);
         json!({ "action": "queue", "method": "POST", "path": path, "body": { "queue": true } })
     });
-    queue.into_iter().collect::<Vec<_>>().into()
+    let wait =
+        json!({ "action": "wait", "method": "POST", "path": "claim", "headers": { "Prefer": "wait=30" } });
+    queue.into_iter().chain([wait]).collect::<Vec<_>>().into()
 }

@@ -17,12 +17,14 @@ pub mod refusal;
 pub mod session;
 pub mod token;
 pub mod vigil;
+pub mod waiting;
 
 use std::sync::Arc;
 
 use greenroom_store::{Reachability, Store};
 use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use self::attendance::Attendance;
 use self::authentication::Authentication;
@@ -41,6 +43,8 @@ pub struct Parts {
     pub attendance: Attendance,
     pub bell: SequencerBell,
     pub health: Reachability,
+    /// Sessions whose clients are gone, on their way out of the queue.
+    pub departures: TaskTracker,
     /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
     pub draining: CancellationToken,
 }
@@ -55,6 +59,7 @@ impl App {
             store,
             bell,
             health,
+            departures: TaskTracker::new(),
             draining: CancellationToken::new(),
         }))
     }

@@ -160,8 +160,7 @@ pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Resul
 
 /// Lets go, or leaves the queue. A session that has ended stays as it is.
 pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
-    let pipeline = pipeline(command, &place.pipeline).await?;
-    let mut locked = lock(command, &pipeline, place).await?;
+    let mut locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
     let own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
@@ -174,15 +173,13 @@ pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Res
 
 /// Somebody looked after the session: a waiter is still there, a granted one takes up its turn.
 pub async fn hear(command: &mut Command, place: &Place, id: SessionId) -> Result<(), Failure> {
-    let pipeline = pipeline(command, &place.pipeline).await?;
-    let mut locked = lock(command, &pipeline, place).await?;
+    let mut locked = lock_place(command, place).await?;
     apply(command, &mut locked, Change::Hear(id)).await
 }
 
 /// The environment, locked, for its holder to act on. A session that is not active says why.
 async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
-    let pipeline = pipeline(command, &place.pipeline).await?;
-    let locked = lock(command, &pipeline, place).await?;
+    let locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     if session.user_id != command.principal().user_id {
         let detail =
@@ -190,10 +187,20 @@ async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<Loc
         return Err(Failure::new(Code::Forbidden, detail));
     }
     if session.status != SessionStatus::Active {
-        let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-        return Err(refusal::not_active(&session, &environment));
+        return Err(not_active(command, &locked, id).await?);
     }
     Ok(locked)
+}
+
+/// Why a session can't be acted in.
+pub async fn not_active(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    id: SessionId,
+) -> Result<Failure, Failure> {
+    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
+    Ok(refusal::not_active(&session, &environment))
 }
 
 async fn renew_locked(
@@ -204,14 +211,18 @@ async fn renew_locked(
     apply(command, locked, Change::Renew(id)).await
 }
 
-async fn apply(command: &mut Command, locked: &mut LockedEnvironment, change: Change) -> Result<(), Failure> {
+pub async fn apply(
+    command: &mut Command,
+    locked: &mut LockedEnvironment,
+    change: Change,
+) -> Result<(), Failure> {
     match command.apply(locked, change, &NewSession::default()).await? {
         Ok(_) => Ok(()),
         Err(refusal) => Err(refused(command, locked, refusal).await?),
     }
 }
 
-async fn refused(
+pub async fn refused(
     command: &mut Command,
     locked: &LockedEnvironment,
     refusal: Refusal,
@@ -220,7 +231,11 @@ async fn refused(
     Ok(refusal::refused(command.principal(), &environment, refusal))
 }
 
-async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -> Result<Shown, Failure> {
+pub async fn show(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    id: SessionId,
+) -> Result<Shown, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
     Ok(Shown {
         session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
@@ -229,6 +244,12 @@ async fn show(command: &mut Command, locked: &LockedEnvironment, id: SessionId) 
         deployments: command.deployments_of(id).await?,
         displaced: None,
     })
+}
+
+/// The environment, locked.
+pub async fn lock_place(command: &mut Command, place: &Place) -> Result<LockedEnvironment, Failure> {
+    let pipeline = pipeline(command, &place.pipeline).await?;
+    lock(command, &pipeline, place).await
 }
 
 /// Archived ones too: what is held in them can still be let go of.

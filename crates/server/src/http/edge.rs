@@ -15,21 +15,26 @@ use tokio::sync::Semaphore;
 use tracing::Instrument;
 
 use crate::app::failure::{Code, Failure};
+use crate::http::flight::Flight;
 use crate::http::problem::Pending;
 use crate::http::request_id::{self, RequestId};
 
 const LONGEST_URI: usize = 4 * 1024;
+const MOST_WAITING: usize = 1_000;
 
 /// What one server takes on.
 #[derive(Clone, Debug)]
 pub struct Limits {
     pub deadline: Duration,
     in_flight: Arc<Semaphore>,
+    /// Requests that wait for a turn. They hold a connection of the client's, and nothing else.
+    waiting: Arc<Semaphore>,
 }
 
 impl Limits {
     pub fn new(deadline: Duration, in_flight: usize) -> Self {
-        Self { deadline, in_flight: Arc::new(Semaphore::new(in_flight)) }
+        let waiting = Arc::new(Semaphore::new(MOST_WAITING));
+        Self { deadline, in_flight: Arc::new(Semaphore::new(in_flight)), waiting }
     }
 }
 
@@ -52,23 +57,25 @@ pub async fn edge(State(limits): State<Limits>, mut request: Request, next: Next
     response
 }
 
-async fn answer(limits: &Limits, request: Request, next: Next) -> Response {
+async fn answer(limits: &Limits, mut request: Request, next: Next) -> Response {
     if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > LONGEST_URI) {
         return Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most.").into_response();
     }
-    let Ok(_permit) = limits.in_flight.try_acquire() else {
+    let Ok(place) = Arc::clone(&limits.in_flight).try_acquire_owned() else {
         return Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.")
             .into_response();
     };
+    let flight = Flight::new(place, limits.deadline, Arc::clone(&limits.waiting));
+    request.extensions_mut().insert(flight.clone());
     let handled = std::panic::AssertUnwindSafe(next.run(request)).catch_unwind();
-    match tokio::time::timeout(limits.deadline, handled).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(panic)) => {
+    match flight.in_time(handled).await {
+        Some(Ok(response)) => response,
+        Some(Err(panic)) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             Failure::internal(text.unwrap_or_else(|| "a handler panicked".to_owned())).into_response()
         }
-        Err(_) => Failure::new(
+        None => Failure::new(
             Code::DeadlineExceeded,
             "The request took too long and was given up. If it was a change, its outcome is not known: repeat it with \
              the same Idempotency-Key.",

@@ -19,6 +19,13 @@ pub struct IdempotencyKey {
     pub key: Option<String>,
 }
 
+impl IdempotencyKey {
+    /// Method, path and key, if there is one.
+    pub fn parts(&self) -> Option<(String, String, String)> {
+        self.key.clone().map(|key| (self.method.clone(), self.path.clone(), key))
+    }
+}
+
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let text = "Repeat a request safely: the same key and body get the first answer again, for 24 hours.";

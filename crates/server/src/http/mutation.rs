@@ -35,6 +35,17 @@ impl From<greenroom_store::StoreError> for Exit {
     }
 }
 
+impl Exit {
+    pub fn is(&self, code: Code) -> bool {
+        matches!(self, Self::Refused(failure) if failure.code == code)
+    }
+
+    /// Others were in the way, or the database was: it may well be better in a moment.
+    pub fn passes(&self) -> bool {
+        self.is(Code::Busy) || self.is(Code::DatabaseUnavailable) || self.is(Code::IdempotencyInProgress)
+    }
+}
+
 impl IntoResponse for Exit {
     fn into_response(self) -> Response {
         match self {
@@ -54,16 +65,9 @@ pub struct Mutation {
 impl<A: Act> Permit<A> {
     /// Opens the command, in which the token and the right are checked again.
     pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
-        let principal = &self.principal;
-        let command =
-            self.app.store.command(principal.organization_id, principal.token_id, &self.request_id.0).await?;
-        let mut command = command.ok_or_else(Failure::unauthenticated)?;
-        if !command.principal().may(A::ACTION) {
-            return Err(Failure::forbidden(A::ACTION, command.principal().role).into());
-        }
-        let fingerprint = Sha256::digest(body).to_vec();
-        if let Some(scope) = scope(&key) {
-            match command.claim_key(&scope).await? {
+        let mut mutation = self.open_again(key, body).await?;
+        if let Some(scope) = scope(&mutation.key) {
+            match mutation.command.claim_key(&scope).await? {
                 Claimed::New => {}
                 Claimed::Running => {
                     return Err(Failure::new(
@@ -72,7 +76,7 @@ impl<A: Act> Permit<A> {
                     )
                     .into());
                 }
-                Claimed::Answered(kept) if kept.fingerprint == fingerprint => {
+                Claimed::Answered(kept) if kept.fingerprint == mutation.fingerprint => {
                     return Err(Exit::Replayed(replay(kept)?));
                 }
                 Claimed::Answered(_) => {
@@ -84,6 +88,19 @@ impl<A: Act> Permit<A> {
                 }
             }
         }
+        Ok(mutation)
+    }
+
+    /// Opens a further command of a request that has kept an answer already, and may keep another one instead.
+    pub async fn open_again(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
+        let principal = &self.principal;
+        let command =
+            self.app.store.command(principal.organization_id, principal.token_id, &self.request_id.0).await?;
+        let command = command.ok_or_else(Failure::unauthenticated)?;
+        if !command.principal().may(A::ACTION) {
+            return Err(Failure::forbidden(A::ACTION, command.principal().role).into());
+        }
+        let fingerprint = Sha256::digest(body).to_vec();
         Ok(Mutation { command, key, fingerprint, bell: self.app.bell.clone() })
     }
 }
@@ -94,6 +111,15 @@ impl Mutation {
         self.command.commit().await?;
         self.bell.ring();
         Ok(())
+    }
+
+    /// Commits a change whose answer is not to be kept, nor what this request has kept before it.
+    pub async fn forget(mut self) -> Result<(), Exit> {
+        if let Some(scope) = scope(&self.key) {
+            let user = self.command.principal().user_id;
+            self.command.forget_answer(user, &scope).await?;
+        }
+        self.commit().await
     }
 
     /// Commits. Until here nothing has happened, from here on all of it has.

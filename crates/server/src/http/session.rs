@@ -15,17 +15,20 @@ use crate::app::session::{self, Ask, How, Place, Shown};
 use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::environment::find;
+use crate::http::flight::Flight;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::Answered;
 use crate::http::path::{At, EnvironmentPath, SessionPath, id};
 use crate::http::permit::Permit;
+use crate::http::prefer::Prefer;
 use crate::http::session_wire;
+use crate::http::waiting::{self, Keyed};
 
 /// Claim the environment, or queue for it
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), IdempotencyKey),
+        ("envName" = String, Path), IdempotencyKey, Prefer),
     request_body(content = Option<ClaimSession>),
     responses((status = 201, description = "Yours", body = Data<Session>),
         (status = 202, description = "Queued: it is yours when `status` is `active`", body = Data<Session>)))]
@@ -33,6 +36,7 @@ pub async fn claim_session(
     permit: Permit<SessionHold>,
     path: At<EnvironmentPath>,
     key: IdempotencyKey,
+    (prefer, flight): (Prefer, Flight),
     body: Body<ClaimSession>,
 ) -> Answered {
     let how = if body.value.queue == Some(true) { How::Queue } else { How::Plain };
@@ -42,7 +46,13 @@ pub async fn claim_session(
         ttl_seconds: body.value.ttl_seconds,
         how,
     };
-    claim(&permit, &path.0, key, &body.bytes, &ask).await
+    let Some(wait) = prefer.wait else {
+        return claim(&permit, &path.0, key, &body.bytes, &ask).await;
+    };
+    let (place, keyed) =
+        (place(&path.0.pipeline_id, &path.0.env_name)?, Keyed { key: &key, body: &body.bytes });
+    let answered = waiting::claim(&permit, &place, keyed, &ask, (wait, &flight)).await;
+    Ok(prefer.applied(answered.into_response()))
 }
 
 /// Take the environment over by force

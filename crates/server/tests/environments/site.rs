@@ -1,11 +1,8 @@
 //! A server, an organization, and a pipeline with an environment that people want.
 
-use std::time::Duration;
-
-use greenroom_server::http::Limits;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::PgPool;
 
 use crate::support::{Caller, TestServer};
 
@@ -45,13 +42,10 @@ impl Site {
     }
 
     pub async fn with(pool: &PgPool, definition: &str) -> Self {
-        Self::within(pool, definition, Limits::new(Duration::from_secs(15), 512)).await
+        Self::on(TestServer::start(pool).await, pool, definition).await
     }
 
-    /// With limits of the server's own.
-    pub async fn within(pool: &PgPool, definition: &str, limits: Limits) -> Self {
-        let url = pool.connect_options().to_url_lossy();
-        let server = TestServer::start_on(url.as_str(), limits).await;
+    pub async fn on(server: TestServer, pool: &PgPool, definition: &str) -> Self {
         let owner = server.organization("acme").await;
         let dev = server.member(&owner, "acme", "developer").await;
         let mate = server.member(&owner, "acme", "developer").await;

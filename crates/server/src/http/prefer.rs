@@ -1,0 +1,88 @@
+//! Reads `Prefer: wait=N` (RFC 7240). A preference may be ignored, so what can't be read is no error.
+
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+
+use crate::http::openapi::header;
+
+/// Longer than this nobody waits within a request: proxies would close it.
+const LONGEST: u64 = 30;
+
+/// How long the client would wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefer {
+    pub wait: Option<Duration>,
+}
+
+impl Prefer {
+    fn of(headers: &HeaderMap) -> Self {
+        let texts = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+        let seconds = texts.flat_map(|text| text.split(',')).find_map(|preference| {
+            let (name, value) = preference.split(';').next()?.split_once('=')?;
+            let wait = name.trim().eq_ignore_ascii_case("wait");
+            value.trim().trim_matches('"').parse::<u64>().ok().filter(|_| wait)
+        });
+        Self {
+            wait: seconds
+                .filter(|seconds| *seconds > 0)
+                .map(|seconds| Duration::from_secs(seconds.min(LONGEST))),
+        }
+    }
+
+    /// Says that it was heeded, and as what.
+    pub fn applied(self, mut response: Response) -> Response {
+        if let Some(wait) = self.wait
+            && let Ok(value) = HeaderValue::from_str(&format!("wait={}", wait.as_secs()))
+        {
+            response.headers_mut().insert("preference-applied", value);
+        }
+        response
+    }
+}
+
+impl IntoParams for Prefer {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let text = "`wait=N`: wait for up to N seconds (30 at most) instead of being refused at once.";
+        vec![header("Prefer", text)]
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Prefer {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::of(&parts.headers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_preferred() {
+        for (text, seconds) in [
+            ("wait=5", Some(5)),
+            ("Wait = \"5\"", Some(5)),
+            ("respond-async, wait=5; foo=bar", Some(5)),
+            ("wait=31", Some(30)),
+            ("wait=99999999999", Some(30)),
+            ("wait=0", None),
+            ("wait=-1", None),
+            ("wait", None),
+            ("waits=5", None),
+            ("", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("prefer", text.parse().unwrap());
+            assert_eq!(Prefer::of(&headers).wait, seconds.map(Duration::from_secs), "{text}");
+        }
+        assert_eq!(Prefer::of(&HeaderMap::new()).wait, None);
+    }
+}
