@@ -115,7 +115,6 @@ pub(crate) struct SessionView {
 pub(crate) struct LockView {
     /// None: free.
     pub(crate) held: Option<HeldView>,
-    pub(crate) waiting: i32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +125,17 @@ pub(crate) struct HeldView {
 }
 
 impl Op {
+    /// For a finding's text.
+    pub(crate) fn name(&self) -> String {
+        format!(
+            "op {} ({:?} by client {} at server {})",
+            self.number,
+            self.kind,
+            self.client,
+            self.server + 1
+        )
+    }
+
     pub(crate) fn ok(&self) -> Option<&Answer> {
         match &self.outcome {
             Outcome::Ok(answer) => Some(answer),

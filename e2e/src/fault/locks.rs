@@ -1,5 +1,6 @@
 //! `fault locks`: the campaign against the locks.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,7 @@ use crate::fault::client::{Board, Shared};
 use crate::fault::clock::Clock;
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
+use crate::fault::history::Op;
 use crate::fault::ledger::{Ledger, Since};
 use crate::fault::options::Locks;
 use crate::fault::progress::{Progress, say};
@@ -101,6 +103,10 @@ async fn chapters(
         let (writes, judged) = (shared.target.take(), Instant::now());
         let evidence = Evidence::new(&told.history, &writes, &ledger, &shared.world.maintainers);
         report.add(check::all(&evidence));
+        if options.keep {
+            keep(stack, chapter, &told.history, &ledger)?;
+        }
+        report.count_unknown(&told.history);
         report.sessions += ledger.sessions.len();
         report.events += ledger.events.len();
         shared.progress.violations.store(report.violations as u64, Ordering::Relaxed);
@@ -125,6 +131,22 @@ async fn chapters(
     report.seconds = started.elapsed().as_secs();
     report.judge();
     Ok(report)
+}
+
+/// What was judged, in words, for whoever wants to follow a finding.
+fn keep(stack: &Stack, chapter: u64, history: &[Op], ledger: &Ledger) -> anyhow::Result<()> {
+    let path = stack.folder.path.join(format!("chapter-{}.txt", chapter + 1));
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for op in history {
+        writeln!(file, "{op:?}")?;
+    }
+    for session in &ledger.sessions {
+        writeln!(file, "{session:?}")?;
+    }
+    for event in &ledger.events {
+        writeln!(file, "{event:?}")?;
+    }
+    Ok(file.flush()?)
 }
 
 /// What a daemon says when a thread of it dies.

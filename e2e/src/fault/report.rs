@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::fault::chapter::LEAST_RATE;
 use crate::fault::faults::Fault;
 use crate::fault::finding::Finding;
+use crate::fault::history::{Op, Outcome};
 
 const SHOWN: usize = 20;
 /// Under this share of unknown outcomes the faults were too weak to show anything.
@@ -23,6 +24,7 @@ pub(crate) struct Report {
     pub(crate) ok: u64,
     pub(crate) refused: u64,
     pub(crate) unknown: u64,
+    pub(crate) unknown_by_reason: BTreeMap<&'static str, u64>,
     pub(crate) faults: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     pub(crate) violations: usize,
@@ -46,6 +48,14 @@ impl Report {
             *self.violations_by_property.entry(finding.property).or_default() += 1;
             if self.findings.len() < SHOWN {
                 self.findings.push(finding);
+            }
+        }
+    }
+
+    pub(crate) fn count_unknown(&mut self, history: &[Op]) {
+        for op in history {
+            if let Outcome::Unknown(reason) = op.outcome {
+                *self.unknown_by_reason.entry(reason).or_default() += 1;
             }
         }
     }

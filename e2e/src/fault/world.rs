@@ -45,7 +45,6 @@ pub(crate) struct Person {
     pub(crate) user: Uuid,
     pub(crate) token: String,
     pub(crate) maintains: bool,
-    pub(crate) may_force: bool,
 }
 
 impl World {
@@ -123,7 +122,7 @@ async fn hire(
     ];
     let token = word(&stack.admin_json(&words).await?, "token")?;
     let user = id_in(&added["data"], "userId")?;
-    Ok(Person { organization, user, token, maintains, may_force: kind == "user" })
+    Ok(Person { organization, user, token, maintains })
 }
 
 fn definition(names: &[String]) -> String {

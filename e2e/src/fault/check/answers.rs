@@ -21,7 +21,7 @@ fn unexpected(op: &Op) -> Option<Finding> {
         }
         _ => return None,
     };
-    Some(Finding::new("internal", format!("op {} ({:?}) got: {text}", op.number, op.kind)))
+    Some(Finding::new("internal", format!("{} got: {text}", op.name())))
 }
 
 fn expected(kind: Kind, code: &str) -> bool {

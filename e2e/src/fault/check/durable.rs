@@ -36,11 +36,11 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn lost(evidence: &Evidence<'_>, op: &Op, deployments: &HashSet<Uuid>) -> Option<String> {
     let answer = op.ok().filter(|_| op.kind.changes())?;
     if let Some(deployment) = answer.deployment.filter(|id| !deployments.contains(id)) {
-        return Some(format!("op {} was acknowledged, but {} is not there", op.number, short(deployment)));
+        return Some(format!("{} was acknowledged, but {} is not there", op.name(), short(deployment)));
     }
     let view = answer.session?;
     let Some(row) = evidence.sessions.get(&view.id) else {
-        return Some(format!("op {} was acknowledged, but {} is not there", op.number, short(view.id)));
+        return Some(format!("{} was acknowledged, but {} is not there", op.name(), short(view.id)));
     };
     if view.fence.is_some() && row.fence != view.fence {
         return Some(format!(

@@ -11,13 +11,12 @@ use crate::fault::history::{Kind, Status};
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut released: HashSet<(Uuid, Uuid)> = HashSet::new();
-    for op in &evidence.ops[..] {
+    for op in evidence.ops {
         let Some(row) = op.session.and_then(|session| evidence.sessions.get(&session)) else { continue };
         let stranger = row.user != op.user;
         let allowed = op.kind == Kind::Release && evidence.maintainers.contains(&op.user);
         if op.kind.changes() && stranger && !allowed && op.ok().is_some() {
-            let text =
-                format!("op {} ({:?}) was let into {} of somebody else", op.number, op.kind, short(row.id));
+            let text = format!("{} was let into {} of somebody else", op.name(), short(row.id));
             findings.push(Finding::new("L8", text));
         }
         if op.kind == Kind::Release && op.may_have_happened() {

@@ -6,13 +6,15 @@ use uuid::Uuid;
 
 use crate::fault::check::{Evidence, short};
 use crate::fault::finding::Finding;
+use crate::fault::history::Kind;
+
+/// What a request was given: a session with its fence, or a deployment.
+type Given = (Option<(Uuid, Option<i64>)>, Option<Uuid>);
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut answers: HashMap<u64, (Option<(Uuid, Option<i64>)>, Option<Uuid>)> = HashMap::new();
-    for op in
-        evidence.ops.iter().filter(|op| op.kind.claims() || op.kind == crate::fault::history::Kind::Deploy)
-    {
+    let mut answers: HashMap<u64, Given> = HashMap::new();
+    for op in evidence.ops.iter().filter(|op| op.kind.claims() || op.kind == Kind::Deploy) {
         let Some(answer) = op.ok() else { continue };
         let own = (answer.session.map(|view| (view.id, view.fence)), answer.deployment);
         let first = answers.entry(op.request).or_insert(own);
@@ -47,7 +49,6 @@ fn twice(what: &str, made: impl Iterator<Item = (u64, Uuid)>) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::fault::check::sample::{Sample, id};
-    use crate::fault::history::Kind;
 
     #[test]
     fn a_repetition_gets_the_same_grant() {

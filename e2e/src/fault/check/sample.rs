@@ -117,7 +117,7 @@ impl Sample {
 
     pub(super) fn looked(&mut self, invoked: Micros, returned: Micros, held: Option<(Uuid, i64)>) {
         let held = held.map(|(session, fence)| HeldView { session, fence, expires_at: returned });
-        let answer = Answer { locks: vec![(0, LockView { held, waiting: 0 })], ..Answer::default() };
+        let answer = Answer { locks: vec![(0, LockView { held })], ..Answer::default() };
         self.op(Kind::GetEnvironment, (invoked, returned), Outcome::Ok(Box::new(answer)));
     }
 

@@ -88,7 +88,19 @@ impl Client {
             self.wait_until(at).await;
             self.ask(request, server, 0).await;
         }
+        self.go_home().await;
         self.history
+    }
+
+    /// Most leave the queue when they go; the rest is granted a turn that it does not take up.
+    async fn go_home(&mut self) {
+        for (environment, session) in std::mem::take(&mut self.memory.waiting) {
+            if self.rng.random_ratio(4, 5) {
+                let (request, server) =
+                    (self.about(Kind::Release, environment, session), self.server().await);
+                self.ask(request, server, 0).await;
+            }
+        }
     }
 
     async fn ask(&mut self, request: Request, server: usize, tries: u32) {

@@ -36,7 +36,6 @@ pub(super) struct Lock {
     session_id: Option<String>,
     expires_at: Option<Timestamp>,
     fence: Option<i64>,
-    queue_length: i32,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +77,7 @@ impl Lock {
         let held = session.zip(self.fence).zip(self.expires_at).map(|((session, fence), expires_at)| {
             HeldView { session, fence, expires_at: micros(expires_at) }
         });
-        LockView { held, waiting: self.queue_length }
+        LockView { held }
     }
 }
 
