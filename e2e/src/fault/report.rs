@@ -12,6 +12,7 @@ use crate::fault::finding::Finding;
 use crate::fault::history::{Op, Outcome};
 
 const SHOWN: usize = 20;
+const SHOWN_OF_PROPERTY: usize = 5;
 /// Under this share of unknown outcomes the faults were too weak to show anything.
 const LEAST_UNKNOWN: f64 = 0.01;
 /// Fewer operations than this say nothing about shares.
@@ -45,8 +46,10 @@ impl Report {
     pub(crate) fn add(&mut self, findings: Vec<Finding>) {
         self.violations += findings.len();
         for finding in findings {
-            *self.violations_by_property.entry(finding.property).or_default() += 1;
-            if self.findings.len() < SHOWN {
+            let of_property = self.violations_by_property.entry(finding.property).or_default();
+            *of_property += 1;
+            // A defect that shows everywhere must not hide another.
+            if self.findings.len() < SHOWN && *of_property <= SHOWN_OF_PROPERTY {
                 self.findings.push(finding);
             }
         }

@@ -15,7 +15,9 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn unexpected(op: &Op) -> Option<Finding> {
     let text = match &op.outcome {
-        Outcome::Unknown(reason) if reason.starts_with("unreadable") => (*reason).to_owned(),
+        Outcome::Unknown(reason) if reason.starts_with("unreadable") || *reason == "internal" => {
+            (*reason).to_owned()
+        }
         Outcome::Refused(refused) if !expected(op.kind, &refused.code) => {
             format!("{} {}", refused.status, refused.code)
         }
@@ -51,7 +53,7 @@ mod tests {
         sample.refused(Kind::Renew, 0, 10, (409, "session_expired"));
         sample.refused(Kind::Claim, 0, 10, (503, "busy"));
         assert_eq!(sample.found(check), Vec::<&str>::new());
-        sample.refused(Kind::Claim, 0, 10, (500, "internal"));
+        sample.unknown_because(Kind::Claim, 0, 10, "internal");
         sample.refused(Kind::List, 0, 10, (401, "unauthenticated"));
         assert_eq!(sample.found(check), ["internal", "internal"]);
     }

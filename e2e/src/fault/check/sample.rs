@@ -146,7 +146,17 @@ impl Sample {
 
     /// The number of the request.
     pub(super) fn unknown(&mut self, kind: Kind, invoked: Micros, returned: Micros) -> u64 {
-        self.op(kind, (invoked, returned), Outcome::Unknown("timeout")).number
+        self.unknown_because(kind, invoked, returned, "timeout")
+    }
+
+    pub(super) fn unknown_because(
+        &mut self,
+        kind: Kind,
+        invoked: Micros,
+        returned: Micros,
+        reason: &'static str,
+    ) -> u64 {
+        self.op(kind, (invoked, returned), Outcome::Unknown(reason)).number
     }
 
     pub(super) fn repeated(&mut self, request: u64, invoked: Micros, returned: Micros, grant: (Uuid, i64)) {

@@ -12,7 +12,7 @@ use crate::fault::world::{World, parse_id};
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Who gave up waiting, or whose transaction broke off, does not know whether it was committed.
-const UNKNOWN: [&str; 2] = ["database_unavailable", "deadline_exceeded"];
+const UNKNOWN: [&str; 3] = ["database_unavailable", "deadline_exceeded", "internal"];
 
 /// A request that can be sent again as it is.
 #[derive(Clone, Debug)]
