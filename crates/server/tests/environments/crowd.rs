@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use greenroom_server::http::Limits;
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{ConnectOptions, PgPool};
 use tokio::task::JoinSet;
 
 use crate::site::{DEFINITION, Reply, Site};
-use crate::support::eventually;
+use crate::support::{TestServer, eventually};
 
 const WAITERS: usize = 200;
 const CLAIMERS: usize = 1_000;
@@ -19,8 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(100);
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_a_crowd_is_served_in_order(pool: PgPool) {
-    let site =
-        Arc::new(Site::within(&pool, DEFINITION, Limits::new(Duration::from_secs(15), 2 * CLAIMERS)).await);
+    let url = pool.connect_options().to_url_lossy();
+    let limits = Limits::new(Duration::from_secs(15), 2 * CLAIMERS);
+    let server = TestServer::start_on(url.as_str(), limits).await;
+    let site = Arc::new(Site::on(server, &pool, DEFINITION).await);
     let door = site.claim(&site.mate, json!({})).await.session();
     let mut line = Vec::new();
     for _ in 0..WAITERS {
