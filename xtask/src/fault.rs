@@ -131,8 +131,10 @@ fn planted(workspace: &Workspace, options: &Planted) -> anyhow::Result<ExitCode>
         let output = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
         let report: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("the search for {name} was not carried out"))?;
-        let first = &report["findings"][0];
-        let found = report["violations"].as_u64().unwrap_or(0) > 0;
+        // Slowness does not count: a busy machine may be the cause of it.
+        let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+        let first = findings.iter().find(|finding| finding["property"] != "L10").unwrap_or(&Value::Null);
+        let found = !first.is_null();
         say::progress(format_args!("planted: {name} {}", if found { "found" } else { "NOT FOUND" }));
         bugs.push(json!({
             "name": name,

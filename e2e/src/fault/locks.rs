@@ -118,7 +118,7 @@ async fn chapters(
             judged.elapsed(),
             report.violations
         ));
-        if options.until_found && report.violations > 0 {
+        if options.until_found && report.has_broken_a_promise() {
             break;
         }
     }

@@ -55,6 +55,11 @@ impl Report {
         }
     }
 
+    /// Something was found other than slowness, which a busy machine may be the cause of.
+    pub(crate) fn has_broken_a_promise(&self) -> bool {
+        self.violations_by_property.keys().any(|property| *property != "L10")
+    }
+
     pub(crate) fn count_unknown(&mut self, history: &[Op]) {
         for op in history {
             if let Outcome::Unknown(reason) = op.outcome {

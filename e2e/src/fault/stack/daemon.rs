@@ -75,6 +75,8 @@ impl Daemon {
             .args(["--metrics-listen", &metrics])
             .env("GREENROOM_DATABASE_URL", &self.database_url)
             .env("GREENROOM_LOG", "warn")
+            // Enough for the clients, and not more connections at once than a small machine can open within their patience.
+            .env("GREENROOM_DATABASE_CONNECTIONS", "8")
             .env("LD_PRELOAD", fake_clock()?)
             .env("FAKETIME", format!("{offset:+}s"))
             .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
@@ -104,9 +106,18 @@ impl Daemon {
 
     /// kill -9.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        self.forget_clock();
         match self.child.take() {
             Some(mut child) => Ok(child.kill().await?),
             None => Ok(()),
+        }
+    }
+
+    /// What the library that fakes the clock has made for this process, and would leave behind when that is killed.
+    fn forget_clock(&self) {
+        if let Some(pid) = self.child.as_ref().and_then(Child::id) {
+            let _ = std::fs::remove_file(format!("/dev/shm/faketime_shm_{pid}"));
+            let _ = std::fs::remove_file(format!("/dev/shm/sem.faketime_sem_{pid}"));
         }
     }
 
@@ -117,6 +128,12 @@ impl Daemon {
 
     pub(crate) fn log(&self) -> PathBuf {
         self.program.logs.join(format!("{}.log", self.name))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.forget_clock();
     }
 }
 

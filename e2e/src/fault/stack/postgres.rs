@@ -96,6 +96,8 @@ impl Postgres {
             "max_connections=400",
             "fsync=on",
             "synchronous_commit=on",
+            // In its own folder, which goes with it.
+            "dynamic_shared_memory_type=mmap",
         ] {
             command.args(["-c", setting]);
         }
