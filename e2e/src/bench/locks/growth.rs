@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::bail;
 use serde_json::json;
 
-use super::past::Era;
+use super::past::{Era, SHARE_OF_THE_FIRST};
 use super::plans::{self, Cost};
 use super::scene::{Client, Scene};
 use super::wire::{self, Wire};
@@ -16,10 +16,10 @@ use crate::bench::{median, say};
 use crate::stack::Stack;
 
 const WARM_UP: usize = 300;
-const ROUNDS: usize = 25;
-const CLAIMS_A_ROUND: usize = 100;
+const CLAIMS: usize = 2_500;
 const PAGES: usize = 500;
-const LATE_PAGE: u32 = 1_000;
+const LATE_PAGE: i64 = 1_000;
+const ENTRIES_A_PAGE: i64 = 20;
 
 /// Milliseconds of each claim, and of each release.
 #[derive(Default)]
@@ -40,7 +40,9 @@ async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
     let young = Era::begin(stack, "bench_young", 0).await?;
     let old = Era::begin(stack, "bench_old", sessions).await?;
     let (in_young, in_old) = claims(&young.scene, &old.scene).await?;
-    let [first, late] = pages(&old.scene).await?;
+    // A past that was ordered shorter than usual has fewer pages.
+    let late_page = LATE_PAGE.min(sessions / SHARE_OF_THE_FIRST / ENTRIES_A_PAGE).max(1);
+    let [first, late] = pages(&old.scene, late_page).await?;
 
     let (young, young_costs) = plans::watch(young).await?;
     let (old, old_costs) = plans::watch(old).await?;
@@ -49,13 +51,14 @@ async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
     old.end().await;
     let (claim_growth, history_growth) = (ratio(&in_old.claims, &in_young.claims), ratio(&late, &first));
     say(&format!(
-        "growth: a claim takes {claim_growth:.3} times as long, page {LATE_PAGE} {history_growth:.3} times"
+        "growth: a claim takes {claim_growth:.3} times as long, page {late_page} {history_growth:.3} times"
     ));
     let details = json!({
         "sessions": sessions,
         "claims": in_old.claims.len(),
         "withoutPast": in_young.figures(),
         "withPast": in_old.figures(),
+        "historyLatePage": late_page,
         "historyFirstPageMs": median(first),
         "historyLatePageMs": median(late),
         "plansEqual": differences.is_empty(),
@@ -74,26 +77,31 @@ async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
 async fn claims(young: &Scene, old: &Scene) -> anyhow::Result<(Times, Times)> {
     let (mut in_young, mut in_old) = (Times::default(), Times::default());
     let (mut young, mut old) = (young.client(0).await?, old.client(0).await?);
-    for client in [&mut young, &mut old] {
-        Times::default().take(client, WARM_UP).await?;
+    for _ in 0..WARM_UP {
+        Times::default().take(&mut young).await?;
+        Times::default().take(&mut old).await?;
     }
-    for _ in 0..ROUNDS {
-        in_young.take(&mut young, CLAIMS_A_ROUND).await?;
-        in_old.take(&mut old, CLAIMS_A_ROUND).await?;
+    for number in 0..CLAIMS {
+        // By turns first, so that neither is always the one after the other.
+        if number % 2 == 0 {
+            in_young.take(&mut young).await?;
+            in_old.take(&mut old).await?;
+        } else {
+            in_old.take(&mut old).await?;
+            in_young.take(&mut young).await?;
+        }
     }
     Ok((in_young, in_old))
 }
 
 impl Times {
-    async fn take(&mut self, client: &mut Client, pairs: usize) -> anyhow::Result<()> {
-        for _ in 0..pairs {
-            let started = Instant::now();
-            client.claim().await?;
-            self.claims.push(millis(started));
-            let started = Instant::now();
-            client.release().await?;
-            self.releases.push(millis(started));
-        }
+    async fn take(&mut self, client: &mut Client) -> anyhow::Result<()> {
+        let started = Instant::now();
+        client.claim().await?;
+        self.claims.push(millis(started));
+        let started = Instant::now();
+        client.release().await?;
+        self.releases.push(millis(started));
         Ok(())
     }
 
@@ -107,12 +115,12 @@ impl Times {
 }
 
 /// Milliseconds of the first page, and of a late one.
-async fn pages(scene: &Scene) -> anyhow::Result<[Vec<f64>; 2]> {
+async fn pages(scene: &Scene, late_page: i64) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut wire = Wire::connect(&scene.host).await?;
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..WARM_UP + PAGES {
-        for (page, times) in [1, LATE_PAGE].into_iter().zip(&mut times) {
-            let path = format!("{}/history?page={page}&limit=20", scene.environment(0));
+        for (page, times) in [1, late_page].into_iter().zip(&mut times) {
+            let path = format!("{}/history?page={page}&limit={ENTRIES_A_PAGE}", scene.environment(0));
             let request = wire::request("GET", &scene.host, &path, &scene.token, "");
             let started = Instant::now();
             let answer = wire.ask(&request).await?;

@@ -7,6 +7,8 @@ use crate::bench::say;
 use crate::stack::{Organization, Process, Stack};
 
 const ENVIRONMENTS: i32 = 1_000;
+/// Of all past sessions, one in how many is of `env-0`, which is measured: past_sessions.sql.
+pub(crate) const SHARE_OF_THE_FIRST: i64 = 100;
 /// How many are made at a time.
 const PORTION: i64 = 1_000_000;
 
@@ -20,7 +22,6 @@ pub(crate) struct Era {
 }
 
 impl Era {
-    /// Every hundredth of the sessions is of `env-0`.
     pub(crate) async fn begin(beside: &Stack, database: &str, sessions: i64) -> anyhow::Result<Self> {
         let stack = beside.beside(database).await?;
         let organization = stack.organization("bench", 0).await?;
