@@ -213,6 +213,14 @@ pub struct ForceClaim {
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TransferSession {
+    /// Who gets it: a member who may hold a session.
+    #[schema(example = "usr_0190a0b0-0000-7000-8000-000000000001")]
+    pub user_id: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeployCommit {
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: String,

@@ -178,7 +178,7 @@ pub async fn hear(command: &mut Command, place: &Place, id: SessionId) -> Result
 }
 
 /// The environment, locked, for its holder to act on. A session that is not active says why.
-async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
+pub async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
     let locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     if session.user_id != command.principal().user_id {
@@ -253,7 +253,7 @@ pub async fn lock_place(command: &mut Command, place: &Place) -> Result<LockedEn
 }
 
 /// Archived ones too: what is held in them can still be let go of.
-async fn pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
+pub async fn pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
     command.pipeline(name).await?.ok_or_else(Failure::not_found)
 }
 

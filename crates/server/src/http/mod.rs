@@ -31,6 +31,7 @@ mod session;
 mod session_wire;
 mod stream;
 mod token;
+mod transfer;
 mod waiting;
 mod watch;
 

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
     Limits, definition_schema, docs, edge, environment, environment_pool, event, health, me, member,
-    not_modified, openapi, organization, pipeline, session, token, watch,
+    not_modified, openapi, organization, pipeline, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -50,6 +50,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(session::deploy_commit))
         .routes(routes!(session::renew_session))
         .routes(routes!(session::force_claim))
+        .routes(routes!(transfer::transfer_session))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))

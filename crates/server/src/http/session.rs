@@ -193,7 +193,7 @@ pub fn wire(shown: Shown) -> Session {
     session_wire::session(shown.session, lock, shown.deployments, shown.displaced)
 }
 
-fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
+pub fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
     let pipeline = PipelineName::parse(pipeline).ok_or_else(Failure::not_found)?;
     Ok(Place { pipeline, environment: environment.to_owned() })
 }

@@ -10,6 +10,7 @@ mod site;
 #[path = "../support/mod.rs"]
 mod support;
 mod templates;
+mod transfer;
 mod wait;
 mod watch;
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::answer::Answer;
 use crate::content;
-use crate::operations::{ROWS, Right, Row, Target};
+use crate::operations::{OWNER, ROWS, Right, Row, Target};
 use crate::world::{Asker, Standing, World};
 
 #[test]
@@ -180,7 +180,11 @@ impl Walk<'_> {
 
     async fn call(&mut self, row: &Row, path: &str, token: Option<&str>) -> Answer {
         let method = Method::from_bytes(row.method.as_bytes()).unwrap();
-        let answer = self.world.server.ask(method, path, token, row.body(&self.world.word())).await;
+        let body = row.body(&self.world.word()).map(|body| {
+            let text = body.to_string().replace(OWNER, &self.world.owner.user);
+            serde_json::from_str(&text).unwrap()
+        });
+        let answer = self.world.server.ask(method, path, token, body).await;
         self.answers += &answer.text;
         answer
     }

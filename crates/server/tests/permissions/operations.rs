@@ -108,9 +108,13 @@ const SESSION: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
 const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
 const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
+const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
+
+/// Stands in a body for the id of the organization's first owner, who asks for nothing in the matrix.
+pub const OWNER: &str = "{owner}";
 
 /// A definition with one environment.
 pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -158,6 +162,7 @@ pub const ROWS: &[Row] = &[
     row("release_session",        ("DELETE", SESSION),    DEVELOPER,  200, Target::Session,         none),
     row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  202, Target::Session,         commit),
     row("renew_session",          ("POST", RENEW),        DEVELOPER,  200, Target::Session,         none),
+    row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  201, Target::Session,         to_owner),
 
     row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),
@@ -188,6 +193,10 @@ fn pipeline(word: &str) -> Value {
 
 fn labels(_: &str) -> Value {
     json!({ "labels": ["web"] })
+}
+
+fn to_owner(_: &str) -> Value {
+    json!({ "userId": OWNER })
 }
 
 fn commit(_: &str) -> Value {

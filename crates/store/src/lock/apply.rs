@@ -75,7 +75,11 @@ impl Change {
                     self.insert_session(environment, doing, session, Some(fence)).await?;
                 }
                 let event_type = if waited { EventType::SessionGranted } else { EventType::SessionClaimed };
-                self.tell_session(environment, (actor, event_type), session, Some(fence), None).await
+                let passed_on =
+                    matches!(doing.command, Command::Transfer { to, .. } if to.session == session);
+                let reason = actor.name().filter(|_| passed_on).map(|name| format!("transferred by {name}"));
+                let told = (actor, event_type);
+                self.tell_session(environment, told, session, Some(fence), reason.as_deref()).await
             }
             Effect::Ended { session, end } => {
                 let by = match doing.command {
@@ -90,6 +94,9 @@ impl Change {
                     SessionEnd::Overridden => EventType::SessionOverridden,
                     SessionEnd::Canceled => EventType::SessionCanceled,
                 };
+                let passed_on = matches!(doing.command, Command::Transfer { from, .. } if from == session);
+                let to = format!("transferred to {}", doing.new.user_name);
+                let reason = if passed_on { Some(to.as_str()) } else { reason };
                 self.tell_session(environment, (actor, event_type), session, None, reason).await
             }
         }

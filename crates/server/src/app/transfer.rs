@@ -1,0 +1,64 @@
+//! Giving a session to somebody else, past the queue.
+
+use greenroom_domain::environment::Command as Change;
+use greenroom_domain::id::{SessionId, UserId};
+use greenroom_domain::lease::LeaseTerms;
+use greenroom_domain::lock::Claim;
+use greenroom_domain::policy::{Action, allowed};
+use greenroom_domain::token::TokenKind;
+use greenroom_store::Command;
+use greenroom_store::lock::NewSession;
+use jiff::SignedDuration;
+use uuid::Uuid;
+
+use crate::app::failure::Failure;
+use crate::app::session::{Place, Shown, hold, pipeline, refused, show};
+
+/// Ends the session and makes a new one of the other user, with a new fence, in one step.
+pub async fn transfer(
+    command: &mut Command,
+    place: &Place,
+    id: SessionId,
+    user_id: &str,
+) -> Result<Shown, Failure> {
+    let user: UserId =
+        user_id.parse().map_err(|_| Failure::field("/userId", "must be a user's id, `usr_…`"))?;
+    pipeline(command, &place.pipeline).await?;
+    // Their row comes before the environment's, here as everywhere.
+    let member = command.member_for_update(user).await?;
+    let mut locked = hold(command, place, id).await?;
+    if user == command.principal().user_id {
+        return Err(Failure::field("/userId", "is yourself: you hold it already"));
+    }
+    let member = member.ok_or_else(|| {
+        Failure::field("/userId", "is not a member of this organization. `GET …/members` lists them")
+    })?;
+    if !allowed(member.role, Action::SessionHold) {
+        let least = Action::SessionHold.least_role();
+        let detail = format!(
+            "is {}'s, whose role {} can't hold a session: it needs {least}",
+            member.name, member.role
+        );
+        return Err(Failure::field("/userId", detail));
+    }
+    let given = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    let held = locked.state.lock.held.as_ref();
+    let length =
+        held.map_or(SignedDuration::from_secs(locked.default_lease_seconds), |held| held.lease.length);
+    let longest = SignedDuration::from_secs(locked.longest_lease_seconds);
+    let to = Claim {
+        session: SessionId::from(Uuid::now_v7()),
+        user,
+        terms: LeaseTerms { length: length.min(longest), longest },
+    };
+    let new = NewSession {
+        user_name: member.name,
+        user_kind: TokenKind::User.to_string(),
+        context: given.context,
+        commit_id: None,
+    };
+    match command.apply(&mut locked, Change::Transfer { from: id, to }, &new).await? {
+        Ok(_) => show(command, &locked, to.session).await,
+        Err(refusal) => Err(refused(command, &locked, refusal).await?),
+    }
+}

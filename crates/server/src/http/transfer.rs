@@ -1,0 +1,35 @@
+//! `…/sessions/{sessionId}/transfer`
+
+use axum::http::StatusCode;
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::session::{Session, TransferSession};
+use greenroom_domain::policy::action::SessionHold;
+
+use crate::app::transfer;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::path::{At, SessionPath, id};
+use crate::http::permit::Permit;
+use crate::http::session::{place, wire};
+
+/// Give the environment to another member, past the queue
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    request_body = TransferSession,
+    responses((status = 201, description = "The new holder's session; this one is `released`", body = Data<Session>)))]
+pub async fn transfer_session(
+    permit: Permit<SessionHold>,
+    path: At<SessionPath>,
+    key: IdempotencyKey,
+    body: Body<TransferSession>,
+) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let given = transfer::transfer(&mut mutation.command, &place, session_id, &body.value.user_id).await?;
+    mutation.finish(Answer::new(StatusCode::CREATED, &wire(given))?).await
+}
