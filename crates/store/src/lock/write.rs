@@ -3,6 +3,7 @@
 use greenroom_domain::environment::{Command, EnvironmentState};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::SessionId;
+use greenroom_domain::lease::Lease;
 use greenroom_domain::queue::Waiting;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
@@ -71,21 +72,22 @@ impl Change {
     pub(super) async fn grant_waiter(
         &mut self,
         environment: &LockedEnvironment,
-        session: SessionId,
+        waiting: &Waiting,
         fence: i64,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let lease = environment.state.lock.held.as_ref().map(|held| held.lease);
+        // Its own, even if the same command ends it again.
+        let lease = Lease::from_queue(environment.now, waiting.terms);
         sqlx::query!(
             "update sessions
              set status = 'active', fence = $3, claimed_at = $4, expires_at = $5, max_expires_at = $6, waiting = false
              where organization_id = $1 and id = $2 and status = 'queued'",
             organization,
-            session.uuid(),
+            waiting.session.uuid(),
             fence,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
-            time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
-            time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -122,7 +124,7 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
-        self.cancel_deployments_of(environment, session, end).await
+        self.cancel_deployments_of(actor, environment, session, end).await
     }
 
     pub(super) async fn write_heard(

@@ -41,13 +41,13 @@ pub async fn pass(case: &Case, seconds: i64) {
     let sql = "with passed as (
             update environments
             set claimed_at = claimed_at - by, expires_at = expires_at - by, max_expires_at = max_expires_at - by,
-                used_at = used_at - by
+                used_at = used_at - by, sweep_at = sweep_at - by
             from (select $3 * interval '1 second' as by) time
             where organization_id = $1 and id = any($2)
         )
         update sessions
         set queued_at = queued_at - by, heard_at = heard_at - by, claimed_at = claimed_at - by,
-            expires_at = expires_at - by, max_expires_at = max_expires_at - by, due_at = due_at - by,
+            expires_at = expires_at - by, max_expires_at = max_expires_at - by,
             ended_at = ended_at - by
         from (select $3 * interval '1 second' as by) time
         where organization_id = $1 and environment_id = any($2)";

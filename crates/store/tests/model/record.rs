@@ -72,7 +72,6 @@ impl Environment {
             let writing = Writing { before: &before, after: &between, ask, by: None, by_command: by, now };
             self.write(&writing, *effect, &mut told);
         }
-        self.lose_turn(&settled, &after);
         for effect in effects {
             let writing = Writing { before: &before, after: &after, ask, by, by_command: by, now };
             self.write(&writing, *effect, &mut told);
@@ -80,8 +79,7 @@ impl Environment {
         for (effect, by_effect) in
             settled.iter().map(|effect| (effect, None)).chain(effects.iter().map(|effect| (effect, by)))
         {
-            let by = if known::DEPLOYMENTS_ARE_TOLD_BY_WHO_CAME_ACROSS { by } else { by_effect };
-            self.deploy(*effect, &after, by, &mut told);
+            self.deploy(*effect, &after, by_effect, &mut told);
         }
         self.state = after;
         self.catch_up();
@@ -110,7 +108,6 @@ impl Environment {
             }
             Effect::Ended { session, end } => {
                 if self.slot.take_if(|deploying| *deploying == session).is_some() {
-                    let by = if known::DEPLOYMENTS_ARE_TOLD_BY_WHO_CAME_ACROSS { by_command } else { by };
                     told.push(Told::deployment(EventType::DeploymentCanceled, session, by));
                 }
                 let over = before.lock.held.as_ref().filter(|held| held.session == session);
@@ -139,17 +136,6 @@ impl Environment {
         {
             self.slot = Some(session);
             told.push(Told::deployment(EventType::DeploymentQueued, session, by));
-        }
-    }
-
-    fn lose_turn(&mut self, settled: &[Effect], after: &EnvironmentState) {
-        for effect in settled {
-            if let Effect::Granted { session, .. } = *effect
-                && after.lock.held.as_ref().is_none_or(|held| held.session != session)
-                && known::LOST_TURN_KEEPS_ANOTHERS_LEASE
-            {
-                self.record(session).hold(after.lock.held.as_ref().map(|held| held.lease));
-            }
         }
     }
 

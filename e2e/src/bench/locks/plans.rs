@@ -134,7 +134,7 @@ fn read(log: &str, database: &str) -> Costs {
 
 /// Not what the sequencer, the feed and the sweeper do at the same time: that goes by the clock.
 fn belongs_to_locks(text: &str) -> bool {
-    (text.contains("sessions") || text.contains("environments")) && !text.contains("due_at <=")
+    (text.contains("sessions") || text.contains("environments")) && !text.contains("sweep_at <=")
 }
 
 /// The plan in one line: what is done, on what, by which index.
