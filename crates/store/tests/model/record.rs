@@ -7,7 +7,6 @@ use greenroom_domain::lease::{Lease, LeaseTerms};
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
-use crate::known;
 use crate::model::{Ask, user_id};
 use crate::told::Told;
 
@@ -69,11 +68,11 @@ impl Environment {
         let by = (ask.command != Command::Sweep).then_some(ask.by);
         let mut told = Vec::new();
         for effect in &settled {
-            let writing = Writing { before: &before, after: &between, ask, by: None, by_command: by, now };
+            let writing = Writing { before: &before, after: &between, ask, by: None, now };
             self.write(&writing, *effect, &mut told);
         }
         for effect in effects {
-            let writing = Writing { before: &before, after: &after, ask, by, by_command: by, now };
+            let writing = Writing { before: &before, after: &after, ask, by, now };
             self.write(&writing, *effect, &mut told);
         }
         for (effect, by_effect) in
@@ -87,7 +86,7 @@ impl Environment {
     }
 
     fn write(&mut self, writing: &Writing<'_>, effect: Effect, told: &mut Vec<Told>) {
-        let Writing { before, after, ask, by, by_command, now } = *writing;
+        let Writing { before, after, ask, by, now } = *writing;
         let mut reason = None;
         match effect {
             Effect::Queued { session } => self.sessions.push(Record {
@@ -164,7 +163,6 @@ struct Writing<'a> {
     after: &'a EnvironmentState,
     ask: &'a Ask,
     by: Option<usize>,
-    by_command: Option<usize>,
     now: Timestamp,
 }
 
