@@ -1,12 +1,16 @@
-//! Greenroom tried from outside: the programs that measure it. `cargo xtask bench …` runs them.
+//! Greenroom tried from outside: the programs that measure it and that break it. `cargo xtask bench …` and
+//! `cargo xtask fault …` run them.
 
 mod bench;
+mod fault;
 mod stack;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 #[derive(Debug, Parser)]
-#[command(name = "greenroom-e2e", about = "Greenroom, measured from outside")]
+#[command(name = "greenroom-e2e", about = "Greenroom, tried from outside")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -19,15 +23,22 @@ enum Command {
         #[command(subcommand)]
         what: bench::Bench,
     },
+    /// Let things go wrong, and check what must hold all the same.
+    Fault {
+        #[command(subcommand)]
+        what: fault::Fault,
+    },
     /// The bare handler that `bench api` measures against.
     #[command(hide = true)]
     BareApi(bench::bare::BareApi),
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().command {
-        Command::Bench { what } => bench::run(what).await,
-        Command::BareApi(arguments) => bench::bare::serve(arguments).await,
+        Command::Bench { what } => bench::run(what).await?,
+        Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
+        Command::Fault { what } => return fault::run(what).await,
     }
+    Ok(ExitCode::SUCCESS)
 }

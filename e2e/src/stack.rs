@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use sqlx::{Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -49,12 +49,20 @@ impl Stack {
         }
         let facts: Value = serde_json::from_slice(&output.stdout)?;
         let server_url = facts["databaseUrl"].as_str().context("dev/stack said no databaseUrl")?;
-        let mut connection = PgConnection::connect(server_url).await?;
-        sqlx::query("drop database if exists bench with (force)").execute(&mut connection).await?;
-        sqlx::query("create database bench").execute(&mut connection).await?;
-        let (base, _) = server_url.rsplit_once('/').context("databaseUrl has no path")?;
         let programs = facts["postgresBin"].as_str().context("dev/stack said no postgresBin")?.into();
-        let stack = Self { name: name.to_owned(), database_url: format!("{base}/{DATABASE}"), programs };
+        Self { name: name.to_owned(), database_url: server_url.to_owned(), programs }.beside(DATABASE).await
+    }
+
+    /// Another database in the same PostgreSQL, empty and migrated.
+    pub(crate) async fn beside(&self, database: &str) -> anyhow::Result<Self> {
+        let mut connection = self.connect().await?;
+        for statement in ["drop database if exists NAME with (force)", "create database NAME"] {
+            let statement = AssertSqlSafe(statement.replace("NAME", database));
+            sqlx::query(statement).execute(&mut connection).await?;
+        }
+        let (base, _) = self.database_url.rsplit_once('/').context("databaseUrl has no path")?;
+        let (name, programs) = (self.name.clone(), self.programs.clone());
+        let stack = Self { name, database_url: format!("{base}/{database}"), programs };
         stack.daemon(&["migrate", "up"])?.stdout(Stdio::null()).status().await?;
         Ok(stack)
     }
@@ -89,7 +97,7 @@ impl Stack {
     /// The server as an operator would run it: logging at its default level, into a file.
     pub(crate) async fn server(&self) -> anyhow::Result<Process> {
         let (listen, metrics) = (free_port()?, free_port()?);
-        let log = std::fs::File::create(format!(".stack/{}/logs/bench-server.log", self.name))?;
+        let log = std::fs::File::create(self.log(&format!("server-of-{}", self.database())))?;
         let mut command = self.daemon(&["serve", "--listen", &listen, "--metrics-listen", &metrics])?;
         command.env("GREENROOM_LOG_FORMAT", "json").stderr(log);
         Process::start(command, &listen).await
@@ -98,7 +106,7 @@ impl Stack {
     /// The worker, likewise. It is ready when its operators' port answers.
     pub(crate) async fn worker(&self) -> anyhow::Result<Process> {
         let metrics = free_port()?;
-        let log = std::fs::File::create(format!(".stack/{}/logs/bench-worker.log", self.name))?;
+        let log = std::fs::File::create(self.log(&format!("worker-of-{}", self.database())))?;
         let mut command = self.daemon(&["worker", "--metrics-listen", &metrics])?;
         command.env("GREENROOM_LOG_FORMAT", "json").stderr(log);
         Process::start(command, &metrics).await
@@ -119,6 +127,15 @@ impl Stack {
     /// One of PostgreSQL's own programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
+    }
+
+    pub(crate) fn database(&self) -> &str {
+        self.database_url.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The log of one part, such as `postgres`.
+    pub(crate) fn log(&self, part: &str) -> PathBuf {
+        format!(".stack/{}/logs/{part}.log", self.name).into()
     }
 
     fn daemon(&self, arguments: &[&str]) -> anyhow::Result<Command> {

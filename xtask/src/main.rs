@@ -2,6 +2,7 @@
 //! Depends on no crate of the workspace, so that it works while they do not compile.
 
 mod bench;
+mod fault;
 mod openapi;
 mod say;
 mod sqlx;
@@ -41,11 +42,16 @@ enum Chore {
         #[command(subcommand)]
         target: bench::Target,
     },
+    /// Builds, and lets e2e try the daemon under load while its parts fail
+    Fault {
+        #[command(subcommand)]
+        target: fault::Target,
+    },
 }
 
 fn main() -> ExitCode {
     match run(Arguments::parse().chore) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             say::progress(format_args!("{error:#}"));
             ExitCode::FAILURE
@@ -53,12 +59,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(chore: Chore) -> anyhow::Result<()> {
+fn run(chore: Chore) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::read()?;
     match chore {
-        Chore::CheckWalls => walls::check(&workspace),
-        Chore::Sqlx { action } => sqlx::run(&workspace, action),
-        Chore::Openapi { check } => openapi::run(&workspace, check),
-        Chore::Bench { target } => bench::run(&workspace, &target),
+        Chore::CheckWalls => walls::check(&workspace)?,
+        Chore::Sqlx { action } => sqlx::run(&workspace, action)?,
+        Chore::Openapi { check } => openapi::run(&workspace, check)?,
+        Chore::Bench { target } => bench::run(&workspace, &target)?,
+        Chore::Fault { target } => return fault::run(&workspace, &target),
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -56,6 +56,15 @@ pub enum Command {
     Sweep,
 }
 
+impl EnvironmentState {
+    /// When the clock next has something to decide here, if nothing happens before.
+    pub fn due(&self) -> Option<Timestamp> {
+        let lease = self.lock.held.iter().map(|held| held.lease.expires_at);
+        let asked = self.lock.held.iter().filter_map(|held| held.handover).map(|asked| asked.due_at);
+        lease.chain(asked).chain(self.queue.iter().map(Waiting::patience_ends)).min()
+    }
+}
+
 /// What has to be written down, and told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {

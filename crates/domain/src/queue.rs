@@ -19,6 +19,10 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    pub fn patience_ends(&self) -> Timestamp {
+        self.heard_at.checked_add(SILENCE).unwrap_or(Timestamp::MAX)
+    }
+
     pub fn is_there(&self, now: Timestamp) -> bool {
         now.duration_since(self.heard_at) <= SILENCE
     }

@@ -9,7 +9,7 @@ use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::change::Change;
+use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::lock::LockedEnvironment;
 use crate::{Store, StoreError};
@@ -177,6 +177,19 @@ impl Change {
         (session, created_by): (SessionId, UserId),
         commit_id: &str,
     ) -> Result<(), StoreError> {
+        let actor = self.actor().clone();
+        self.create_deployment_as(&actor, environment, id, (session, created_by), commit_id).await
+    }
+
+    /// One that is accepted because a turn has come is the clock's doing, whoever came across it.
+    pub(crate) async fn create_deployment_as(
+        &mut self,
+        actor: &Actor,
+        environment: &LockedEnvironment,
+        id: DeploymentId,
+        (session, created_by): (SessionId, UserId),
+        commit_id: &str,
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         let superseded = sqlx::query_scalar!(
             "update deployments d set status = 'superseded', ended_at = clock_timestamp(), reason = 'a newer deployment'
@@ -218,14 +231,16 @@ impl Change {
         .execute(self.connection())
         .await?;
         for old in superseded {
-            self.tell_deployment(environment, EventType::DeploymentSuperseded, old.into(), session).await?;
+            self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old.into(), session)
+                .await?;
         }
-        self.tell_deployment(environment, EventType::DeploymentQueued, id, session).await
+        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), id, session).await
     }
 
     /// The end of a session ends its work: what has not started never will.
     pub(crate) async fn cancel_deployments_of(
         &mut self,
+        actor: &Actor,
         environment: &LockedEnvironment,
         session: SessionId,
         end: SessionEnd,
@@ -253,7 +268,8 @@ impl Change {
         .execute(self.connection())
         .await?;
         for id in canceled {
-            self.tell_deployment(environment, EventType::DeploymentCanceled, id.into(), session).await?;
+            self.tell_deployment(environment, (actor, EventType::DeploymentCanceled), id.into(), session)
+                .await?;
         }
         Ok(())
     }
@@ -261,7 +277,7 @@ impl Change {
     async fn tell_deployment(
         &mut self,
         environment: &LockedEnvironment,
-        event_type: EventType,
+        (actor, event_type): (&Actor, EventType),
         deployment: DeploymentId,
         session: SessionId,
     ) -> Result<(), StoreError> {
@@ -272,6 +288,7 @@ impl Change {
             "pipelineId": environment.pipeline_id,
         });
         let subject = environment.subject();
-        self.tell(NewEvent { event_type, subject, before: None, after: Some(after), reason: None }).await
+        let event = NewEvent { event_type, subject, before: None, after: Some(after), reason: None };
+        self.tell_as(actor, event).await
     }
 }

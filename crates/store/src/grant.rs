@@ -11,7 +11,7 @@ use greenroom_domain::policy::{Action, allowed};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
 use greenroom_domain::session::SessionStatus;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use crate::change::Actor;
 use crate::environment::{Holder, LockView};
@@ -48,14 +48,20 @@ pub struct AtOnce {
 impl Store {
     /// Grants a free lock, in a transaction of its own.
     pub async fn grant(&self, asked: Asked<'_>, claim: PlainClaim<'_>) -> Result<Option<AtOnce>, StoreError> {
-        let mut connection = self.pool().acquire().await?;
-        grant(&mut connection, asked, claim).await
+        let (pool, lane) = (self.pool(), &self.lane);
+        let mut lent = lane.lend(&pool).await?;
+        let granted = grant(&mut lent.connection, asked, claim).await?;
+        lane.give_back(lent, at_hand(&pool));
+        Ok(granted)
     }
 
     /// Lets go of a lock that nobody waits for, in a transaction of its own.
     pub async fn release(&self, asked: Asked<'_>, session: SessionId) -> Result<Option<AtOnce>, StoreError> {
-        let mut connection = self.pool().acquire().await?;
-        release(&mut connection, asked, session).await
+        let (pool, lane) = (self.pool(), &self.lane);
+        let mut lent = lane.lend(&pool).await?;
+        let released = release(&mut lent.connection, asked, session).await?;
+        lane.give_back(lent, at_hand(&pool));
+        Ok(released)
     }
 }
 
@@ -97,7 +103,9 @@ async fn grant(
                    lease_seconds = coalesce($7, e.default_lease_seconds),
                    claimed_at = clock_timestamp(), used_at = clock_timestamp(),
                    expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
-                   max_expires_at = clock_timestamp() + e.longest_lease_seconds * interval '1 second'
+                   max_expires_at = clock_timestamp() + e.longest_lease_seconds * interval '1 second',
+                   sweep_at = least(e.sweep_at,
+                       clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second')
                from api_tokens t, memberships m, pipelines p
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
@@ -114,13 +122,9 @@ async fn grant(
            held as (
                insert into sessions
                    (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context,
-                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at, due_at,
-                    previous_session_id)
+                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at)
                select $1, $5, g.id, g.sessions, 'active', g.holder_id, g.holder_name, g.holder_kind, g.context,
-                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at,
-                      g.expires_at,
-                      (select s.id from sessions s where s.organization_id = $1 and s.environment_id = g.id
-                           and s.ordinal = g.sessions - 1)
+                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at
                from granted g
            ),
            told as (
@@ -230,7 +234,7 @@ async fn release(
                from released r
                where s.organization_id = $1 and s.id = $5 and s.environment_id = r.id and s.status = 'active'
                returning s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence, s.queued_at, s.claimed_at,
-                   s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name, s.previous_session_id
+                   s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name
            ),
            told as (
                insert into event_intake (organization_id, type, category, subject, actor_id, data)
@@ -242,7 +246,7 @@ async fn release(
                from released r
            )
            select s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
-                  s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name, s.previous_session_id,
+                  s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name,
                   exists (select 1 from deployments d where d.organization_id = $1 and d.session_id = $5) as "deployed!"
            from ended s"#,
         principal.organization_id.uuid(),
@@ -279,11 +283,16 @@ async fn release(
             ended_by_name: row.ended_by_name,
             override_session_id: None,
             override_reason: None,
-            previous_session_id: row.previous_session_id.map(SessionId::from),
+            previous_session_id: None,
         },
         lock: LockView { holder: None, queue_length: 0, handover: None },
         deployed: row.deployed,
     }))
+}
+
+/// Half of the pool may be kept at hand; the other half is for everything else.
+fn at_hand(pool: &PgPool) -> usize {
+    pool.options().get_max_connections() as usize / 2
 }
 
 /// The roles that may hold a session.

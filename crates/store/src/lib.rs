@@ -10,6 +10,7 @@ mod error;
 pub mod event;
 pub mod grant;
 pub mod idempotency;
+mod lane;
 pub mod lock;
 pub mod member;
 pub mod organization;
@@ -31,6 +32,7 @@ use sqlx::migrate::Migrator;
 pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
 pub use crate::error::StoreError;
+use crate::lane::Lane;
 pub use crate::patience::within_patience;
 pub use crate::pool::{PoolSettings, Reachability, connect};
 
@@ -40,11 +42,12 @@ pub static MIGRATOR: Migrator = sqlx::migrate!();
 #[derive(Clone, Debug)]
 pub struct Store {
     pool: Arc<RwLock<PgPool>>,
+    lane: Arc<Lane>,
 }
 
 impl Store {
     pub fn new(pool: PgPool) -> Self {
-        Self { pool: Arc::new(RwLock::new(pool)) }
+        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default() }
     }
 
     fn pool(&self) -> PgPool {
@@ -58,6 +61,7 @@ impl Store {
         let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
         let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
         *pool = fresh;
+        self.lane.clear();
     }
 
     /// Answers if the database does.
@@ -73,6 +77,7 @@ impl Store {
     }
 
     pub async fn close(&self) {
+        self.lane.clear();
         self.pool().close().await;
     }
 }

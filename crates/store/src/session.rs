@@ -108,10 +108,12 @@ macro_rules! session_query {
             r#"select s.id, s.status, s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence,
                       case when s.status = 'queued' then
                           (select count(*) from sessions w where w.organization_id = $1
-                             and w.environment_id = s.environment_id and w.status = 'queued' and w.ordinal <= s.ordinal)
+                             and w.environment_id = s.environment_id and w.waiting and w.ordinal <= s.ordinal)
                       end as position,
                       s.queued_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
-                      s.override_session_id, s.override_reason, s.previous_session_id,
+                      s.override_session_id, s.override_reason,
+                      (select p.id from sessions p where p.organization_id = $1
+                           and p.environment_id = s.environment_id and p.ordinal = s.ordinal - 1) as previous_session_id,
                       e.confirmed as "confirmed?", e.expires_at as lease_expires_at,
                       e.expires_at <= clock_timestamp() as is_over
                from sessions s
@@ -163,7 +165,7 @@ impl Store {
         environment: EnvironmentId,
     ) -> Result<Vec<Session>, StoreError> {
         let rows = session_query!(
-            "and s.status = 'queued' order by s.ordinal limit 1000",
+            "and s.waiting order by s.ordinal limit 1000",
             organization.uuid(),
             environment.uuid(),
         )

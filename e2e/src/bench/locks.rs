@@ -1,10 +1,15 @@
 //! `bench locks`: what a claim and a release cost against bare SQL, against a long past, and with many who watch.
 
 mod cpu;
+mod growth;
 mod load;
+mod past;
+mod plans;
 mod reference;
 mod scene;
 mod speed;
+mod watch;
+mod watchers;
 mod wire;
 
 use std::io::Write;
@@ -29,12 +34,22 @@ pub(crate) struct BenchLocks {
     /// Speed: how many claim and release at once.
     #[arg(long, default_value_t = 32)]
     connections: u32,
+    /// Growth: how many sessions the long past has.
+    #[arg(long, default_value_t = 10_000_000)]
+    sessions: i64,
+    /// Watch: how many watch at once.
+    #[arg(long, default_value_t = 5_000)]
+    watchers: u32,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Part {
     /// Pairs of claim and release through HTTP ÷ pairs of the reference's by pgbench.
     Speed,
+    /// A claim, and a page of the history, with a long past ÷ with a short one.
+    Growth,
+    /// Memory for each who watches, and how soon the last one hears of a claim.
+    Watch,
 }
 
 /// What was measured: what is to be compared, and beside it the details by which it can be judged.
@@ -45,6 +60,12 @@ pub(crate) async fn run(arguments: BenchLocks) -> anyhow::Result<()> {
     let mut figures = Figures::new();
     if wanted(Part::Speed) {
         figures.extend(speed::measure(&arguments).await?);
+    }
+    if wanted(Part::Growth) {
+        figures.extend(growth::measure(&arguments).await?);
+    }
+    if wanted(Part::Watch) {
+        figures.extend(watch::measure(&arguments).await?);
     }
     let mut out = std::io::stdout();
     if arguments.json {

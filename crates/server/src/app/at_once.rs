@@ -1,7 +1,9 @@
 //! The short way of a plain claim and of a release: one statement that does all of it or nothing. What it leaves alone goes
 //! the long way (`app/session.rs`), which also says why not.
 
+use greenroom_domain::environment::Refusal;
 use greenroom_domain::id::SessionId;
+use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::Reason;
 use greenroom_store::grant::{Asked, AtOnce, PlainClaim};
@@ -9,6 +11,7 @@ use greenroom_store::{Command, Store};
 use uuid::Uuid;
 
 use crate::app::failure::Failure;
+use crate::app::refusal;
 use crate::app::session::{Ask, How, Place, Shown};
 
 /// Who asks, by which request.
@@ -37,8 +40,37 @@ pub async fn claim(
     ask: &Ask,
 ) -> Result<Option<Shown>, Failure> {
     let Some(claim) = plain(ask) else { return Ok(None) };
-    let granted = store.grant(asker.asks_for(place), claim).await?;
-    Ok(granted.map(|granted| shown(place, granted)))
+    if let Some(granted) = store.grant(asker.asks_for(place), claim).await? {
+        return Ok(Some(shown(place, granted)));
+    }
+    refuse(store, asker, place, claim.ttl_seconds).await?;
+    Ok(None)
+}
+
+/// Refuses what another's lease plainly forbids. It takes a look and no lock: however many ask for what is held, they hold
+/// up neither each other nor the holder.
+async fn refuse(
+    store: &Store,
+    asker: Asker<'_>,
+    place: &Place,
+    ttl_seconds: Option<i64>,
+) -> Result<(), Failure> {
+    let organization = asker.principal.organization_id;
+    let Some(pipeline) = store.pipeline(organization, &place.pipeline).await? else { return Ok(()) };
+    let found = store.environment(organization, pipeline.id, &place.environment).await?;
+    let Some(environment) = found.filter(|_| pipeline.status != PipelineStatus::Archived) else {
+        return Ok(());
+    };
+    let Some(holder) = &environment.lock.holder else { return Ok(()) };
+    // What is wrong with a request is told before what stands in its way.
+    let longest = environment.configuration["lease"]["maxSeconds"].as_i64().unwrap_or(0);
+    if ttl_seconds.is_some_and(|seconds| !(1..=longest).contains(&seconds)) {
+        return Ok(());
+    }
+    let session = holder.session_id;
+    let yours = holder.user_id == asker.principal.user_id;
+    let refusal = if yours { Refusal::HeldByYou { session } } else { Refusal::Locked { session } };
+    Err(refusal::refused(asker.principal, &environment, refusal))
 }
 
 /// Claims within a command, which keeps its answer under an Idempotency-Key.

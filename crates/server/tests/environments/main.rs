@@ -1,6 +1,7 @@
 //! Ephemeral environments over HTTP: claim, hold, deploy, queue, release, take over, expire.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod crowd;
 mod deployments;
 mod handover;
 mod lease;

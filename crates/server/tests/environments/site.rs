@@ -84,9 +84,9 @@ impl Site {
     pub async fn age(&self, seconds: i64) {
         for sql in [
             "update environments set expires_at = expires_at - $1 * interval '1 second',
-                 max_expires_at = max_expires_at - $1 * interval '1 second',
+                 max_expires_at = max_expires_at - $1 * interval '1 second', sweep_at = sweep_at - $1 * interval '1 second',
                  handover_due_at = handover_due_at - $1 * interval '1 second'",
-            "update sessions set due_at = due_at - $1 * interval '1 second', heard_at = heard_at - $1 * interval '1 second'
+            "update sessions set heard_at = heard_at - $1 * interval '1 second'
              where ended_at is null",
         ] {
             sqlx::query(sql).bind(seconds).execute(&self.pool).await.unwrap();

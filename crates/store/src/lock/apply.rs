@@ -51,7 +51,8 @@ impl Change {
         if environment.state != before {
             self.write_lock(environment).await?;
         }
-        self.deploy_granted(environment, settled.iter().chain(applied.iter().flatten()), &before).await?;
+        self.deploy_granted(environment, &settled, &before, &Actor::Clock).await?;
+        self.deploy_granted(environment, applied.as_deref().unwrap_or_default(), &before, &actor).await?;
         Ok(applied)
     }
 
@@ -69,8 +70,8 @@ impl Change {
             }
             Effect::Granted { session, fence } => {
                 let waited = doing.before.queue.position(session).is_some();
-                if waited {
-                    self.grant_waiter(environment, session, fence).await?;
+                if let Some(waiting) = doing.before.queue.iter().find(|waiting| waiting.session == session) {
+                    self.grant_waiter(environment, waiting, fence).await?;
                 } else {
                     self.insert_session(environment, doing, session, Some(fence)).await?;
                 }
@@ -81,8 +82,8 @@ impl Change {
                 let told = (actor, event_type);
                 self.tell_session(environment, told, session, Some(fence), reason.as_deref()).await
             }
-            Effect::HandoverRequested { session, by, due_at } => {
-                self.write_handover(environment, doing, (session, by), due_at).await?;
+            Effect::HandoverRequested { session, by, .. } => {
+                self.write_handover(environment, doing, by).await?;
                 let told = (actor, EventType::SessionHandoverRequested);
                 self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
             }
@@ -111,11 +112,12 @@ impl Change {
     }
 
     /// A waiter that asked for a commit gets it deployed when its turn has come.
-    async fn deploy_granted<'a>(
+    async fn deploy_granted(
         &mut self,
         environment: &LockedEnvironment,
-        effects: impl Iterator<Item = &'a Effect>,
+        effects: &[Effect],
         before: &EnvironmentState,
+        actor: &Actor,
     ) -> Result<(), StoreError> {
         for effect in effects {
             if let Effect::Granted { session, .. } = *effect
@@ -125,7 +127,7 @@ impl Change {
                 && let Some(commit) = waited.commit_id
             {
                 let id = DeploymentId::from(uuid::Uuid::now_v7());
-                self.create_deployment(environment, id, (session, waited.user_id), &commit).await?;
+                self.create_deployment_as(actor, environment, id, (session, waited.user_id), &commit).await?;
             }
         }
         Ok(())

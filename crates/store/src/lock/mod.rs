@@ -164,7 +164,7 @@ impl Change {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select id, user_id, lease_seconds, longest_seconds, heard_at as "heard_at!" from sessions
-               where organization_id = $1 and environment_id = $2 and status = 'queued'
+               where organization_id = $1 and environment_id = $2 and waiting
                order by ordinal"#,
             organization,
             environment.uuid(),

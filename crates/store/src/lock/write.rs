@@ -3,7 +3,8 @@
 use greenroom_domain::environment::{Command, EnvironmentState};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::SessionId;
-use greenroom_domain::queue::{SILENCE, Waiting};
+use greenroom_domain::lease::Lease;
+use greenroom_domain::queue::Waiting;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 use serde_json::json;
@@ -40,14 +41,12 @@ impl Change {
             .filter(|held| held.session == session)
             .map(|held| held.lease);
         let now = environment.now;
-        let due = lease.map_or_else(|| now + SILENCE, |lease| lease.expires_at);
         sqlx::query!(
             "insert into sessions
                  (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
                   lease_seconds, longest_seconds, fence, queued_at, heard_at, claimed_at, expires_at, max_expires_at,
-                  due_at, previous_session_id)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $18,
-                 (select id from sessions where organization_id = $1 and environment_id = $3 and ordinal = $4::bigint - 1))",
+                  waiting)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $13::bigint is null)",
             organization,
             session.uuid(),
             environment.id.uuid(),
@@ -65,7 +64,6 @@ impl Change {
             time(fence.map(|_| now)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
-            time(Some(due)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -75,21 +73,22 @@ impl Change {
     pub(super) async fn grant_waiter(
         &mut self,
         environment: &LockedEnvironment,
-        session: SessionId,
+        waiting: &Waiting,
         fence: i64,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let lease = environment.state.lock.held.as_ref().map(|held| held.lease);
+        // Its own, even if the same command ends it again.
+        let lease = Lease::from_queue(environment.now, waiting.terms);
         sqlx::query!(
             "update sessions
-             set status = 'active', fence = $3, claimed_at = $4, expires_at = $5, max_expires_at = $6, due_at = $5
+             set status = 'active', fence = $3, claimed_at = $4, expires_at = $5, max_expires_at = $6, waiting = false
              where organization_id = $1 and id = $2 and status = 'queued'",
             organization,
-            session.uuid(),
+            waiting.session.uuid(),
             fence,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
-            time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
-            time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -115,7 +114,7 @@ impl Change {
         let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
         sqlx::query!(
             "update sessions
-             set status = $3, ended_at = $4, ended_by = $5, ended_by_name = $6,
+             set status = $3, waiting = false, ended_at = $4, ended_by = $5, ended_by_name = $6,
                  expires_at = coalesce($7, expires_at), override_session_id = $8, override_reason = $9
              where organization_id = $1 and id = $2 and status in ('queued', 'active')",
             organization,
@@ -130,16 +129,15 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
-        self.cancel_deployments_of(environment, session, end).await
+        self.cancel_deployments_of(actor, environment, session, end).await
     }
 
-    /// Who asks, and what for; and the sweeper looks at the holder's session in time.
+    /// Who asks, and what for.
     pub(super) async fn write_handover(
         &mut self,
         environment: &LockedEnvironment,
         doing: &Doing<'_>,
-        (of, by): (SessionId, SessionId),
-        due_at: Timestamp,
+        by: SessionId,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
@@ -153,15 +151,6 @@ impl Change {
             by.uuid(),
             doing.new.context,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
-        )
-        .execute(self.connection())
-        .await?;
-        sqlx::query!(
-            "update sessions set due_at = least(due_at, $3)
-             where organization_id = $1 and id = $2 and status = 'active'",
-            organization,
-            of.uuid(),
-            time(Some(due_at)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -188,31 +177,25 @@ impl Change {
         }
         let (organization, now) = (self.organization(), environment.now);
         sqlx::query!(
-            "update sessions set heard_at = $3, due_at = $4
+            "update sessions set heard_at = $3
              where organization_id = $1 and id = any($2) and status = 'queued'",
             organization,
             &heard,
             time(Some(now)) as Option<jiff_sqlx::Timestamp>,
-            time(Some(now + SILENCE)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
         Ok(())
     }
 
-    /// Sets when the environment's live sessions are to be looked at next: renewals move a lease's end in the
-    /// environment's row alone, and this catches up with them.
+    /// Sets when the environment is to be looked at next. Others only bring that forward; this alone puts it off.
     pub(crate) async fn put_off(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
-            "update sessions s
-             set due_at = case when s.status = 'queued' then s.heard_at + interval '120 seconds'
-                 else least(e.expires_at, e.handover_due_at) end
-             from environments e
-             where s.organization_id = $1 and s.environment_id = $2 and s.status in ('queued', 'active')
-               and s.due_at <= clock_timestamp() and e.organization_id = $1 and e.id = $2",
+            "update environments set sweep_at = $3 where organization_id = $1 and id = $2",
             organization,
             environment.id.uuid(),
+            time(environment.state.due()) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -237,7 +220,8 @@ impl Change {
                  handover_user_name = case when $10::uuid is null then null else e.handover_user_name end,
                  handover_user_kind = case when $10::uuid is null then null else e.handover_user_kind end,
                  handover_context = case when $10::uuid is null then null else e.handover_context end,
-                 handover_requested_at = case when $10::uuid is null then null else e.handover_requested_at end
+                 handover_requested_at = case when $10::uuid is null then null else e.handover_requested_at end,
+                 sweep_at = least(e.sweep_at, $12)
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
              where e.organization_id = $1 and e.id = $2",
@@ -252,6 +236,7 @@ impl Change {
             held.map(|held| held.session.uuid()),
             asked.map(|asked| asked.session.uuid()),
             time(asked.map(|asked| asked.due_at)) as Option<jiff_sqlx::Timestamp>,
+            time(environment.state.due()) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;

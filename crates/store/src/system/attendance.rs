@@ -29,7 +29,7 @@ impl Store {
             "select distinct s.organization_id, s.environment_id, s.user_id
              from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as w (organization_id, environment_id, user_id)
              join sessions s on s.organization_id = w.organization_id and s.environment_id = w.environment_id
-                and s.user_id = w.user_id and s.status = 'queued'",
+                and s.user_id = w.user_id and s.waiting",
             &organizations,
             &environments,
             &users,

@@ -13,14 +13,11 @@ pub struct DueEnvironment {
 }
 
 impl Store {
-    /// Environments with a session whose time may have come. Sessions that are looked at too early are put off.
+    /// Environments in which the time of something may have come. Those that are looked at too early are put off.
     pub async fn due_environments(&self, at_most: i64) -> Result<Vec<DueEnvironment>, StoreError> {
         let rows = sqlx::query!(
-            "select distinct organization_id, environment_id from (
-                 select organization_id, environment_id from sessions
-                 where status in ('queued', 'active') and due_at <= clock_timestamp()
-                 order by due_at limit $1
-             ) due",
+            "select organization_id, id as environment_id from environments
+             where sweep_at <= clock_timestamp() order by sweep_at limit $1",
             at_most,
         )
         .fetch_all(&self.pool())

@@ -23,7 +23,7 @@ const LISTED: &[(&str, &str)] = &[
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),
     (
-        "select distinct organization_id, environment_id from ( select",
+        "select organization_id, id as environment_id from environments where sweep_at",
         "whose time has come, in all organizations",
     ),
     (

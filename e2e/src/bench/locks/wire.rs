@@ -24,19 +24,32 @@ impl Wire {
 
     /// Sends a whole request and waits for the whole answer.
     pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
-        self.stream.write_all(request).await?;
-        self.received.clear();
-        let head = loop {
-            self.read().await?;
-            if let Some(at) = find(&self.received, b"\r\n\r\n") {
-                break at + 4;
-            }
-        };
+        let head = self.head_of(request).await?;
         let (status, length) = understand(self.received.get(..head).unwrap_or_default())?;
+        // Our server always says how long its answer is, unless it is a stream.
+        let length = length.context("the answer has no content-length")?;
         while self.received.len() < head + length {
             self.read().await?;
         }
         Ok(Answer { status, body: self.received.get(head..head + length).unwrap_or_default() })
+    }
+
+    /// Only the status; the answer may go on for ever, and the connection is of no more use.
+    pub(crate) async fn status_of(mut self, request: &[u8]) -> anyhow::Result<u16> {
+        let head = self.head_of(request).await?;
+        Ok(understand(self.received.get(..head).unwrap_or_default())?.0)
+    }
+
+    /// Sends a request; where the answer's head ends.
+    async fn head_of(&mut self, request: &[u8]) -> anyhow::Result<usize> {
+        self.stream.write_all(request).await?;
+        self.received.clear();
+        loop {
+            self.read().await?;
+            if let Some(at) = find(&self.received, b"\r\n\r\n") {
+                return Ok(at + 4);
+            }
+        }
     }
 
     async fn read(&mut self) -> anyhow::Result<()> {
@@ -61,8 +74,8 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-/// Status and length of the body. Our server always says how long its answer is, unless it is a stream.
-fn understand(head: &[u8]) -> anyhow::Result<(u16, usize)> {
+/// Status and length of the body.
+fn understand(head: &[u8]) -> anyhow::Result<(u16, Option<usize>)> {
     let number = |from: usize| {
         let digits = head.get(from..)?.split(|letter| !letter.is_ascii_digit()).next()?;
         std::str::from_utf8(digits).ok()?.parse::<usize>().ok()
@@ -70,7 +83,7 @@ fn understand(head: &[u8]) -> anyhow::Result<(u16, usize)> {
     let status = number("HTTP/1.1 ".len()).context("this is not HTTP/1.1")?;
     const LENGTH: &[u8] = b"\r\ncontent-length: ";
     let length = find(head, LENGTH).and_then(|at| number(at + LENGTH.len()));
-    Ok((u16::try_from(status)?, length.context("the answer has no content-length")?))
+    Ok((u16::try_from(status)?, length))
 }
 
 #[cfg(test)]
@@ -80,7 +93,8 @@ mod tests {
     #[test]
     fn a_head_is_understood() {
         let head = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n";
-        assert_eq!(understand(head).unwrap(), (201, 17));
-        assert!(understand(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
+        assert_eq!(understand(head).unwrap(), (201, Some(17)));
+        let stream = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        assert_eq!(understand(stream).unwrap(), (200, None));
     }
 }

@@ -1,0 +1,106 @@
+//! A case's own part of the database: a pipeline with two environments, and the sessions' ids in it.
+
+use std::cell::Cell;
+
+use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
+use greenroom_domain::role::Role;
+use greenroom_domain::text::Name;
+use greenroom_store::environment::DefinedEnvironment;
+use greenroom_store::pipeline::CheckedDefinition;
+use jiff::Timestamp;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::clock;
+use crate::ground::Ground;
+use crate::model::user_id;
+use crate::step::{DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE};
+
+pub const NAMES: [&str; ENVIRONMENTS] = ["blue", "green"];
+pub const REQUEST: &str = "model-request";
+
+pub struct Case {
+    pub ground: &'static Ground,
+    pub pipeline: PipelineId,
+    pub slug: String,
+    pub environments: [EnvironmentId; ENVIRONMENTS],
+    /// By the database's clock.
+    pub started: Timestamp,
+    /// The position of the newest event that was looked at.
+    pub looked_at: Cell<i64>,
+    /// The id of the session that the model would call 0.
+    first_id: u128,
+}
+
+impl Case {
+    pub async fn begin() -> Self {
+        let ground = Ground::get();
+        let first_id = Uuid::now_v7().as_u128() & !0xffff;
+        let (pipeline, slug) = (PipelineId::from(Uuid::now_v7()), format!("p{first_id:032x}"));
+        let definition =
+            CheckedDefinition { source: String::new(), definition: json!({}), digest: String::new() };
+        let environments: [EnvironmentId; ENVIRONMENTS] = std::array::from_fn(|_| Uuid::now_v7().into());
+        let defined: Vec<_> =
+            environments.into_iter().zip(NAMES).map(|(id, name)| defined(id, name)).collect();
+
+        let token = ground.people[0].token_id;
+        let mut command = ground.store.command(ground.organization(), token, REQUEST).await.unwrap().unwrap();
+        let name = Name::new(&slug).unwrap();
+        command.create_pipeline(pipeline, &slug.parse().unwrap(), &name, None, &definition).await.unwrap();
+        command.define_environments(pipeline, &defined).await.unwrap();
+        command.commit().await.unwrap();
+
+        // The events of the case before.
+        sqlx::query("delete from event_intake").execute(&ground.pool).await.unwrap();
+        let started = clock::now(&ground.pool).await;
+        Self { ground, pipeline, slug, environments, started, looked_at: Cell::new(0), first_id }
+    }
+
+    pub fn organization(&self) -> OrganizationId {
+        self.ground.organization()
+    }
+
+    /// A session's id in the database.
+    pub fn id(&self, modeled: SessionId) -> SessionId {
+        Uuid::from_u128(self.first_id + modeled.uuid().as_u128()).into()
+    }
+
+    /// A session's id in the model.
+    pub fn modeled(&self, real: SessionId) -> SessionId {
+        Uuid::from_u128(real.uuid().as_u128().wrapping_sub(self.first_id)).into()
+    }
+
+    pub fn modeled_user(&self, real: UserId) -> UserId {
+        user_id(self.ground.place_of(real))
+    }
+
+    /// Leaves nothing for the sweeper of later cases to find.
+    pub async fn clear(&self) {
+        let ids = self.environments.map(EnvironmentId::uuid);
+        for sql in [
+            "delete from deployments where organization_id = $1 and environment_id = any($2)",
+            "delete from sessions where organization_id = $1 and environment_id = any($2)",
+            "delete from environments where organization_id = $1 and id = any($2)",
+        ] {
+            sqlx::query(sql)
+                .bind(self.organization().uuid())
+                .bind(&ids[..])
+                .execute(&self.ground.pool)
+                .await
+                .unwrap();
+        }
+    }
+}
+
+fn defined(id: EnvironmentId, name: &str) -> DefinedEnvironment {
+    DefinedEnvironment {
+        id,
+        name: name.to_owned(),
+        labels: Vec::new(),
+        url: None,
+        configuration: serde_json::json!({}),
+        default_lease_seconds: DEFAULT_LEASE,
+        longest_lease_seconds: LONGEST_LEASE,
+        force_role: Role::Developer,
+    }
+}

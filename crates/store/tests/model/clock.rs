@@ -1,0 +1,57 @@
+//! The database's time in the model's terms.
+
+use jiff::{SignedDuration, Timestamp};
+use sqlx::PgPool;
+
+use crate::case::Case;
+use crate::step::MARGIN;
+
+/// How the database's clock stands to the model's after a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// When the case began.
+    pub started: Timestamp,
+    /// When what is compared was read.
+    pub read: Timestamp,
+    pub modeled: Timestamp,
+}
+
+impl Clock {
+    /// A moment of the database as the model has it, which is where it is expected if it is not earlier than that and not
+    /// later than the case has taken.
+    pub fn modeled(&self, real: Option<Timestamp>, expected: Option<Timestamp>) -> Option<Timestamp> {
+        let taken = self.read.duration_since(self.started);
+        assert!(taken.as_secs() < MARGIN, "the case took {taken:#}: time itself may have decided something");
+        let modeled = self.modeled + real?.duration_since(self.started);
+        let late = |expected: &Timestamp| {
+            (SignedDuration::ZERO..=taken).contains(&modeled.duration_since(*expected))
+        };
+        Some(expected.filter(late).unwrap_or(modeled))
+    }
+}
+
+pub async fn now(pool: &PgPool) -> Timestamp {
+    let now: jiff_sqlx::Timestamp =
+        sqlx::query_scalar("select clock_timestamp()").fetch_one(pool).await.unwrap();
+    now.to_jiff()
+}
+
+/// Lets time pass for the environments and their sessions: everything that was then becomes so much longer ago.
+pub async fn pass(case: &Case, seconds: i64) {
+    let sql = "with passed as (
+            update environments
+            set claimed_at = claimed_at - by, expires_at = expires_at - by, max_expires_at = max_expires_at - by,
+                used_at = used_at - by, sweep_at = sweep_at - by
+            from (select $3 * interval '1 second' as by) time
+            where organization_id = $1 and id = any($2)
+        )
+        update sessions
+        set queued_at = queued_at - by, heard_at = heard_at - by, claimed_at = claimed_at - by,
+            expires_at = expires_at - by, max_expires_at = max_expires_at - by,
+            ended_at = ended_at - by
+        from (select $3 * interval '1 second' as by) time
+        where organization_id = $1 and environment_id = any($2)";
+    let environments = case.environments.map(|id| id.uuid());
+    let query = sqlx::query(sql).bind(case.organization().uuid()).bind(&environments[..]).bind(seconds);
+    query.execute(&case.ground.pool).await.unwrap();
+}

@@ -1,0 +1,97 @@
+//! What all cases of a run stand on: one database, one organization, three people with a token each.
+
+use std::sync::OnceLock;
+
+use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_domain::slug::Slug;
+use greenroom_domain::text::{Email, Name};
+use greenroom_domain::token::{TokenKind, TokenSecret};
+use greenroom_store::Store;
+use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::runtime::{Builder, Runtime};
+use uuid::Uuid;
+
+use crate::step::PEOPLE;
+use crate::tally::Tally;
+
+static GROUND: OnceLock<Ground> = OnceLock::new();
+
+pub struct Ground {
+    /// The cases are plain functions that wait for the database here, on their own thread.
+    pub runtime: Runtime,
+    pub pool: PgPool,
+    pub store: Store,
+    pub people: [Principal; PEOPLE],
+    pub tally: Tally,
+}
+
+impl Ground {
+    /// The test's cases are functions without arguments, so they find the ground here.
+    pub fn get() -> &'static Self {
+        GROUND.get().unwrap()
+    }
+
+    /// On the thread that the cases will run on.
+    pub fn prepare(pool: PgPoolOptions, database: PgConnectOptions) -> &'static Self {
+        // Nothing here outlives a crash, so no commit waits for the disk.
+        let database = database.options([("synchronous_commit", "off")]);
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (pool, store, people) = runtime.block_on(async {
+            // Asking a connection whether it lives, before each query, would double what a case costs.
+            let pool =
+                pool.max_connections(2).test_before_acquire(false).connect_with(database).await.unwrap();
+            let store = Store::new(pool.clone());
+            let people = people(&store).await;
+            (pool, store, people)
+        });
+        GROUND.get_or_init(|| Self { runtime, pool, store, people, tally: Tally::default() })
+    }
+
+    pub fn organization(&self) -> OrganizationId {
+        self.people[0].organization_id
+    }
+
+    /// The place of a user among the people.
+    pub fn place_of(&self, id: UserId) -> usize {
+        self.people.iter().position(|person| person.user_id == id).unwrap()
+    }
+}
+
+/// An organization's owner, a maintainer and a developer, by a token of each kind.
+async fn people(store: &Store) -> [Principal; PEOPLE] {
+    let slug: Slug = "model".parse().unwrap();
+    let organization = OrganizationId::from(Uuid::now_v7());
+    let address = |name: &str| Email::new(&format!("{name}@model.test")).unwrap();
+    let owner = NewOrganization {
+        id: organization,
+        slug: &slug,
+        name: &Name::new("Model").unwrap(),
+        owner_id: UserId::from(Uuid::now_v7()),
+        owner_email: &address("ada"),
+        owner_name: &Name::new("Ada").unwrap(),
+    };
+    let tokens: [TokenId; PEOPLE] = std::array::from_fn(|_| Uuid::now_v7().into());
+    let secrets: [TokenSecret; PEOPLE] = std::array::from_fn(|user| TokenSecret::new([user as u8; 30]));
+    let name = Name::new("model").unwrap();
+    let token = |user: usize, kind| NewToken { id: tokens[user], secret: &secrets[user], name: &name, kind };
+    store.bootstrap(&owner, &token(0, TokenKind::User)).await.unwrap();
+
+    let others = [("Ben", Role::Maintainer, TokenKind::Ci), ("Cleo", Role::Developer, TokenKind::Agent)];
+    for (user, (name, role, kind)) in (1..).zip(others) {
+        let (email, name) = (address(name), Name::new(name).unwrap());
+        let mut command = store.command(organization, tokens[0], "people").await.unwrap().unwrap();
+        command.add_member(Uuid::now_v7().into(), &email, &name, role).await.unwrap().unwrap();
+        command.commit().await.unwrap();
+        store.create_token_for(&slug, &email, &token(user, kind)).await.unwrap().unwrap();
+    }
+
+    let mut people = Vec::new();
+    for secret in &secrets {
+        people.push(store.authenticate(&secret.hash()).await.unwrap().unwrap());
+    }
+    people.try_into().unwrap()
+}

@@ -1,0 +1,151 @@
+//! Growth: a claim with an empty past against one with a long past, and the history's first page against a late one. Each
+//! pair is asked in turns, one request at a time. Query plans and buffers are compared beside the times, because those
+//! don't depend on what else the machine does.
+
+use std::time::Instant;
+
+use anyhow::bail;
+use serde_json::json;
+
+use super::past::{Era, SHARE_OF_THE_FIRST};
+use super::plans::{self, Cost};
+use super::scene::{Client, Scene};
+use super::wire::{self, Wire};
+use super::{BenchLocks, Figures};
+use crate::bench::{median, say};
+use crate::stack::Stack;
+
+const WARM_UP: usize = 300;
+const CLAIMS: usize = 2_500;
+const PAGES: usize = 500;
+const LATE_PAGE: i64 = 1_000;
+const ENTRIES_A_PAGE: i64 = 20;
+
+/// Milliseconds of each claim, and of each release.
+#[derive(Default)]
+struct Times {
+    claims: Vec<f64>,
+    releases: Vec<f64>,
+}
+
+pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
+    say("growth: starting PostgreSQL, with a server and a worker for each of two databases");
+    let stack = Stack::start("bench-growth").await?;
+    let measured = compare(&stack, arguments.sessions).await;
+    stack.end().await?;
+    measured
+}
+
+async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
+    let young = Era::begin(stack, "bench_young", 0).await?;
+    let old = Era::begin(stack, "bench_old", sessions).await?;
+    let (in_young, in_old) = claims(&young.scene, &old.scene).await?;
+    // A past that was ordered shorter than usual has fewer pages.
+    let late_page = LATE_PAGE.min(sessions / SHARE_OF_THE_FIRST / ENTRIES_A_PAGE).max(1);
+    let [first, late] = pages(&old.scene, late_page).await?;
+
+    let (young, young_costs) = plans::watch(young).await?;
+    let (old, old_costs) = plans::watch(old).await?;
+    let differences = plans::differences(&young_costs, &old_costs);
+    young.end().await;
+    old.end().await;
+    let (claim_growth, history_growth) = (ratio(&in_old.claims, &in_young.claims), ratio(&late, &first));
+    say(&format!(
+        "growth: a claim takes {claim_growth:.3} times as long, page {late_page} {history_growth:.3} times"
+    ));
+    let details = json!({
+        "sessions": sessions,
+        "claims": in_old.claims.len(),
+        "withoutPast": in_young.figures(),
+        "withPast": in_old.figures(),
+        "historyLatePage": late_page,
+        "historyFirstPageMs": median(first),
+        "historyLatePageMs": median(late),
+        "plansEqual": differences.is_empty(),
+        "planDifferences": differences,
+        "buffersPerPairWithoutPast": Cost::buffers_of(&young_costs),
+        "buffersPerPairWithPast": Cost::buffers_of(&old_costs),
+        "statements": plans::side_by_side(&young_costs, &old_costs),
+    });
+    Ok(Figures::from_iter([
+        ("claimGrowth".to_owned(), json!(claim_growth)),
+        ("historyGrowth".to_owned(), json!(history_growth)),
+        ("growth".to_owned(), details),
+    ]))
+}
+
+async fn claims(young: &Scene, old: &Scene) -> anyhow::Result<(Times, Times)> {
+    let (mut in_young, mut in_old) = (Times::default(), Times::default());
+    let (mut young, mut old) = (young.client(0).await?, old.client(0).await?);
+    for _ in 0..WARM_UP {
+        Times::default().take(&mut young).await?;
+        Times::default().take(&mut old).await?;
+    }
+    for number in 0..CLAIMS {
+        // By turns first, so that neither is always the one after the other.
+        if number % 2 == 0 {
+            in_young.take(&mut young).await?;
+            in_old.take(&mut old).await?;
+        } else {
+            in_old.take(&mut old).await?;
+            in_young.take(&mut young).await?;
+        }
+    }
+    Ok((in_young, in_old))
+}
+
+impl Times {
+    async fn take(&mut self, client: &mut Client) -> anyhow::Result<()> {
+        let started = Instant::now();
+        client.claim().await?;
+        self.claims.push(millis(started));
+        let started = Instant::now();
+        client.release().await?;
+        self.releases.push(millis(started));
+        Ok(())
+    }
+
+    fn figures(&self) -> serde_json::Value {
+        json!({
+            "claimMs": median(self.claims.clone()),
+            "claimP90Ms": quantile(&self.claims, 0.9),
+            "releaseMs": median(self.releases.clone()),
+        })
+    }
+}
+
+/// Milliseconds of the first page, and of a late one.
+async fn pages(scene: &Scene, late_page: i64) -> anyhow::Result<[Vec<f64>; 2]> {
+    let mut wire = Wire::connect(&scene.host).await?;
+    let mut times = [Vec::new(), Vec::new()];
+    for number in 0..WARM_UP + PAGES {
+        for (page, times) in [1, late_page].into_iter().zip(&mut times) {
+            let path = format!("{}/history?page={page}&limit={ENTRIES_A_PAGE}", scene.environment(0));
+            let request = wire::request("GET", &scene.host, &path, &scene.token, "");
+            let started = Instant::now();
+            let answer = wire.ask(&request).await?;
+            // A page with nothing on it would be a quick one.
+            if answer.status != 200 || wire::find(answer.body, b"\"sessionId\"").is_none() {
+                bail!("page {page} was answered {}: {}", answer.status, String::from_utf8_lossy(answer.body));
+            }
+            if number >= WARM_UP {
+                times.push(millis(started));
+            }
+        }
+    }
+    Ok(times)
+}
+
+fn millis(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn ratio(times: &[f64], base: &[f64]) -> f64 {
+    median(times.to_vec()) / median(base.to_vec())
+}
+
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get((values.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,169 @@
+//! What PostgreSQL does for a claim and a release, by its own word: `auto_explain` writes the plan of every statement, with
+//! the buffers that it touched, into PostgreSQL's log, and this reads it there. So the statements are the product's own.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::past::Era;
+
+const SETTINGS: [(&str, &str); 6] = [
+    ("session_preload_libraries", "auto_explain"),
+    ("auto_explain.log_min_duration", "0"),
+    ("auto_explain.log_analyze", "on"),
+    ("auto_explain.log_buffers", "on"),
+    ("auto_explain.log_format", "json"),
+    // What a foreign key's check asks is nested.
+    ("auto_explain.log_nested_statements", "on"),
+];
+/// By then every statement has been prepared, and PostgreSQL has settled on a plan for it.
+const WARM_UP: usize = 100;
+const PAIRS: usize = 100;
+
+/// What one statement did, over all pairs.
+#[derive(Debug, Default)]
+pub(crate) struct Cost {
+    runs: usize,
+    buffers: f64,
+    dirtied: f64,
+    /// The plan in one line; each that was seen, with the number of times.
+    plans: BTreeMap<String, usize>,
+}
+
+/// By the statement's text.
+pub(crate) type Costs = BTreeMap<String, Cost>;
+
+impl Cost {
+    /// Buffers per pair of claim and release.
+    pub(crate) fn buffers_of(costs: &Costs) -> f64 {
+        costs.values().map(|cost| cost.buffers).sum::<f64>() / PAIRS as f64
+    }
+
+    fn usual_plan(&self) -> &str {
+        self.plans.iter().max_by_key(|(_, times)| **times).map_or("", |(plan, _)| plan)
+    }
+
+    fn figures(&self) -> Value {
+        let each = |sum: f64| sum / self.runs as f64;
+        json!({
+            "timesPerPair": self.runs as f64 / PAIRS as f64,
+            "buffers": each(self.buffers),
+            "dirtied": each(self.dirtied),
+            "plan": self.usual_plan(),
+        })
+    }
+}
+
+/// Claims and releases on a new server whose statements are watched.
+pub(crate) async fn watch(era: Era) -> anyhow::Result<(Era, Costs)> {
+    let mut connection = era.stack.connect().await?;
+    let database = era.stack.database().to_owned();
+    for (name, value) in SETTINGS {
+        set(&mut connection, &database, &format!("set {name} = '{value}'")).await?;
+    }
+    let era = era.with_new_server().await?;
+    let log = era.stack.log("postgres");
+    let mut client = era.scene.client(0).await?;
+    let mut before = 0;
+    for number in 0..WARM_UP + PAIRS {
+        if number == WARM_UP {
+            before = fs::metadata(&log)?.len() as usize;
+        }
+        client.claim().await?;
+        client.release().await?;
+    }
+    set(&mut connection, &database, "reset all").await?;
+    let text = fs::read(&log).context("PostgreSQL's log can't be read")?;
+    let text = String::from_utf8_lossy(text.get(before..).unwrap_or_default());
+    Ok((era, read(&text, &database)))
+}
+
+async fn set(connection: &mut PgConnection, database: &str, setting: &str) -> anyhow::Result<()> {
+    sqlx::query(AssertSqlSafe(format!("alter database {database} {setting}"))).execute(connection).await?;
+    Ok(())
+}
+
+/// Where the plans differ between two databases, or a statement was run in one only.
+pub(crate) fn differences(young: &Costs, old: &Costs) -> Vec<Value> {
+    let plan = |costs: &Costs, text: &String| costs.get(text).map(|cost| cost.usual_plan().to_owned());
+    let texts: std::collections::BTreeSet<&String> = young.keys().chain(old.keys()).collect();
+    let differing = texts.into_iter().filter(|text| plan(young, text) != plan(old, text));
+    differing
+        .map(|text| json!({ "statement": text, "withoutPast": plan(young, text), "withPast": plan(old, text) }))
+        .collect()
+}
+
+pub(crate) fn side_by_side(young: &Costs, old: &Costs) -> Vec<Value> {
+    let rows = young.iter().filter_map(|(text, cost)| {
+        let start: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
+        Some(json!({ "statement": start, "withoutPast": cost.figures(), "withPast": old.get(text)?.figures() }))
+    });
+    rows.collect()
+}
+
+fn read(log: &str, database: &str) -> Costs {
+    let mut costs = Costs::new();
+    let mark = format!("@{database} LOG:  duration:");
+    let mut lines = log.lines().peekable();
+    while let Some(line) = lines.next() {
+        if !line.contains(&mark) || !line.ends_with("plan:") {
+            continue;
+        }
+        // Every further line of an entry begins with a tab.
+        let mut entry = String::new();
+        while let Some(more) = lines.next_if(|line| line.starts_with('\t')) {
+            entry.push_str(more);
+        }
+        let Ok(entry) = serde_json::from_str::<Value>(&entry) else { continue };
+        let text = entry["Query Text"].as_str().unwrap_or_default();
+        if !belongs_to_locks(text) {
+            continue;
+        }
+        let blocks = |name: &str| entry["Plan"][name].as_f64().unwrap_or_default();
+        let cost = costs.entry(text.to_owned()).or_default();
+        cost.runs += 1;
+        cost.buffers += blocks("Shared Hit Blocks") + blocks("Shared Read Blocks");
+        cost.dirtied += blocks("Shared Dirtied Blocks");
+        *cost.plans.entry(shape(&entry["Plan"])).or_default() += 1;
+    }
+    costs
+}
+
+/// Not what the sequencer, the feed and the sweeper do at the same time: that goes by the clock.
+fn belongs_to_locks(text: &str) -> bool {
+    (text.contains("sessions") || text.contains("environments")) && !text.contains("sweep_at <=")
+}
+
+/// The plan in one line: what is done, on what, by which index.
+fn shape(plan: &Value) -> String {
+    let word = |name: &str| plan[name].as_str();
+    let mut text = word("Node Type").unwrap_or_default().to_owned();
+    for name in ["Operation", "Relation Name", "Index Name", "Join Type"] {
+        if let Some(word) = word(name) {
+            text.push(' ');
+            text.push_str(word);
+        }
+    }
+    let parts: Vec<String> = plan["Plans"].as_array().into_iter().flatten().map(shape).collect();
+    if parts.is_empty() { text } else { format!("{text} ({})", parts.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_read_from_the_log() {
+        let log = "2026-01-01 00:00:00.000 UTC [7] greenroom@young LOG:  duration: 0.1 ms  plan:\n\
+                   \t{\n\t  \"Query Text\": \"select from sessions\",\n\t  \"Plan\": {\"Node Type\": \"Index Scan\", \
+                   \"Index Name\": \"sessions_pkey\", \"Shared Hit Blocks\": 4, \"Shared Read Blocks\": 1}\n\t}\n\
+                   2026-01-01 00:00:00.000 UTC [8] greenroom@old LOG:  duration: 0.1 ms  plan:\n\t{}\n";
+        let costs = read(log, "young");
+        let cost = &costs["select from sessions"];
+        assert_eq!((cost.runs, cost.buffers, cost.usual_plan()), (1, 5.0, "Index Scan sessions_pkey"));
+        assert!(read(log, "other").is_empty());
+    }
+}

@@ -1,0 +1,166 @@
+//! Watching: what an idle stream costs the server in memory, and how long it takes until the last of many has heard of a
+//! claim.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::json;
+use sqlx::PgConnection;
+use tokio::process::Command;
+
+use super::scene::Scene;
+use super::watchers::{Sighting, Watchers};
+use super::wire::{self, Wire};
+use super::{BenchLocks, Figures};
+use crate::bench::{median, say};
+use crate::stack::{Process, Stack};
+
+const CLAIMS: usize = 20;
+const WARM_UP: usize = 200;
+/// Files that a process has open beside its connections.
+const OTHER_FILES: u32 = 500;
+/// Until what has to do with connecting is over.
+const SETTLE: Duration = Duration::from_secs(3);
+
+/// The stream of one environment if the server has it, else the organization's.
+const STREAM_OF_ENVIRONMENT: &str = "/pipelines/bench/ephemeral-environments/env-0/events";
+const STREAM_OF_ORGANIZATION: &str = "/events/stream";
+
+pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
+    say("watch: starting PostgreSQL, a server and a worker");
+    let stack = Stack::start("bench-watch").await?;
+    let measured = with_watchers(&stack, arguments.watchers).await;
+    stack.end().await?;
+    measured
+}
+
+async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
+    let organization = stack.organization("bench", 0).await?;
+    let (server, worker) = (stack.server().await?, stack.worker().await?);
+    allow_files(server.pid()?, count + OTHER_FILES).await?;
+    allow_files(std::process::id(), count + OTHER_FILES).await?;
+    let scene = Scene::make(&server, &organization, 1).await?;
+    let mut client = scene.client(0).await?;
+    for _ in 0..WARM_UP {
+        client.claim().await?;
+        client.release().await?;
+    }
+    let stream = stream(&scene).await?;
+    // What the first streams cost, they cost once.
+    let first = Watchers::open(&scene, &stream, 50).await?;
+    tokio::time::sleep(SETTLE).await;
+    first.end().await?;
+    tokio::time::sleep(SETTLE).await;
+
+    let without = resident(&server)?;
+    let mut watchers = Watchers::open(&scene, &stream, count).await?;
+    say(&format!("watch: {count} watch {stream}"));
+    tokio::time::sleep(SETTLE).await;
+    let idle = resident(&server)?;
+
+    // The server has hung up on the first connection, which was idle for too long.
+    let mut client = scene.client(0).await?;
+    let mut connection = stack.connect().await?;
+    let (mut from_claim, mut from_answer) = (Vec::new(), Vec::new());
+    for _ in 0..CLAIMS {
+        watchers.look_for(Sighting::Claim);
+        client.claim().await?;
+        let answered = Instant::now();
+        let last = watchers.all_have_seen().await?;
+        from_claim.push(millis(last_claim(&mut connection).await?, last));
+        from_answer.push(millis(answered, last));
+
+        watchers.look_for(Sighting::Release);
+        client.release().await?;
+        watchers.all_have_seen().await?;
+    }
+    tokio::time::sleep(SETTLE).await;
+    let used = resident(&server)?;
+    watchers.end().await?;
+    server.end().await;
+    worker.end().await;
+
+    let each = |bytes: u64| bytes.saturating_sub(without) as f64 / f64::from(count);
+    let delay = median(from_claim.clone());
+    say(&format!("watch: {:.0} bytes each, the last hears of a claim after {delay:.1} ms", each(idle)));
+    let details = json!({
+        "watchers": count,
+        "stream": stream,
+        "serverBytesWithoutWatchers": without,
+        "serverBytesWithWatchers": idle,
+        "watcherBytesAfterEvents": each(used),
+        "delaysMs": from_claim,
+        "delayFromAnswerMs": median(from_answer),
+    });
+    Ok(Figures::from_iter([
+        ("watcherBytes".to_owned(), json!(each(idle))),
+        ("watchDelayMs".to_owned(), json!(delay)),
+        ("watch".to_owned(), details),
+    ]))
+}
+
+/// When the newest session was claimed by PostgreSQL's clock, which is just before the commit. Its clock is compared with
+/// ours by how long ago it says that was; of a few tries the quickest is the most exact.
+async fn last_claim(connection: &mut PgConnection) -> anyhow::Result<Instant> {
+    let mut best: Option<(Duration, Instant)> = None;
+    for _ in 0..5 {
+        let started = Instant::now();
+        let age: f64 = sqlx::query_scalar(
+            "select extract(epoch from clock_timestamp() - max(claimed_at))::float8 from sessions",
+        )
+        .fetch_one(&mut *connection)
+        .await?;
+        let took = started.elapsed();
+        if best.is_none_or(|(least, _)| took < least) {
+            let at = (started + took / 2).checked_sub(Duration::try_from_secs_f64(age)?);
+            best = Some((took, at.context("the claim was before this machine's time")?));
+        }
+    }
+    Ok(best.context("it was not tried")?.1)
+}
+
+/// Negative if the last had seen it before the answer came.
+fn millis(from: Instant, to: Instant) -> f64 {
+    let (late, early) = (to.saturating_duration_since(from), from.saturating_duration_since(to));
+    (late.as_secs_f64() - early.as_secs_f64()) * 1e3
+}
+
+/// The path of the stream to watch.
+async fn stream(scene: &Scene) -> anyhow::Result<String> {
+    let base = format!("/api/v1/organizations/{}", scene.organization);
+    for path in [STREAM_OF_ENVIRONMENT, STREAM_OF_ORGANIZATION] {
+        let path = format!("{base}{path}");
+        let request = wire::request("GET", &scene.host, &path, &scene.token, "");
+        if Wire::connect(&scene.host).await?.status_of(&request).await? == 200 {
+            return Ok(path);
+        }
+    }
+    bail!("the server has no event stream")
+}
+
+/// Memory of the process that is in RAM; what the kernel keeps for its sockets is not in it.
+fn resident(process: &Process) -> anyhow::Result<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", process.pid()?))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes =
+        line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse::<u64>().ok());
+    Ok(kilobytes.context("/proc/…/status says no VmRSS")? * 1024)
+}
+
+/// Lets a process open that many files, within what the machine allows it.
+async fn allow_files(pid: u32, files: u32) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/limits"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let now = line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse::<u32>().ok());
+    if now.is_some_and(|now| now >= files) {
+        return Ok(());
+    }
+    let mut command = Command::new("prlimit");
+    let ended = command.args(["--pid", &pid.to_string(), &format!("--nofile={files}:")]).status().await;
+    if !ended.context("prlimit (util-linux) is needed")?.success() {
+        bail!(
+            "process {pid} may not open {files} files: raise the hard limit (ulimit -Hn), or watch with fewer"
+        );
+    }
+    Ok(())
+}

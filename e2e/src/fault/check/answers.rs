@@ -1,0 +1,60 @@
+//! Answers that must never be given: a defect on our side, or a refusal that no request of ours deserves.
+
+use crate::fault::check::Evidence;
+use crate::fault::finding::Finding;
+use crate::fault::history::{Kind, Op, Outcome};
+
+/// Nothing was changed because there was no room or no time; this may be said to anybody.
+const HASTE: [&str; 3] = ["busy", "overloaded", "idempotency_in_progress"];
+const ENDS: [&str; 5] =
+    ["session_queued", "session_overridden", "session_released", "session_expired", "session_canceled"];
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.ops.iter().filter_map(unexpected).collect()
+}
+
+fn unexpected(op: &Op) -> Option<Finding> {
+    let text = match &op.outcome {
+        Outcome::Unknown(reason) if reason.starts_with("unreadable") || *reason == "internal" => {
+            (*reason).to_owned()
+        }
+        Outcome::Refused(refused) if !expected(op.kind, &refused.code) => {
+            format!("{} {}", refused.status, refused.code)
+        }
+        _ => return None,
+    };
+    Some(Finding::new("internal", format!("{} got: {text}", op.name())))
+}
+
+fn expected(kind: Kind, code: &str) -> bool {
+    let own: &[&str] = match kind {
+        Kind::Claim => &["environment_locked", "held_by_you", "template_full"],
+        Kind::Queue => &["template_full"],
+        // An agent's token may not force.
+        Kind::Force => &["forbidden", "template_full"],
+        Kind::Renew | Kind::Deploy => &["forbidden"],
+        Kind::Release => &["forbidden"],
+        // Nobody has claimed it yet, so there is no such environment of the template.
+        Kind::GetEnvironment => &["not_found"],
+        Kind::GetSession | Kind::List => &[],
+    };
+    let acts = matches!(kind, Kind::Renew | Kind::Deploy);
+    HASTE.contains(&code) || own.contains(&code) || (acts && ENDS.contains(&code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::check::sample::Sample;
+
+    #[test]
+    fn an_internal_error_is_a_finding() {
+        let mut sample = Sample::default();
+        sample.refused(Kind::Renew, 0, 10, (409, "session_expired"));
+        sample.refused(Kind::Claim, 0, 10, (503, "busy"));
+        assert_eq!(sample.found(check), Vec::<&str>::new());
+        sample.unknown_because(Kind::Claim, 0, 10, "internal");
+        sample.refused(Kind::List, 0, 10, (401, "unauthenticated"));
+        assert_eq!(sample.found(check), ["internal", "internal"]);
+    }
+}

@@ -1,0 +1,216 @@
+//! L3: nobody holds what somebody else definitely holds. By the database's rows, by what was promised, and by what the
+//! clients saw.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::fault::check::{Evidence, short};
+use crate::fault::clock::{Micros, SECOND};
+use crate::fault::finding::Finding;
+use crate::fault::history::{Kind, Op, Status};
+use crate::fault::ledger::SessionRow;
+
+/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+const MARGIN: Micros = SECOND / 20;
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let promises = promises(evidence.ops);
+    let mut findings = Vec::new();
+    for grants in evidence.grants().values() {
+        for pair in grants.windows(2) {
+            findings.extend(one_after_the_other(pair[0], pair[1]));
+        }
+    }
+    let told: HashMap<Uuid, Micros> = (evidence.ledger.events.iter())
+        .filter(|event| event.kind == "session.expired" || event.kind == "session.canceled")
+        .filter_map(|event| Some((event.session?, event.time)))
+        .collect();
+    for row in &evidence.ledger.sessions {
+        let ends = [row.ended_at, told.get(&row.id).copied()];
+        let by_clock = row.fence.is_some() && matches!(row.status, Status::Expired | Status::Canceled);
+        if let Some(promised) = promises.get(&row.id).filter(|_| by_clock)
+            && ends.iter().flatten().any(|end| end < promised)
+        {
+            let text = format!(
+                "environment {}: {} ended by the clock {} µs before what it was promised",
+                row.environment,
+                short(row.id),
+                promised - ends.iter().flatten().min().copied().unwrap_or_default()
+            );
+            findings.push(Finding::new("L3", text));
+        }
+    }
+    findings.extend(seen_by_clients(evidence, &promises));
+    findings.extend(dated_ahead(evidence));
+    findings
+}
+
+/// The latest end of its lease that a session was told of in any answer.
+fn promises(ops: &[Op]) -> HashMap<Uuid, Micros> {
+    let mut promises: HashMap<Uuid, Micros> = HashMap::new();
+    let mut promise = |session: Uuid, until: Micros| {
+        let known = promises.entry(session).or_insert(until);
+        *known = until.max(*known);
+    };
+    for answer in ops.iter().filter_map(Op::ok) {
+        if let Some(view) = answer.session.filter(|view| view.status == Status::Active) {
+            view.expires_at.inspect(|until| promise(view.id, *until));
+        }
+        for held in answer.locks.iter().filter_map(|(_, lock)| lock.held) {
+            promise(held.session, held.expires_at);
+        }
+    }
+    promises
+}
+
+/// Times of grants and ends are read with the environment's row locked, so they can be compared to the microsecond.
+fn one_after_the_other(first: &SessionRow, second: &SessionRow) -> Option<Finding> {
+    let (fences, claimed_at) = (first.fence.zip(second.fence)?, second.claimed_at?);
+    let text = match first.ended_at {
+        None => "has not ended".to_owned(),
+        Some(ended_at) if ended_at > claimed_at => format!("ended {} µs later", ended_at - claimed_at),
+        Some(_) if fences.1 < fences.0 + 2 => "did not raise the fence with its end".to_owned(),
+        Some(_) => return None,
+    };
+    let text = format!(
+        "environment {}: {} was granted with fence {}, but {} with fence {} {text}",
+        second.environment,
+        short(second.id),
+        fences.1,
+        short(first.id),
+        fences.0
+    );
+    Some(Finding::new("L3", text))
+}
+
+/// The same without the database's word: who was granted an environment and returned with it while another had a promise,
+/// and nobody had let go of it or taken it over.
+fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) -> Vec<Finding> {
+    let mut ends: HashMap<Uuid, Micros> = HashMap::new();
+    let mut forces: HashMap<usize, Vec<Micros>> = HashMap::new();
+    for op in evidence.ops.iter().filter(|op| op.may_have_happened()) {
+        match (op.kind, op.session, op.environment) {
+            (Kind::Release, Some(session), _) => {
+                let end = ends.entry(session).or_insert(op.invoked);
+                *end = op.invoked.min(*end);
+            }
+            (Kind::Force, _, Some(environment)) => forces.entry(environment).or_default().push(op.invoked),
+            _ => {}
+        }
+    }
+    let mut granted: HashMap<usize, Vec<(i64, &Op)>> = HashMap::new();
+    for op in evidence.ops.iter().filter(|op| op.kind.claims() && !op.is_repetition()) {
+        let fence = op.ok().and_then(|answer| answer.session).and_then(|view| view.fence);
+        if let Some((environment, fence)) = op.environment.zip(fence) {
+            granted.entry(environment).or_default().push((fence, op));
+        }
+    }
+    let mut findings = Vec::new();
+    for (environment, mut granted) in granted {
+        granted.sort_by_key(|(fence, _)| *fence);
+        for pair in granted.windows(2) {
+            let ((_, first), (fence, second)) = (pair[0], pair[1]);
+            let Some(session) = first.ok().and_then(|answer| answer.session).map(|view| view.id) else {
+                continue;
+            };
+            let released = ends.get(&session).is_some_and(|invoked| *invoked < second.returned);
+            let mut taken = forces.get(&environment).into_iter().flatten();
+            let taken = taken.any(|invoked| (first.invoked..second.returned).contains(invoked));
+            let promised = promises.get(&session).copied().unwrap_or(0);
+            if !released && !taken && first.returned < second.invoked && second.returned + MARGIN < promised {
+                let text = format!(
+                    "environment {environment}: op {} returned with fence {fence} {} µs before the end that {} was promised",
+                    second.number,
+                    promised - second.returned,
+                    short(session)
+                );
+                findings.push(Finding::new("L3", text));
+            }
+        }
+    }
+    findings
+}
+
+/// A grant is dated before it is told, both by the database's clock.
+fn dated_ahead(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let grants = (evidence.ledger.events.iter())
+        .filter(|event| event.kind == "session.claimed" || event.kind == "session.granted");
+    let ahead = grants.filter_map(|event| {
+        let row = evidence.sessions.get(&event.session?)?;
+        let ahead = row.claimed_at? - event.time;
+        let text = format!(
+            "environment {}: the grant of {} is dated {ahead} µs after it was told: not by the database's clock",
+            row.environment,
+            short(row.id)
+        );
+        (ahead > 0).then(|| Finding::new("L3", text))
+    });
+    ahead.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::check::sample::{Sample, id};
+
+    fn good() -> Sample {
+        let mut sample = Sample::default();
+        sample.granted_until(Kind::Claim, 0, 10, (id(1), 1), 100);
+        sample.session(id(1), 1, Some(1), (5, 100));
+        sample.session(id(2), 2, Some(3), (100, 200));
+        sample
+    }
+
+    #[test]
+    fn one_after_the_other_is_good() {
+        assert_eq!(good().found(check), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn two_holders_at_once_overlap() {
+        let mut sample = good();
+        sample.session(id(3), 3, Some(5), (150, 300));
+        assert_eq!(sample.found(check), ["L3"]);
+    }
+
+    #[test]
+    fn an_end_raises_the_fence() {
+        let mut sample = good();
+        sample.session(id(3), 3, Some(4), (200, 300));
+        assert_eq!(sample.found(check), ["L3"]);
+    }
+
+    #[test]
+    fn what_was_promised_is_kept() {
+        let mut sample = good();
+        sample.renewed(50, 60, (id(1), 1), 150);
+        assert_eq!(sample.found(check), ["L3"]);
+    }
+
+    #[test]
+    fn an_expiry_is_not_told_early() {
+        let mut sample = good();
+        sample.event(1, 90, "session.expired", id(1), None);
+        assert_eq!(sample.found(check), ["L3"]);
+    }
+
+    #[test]
+    fn a_grant_is_dated_by_the_database() {
+        let mut sample = good();
+        sample.event(1, 4, "session.claimed", id(1), Some(1));
+        assert_eq!(sample.found(check), ["L3"]);
+    }
+
+    #[test]
+    fn clients_alone_see_an_overlap() {
+        let mut sample = Sample::default();
+        sample.granted_until(Kind::Claim, 0, 10, (id(1), 1), 10 * SECOND);
+        sample.granted_until(Kind::Claim, 20, 30, (id(2), 3), 10 * SECOND);
+        assert_eq!(sample.found(check), ["L3"]);
+        let mut sample = Sample::default();
+        sample.granted_until(Kind::Claim, 0, 10, (id(1), 1), 10 * SECOND);
+        sample.granted_until(Kind::Force, 20, 30, (id(2), 3), 10 * SECOND);
+        assert_eq!(sample.found(check), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,77 @@
+//! L8: only its own user, or a maintainer, ends a session; and a release ends that session and no other.
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use crate::fault::check::{Evidence, short};
+use crate::fault::finding::Finding;
+use crate::fault::history::{Kind, Status};
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut released: HashSet<(Uuid, Uuid)> = HashSet::new();
+    for op in evidence.ops {
+        let Some(row) = op.session.and_then(|session| evidence.sessions.get(&session)) else { continue };
+        let stranger = row.user != op.user;
+        let allowed = op.kind == Kind::Release && evidence.maintainers.contains(&op.user);
+        if op.kind.changes() && stranger && !allowed && op.ok().is_some() {
+            let text = format!("{} was let into {} of somebody else", op.name(), short(row.id));
+            findings.push(Finding::new("L8", text));
+        }
+        if op.kind == Kind::Release && op.may_have_happened() {
+            released.insert((row.id, op.user));
+        }
+    }
+    let ends = [Status::Released, Status::Canceled];
+    for row in evidence.ledger.sessions.iter().filter(|row| ends.contains(&row.status)) {
+        let Some(by) = row.ended_by else { continue };
+        if by != row.user && !evidence.maintainers.contains(&by) {
+            let text = format!("environment {}: a stranger ended {}", row.environment, short(row.id));
+            findings.push(Finding::new("L8", text));
+        } else if !released.contains(&(row.id, by)) {
+            let text = format!(
+                "environment {}: {} ended, and nobody had asked for it",
+                row.environment,
+                short(row.id)
+            );
+            findings.push(Finding::new("L8", text));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::check::sample::{OTHER, OWNER, Sample, id};
+
+    #[test]
+    fn a_session_is_ended_by_its_own_user() {
+        let mut sample = Sample::default();
+        sample.shown(Kind::Release, 0, 10, id(1), Status::Released, Some(1));
+        sample.session(id(1), 1, Some(1), (0, 5));
+        sample.ended(id(1), Status::Released, OWNER);
+        assert_eq!(sample.found(check), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_stranger_is_not_let_in() {
+        let mut sample = Sample::default();
+        sample.shown(Kind::Release, 0, 10, id(1), Status::Released, Some(1));
+        sample.by(OTHER);
+        sample.session(id(1), 1, Some(1), (0, 5));
+        assert_eq!(sample.found(check), ["L8"]);
+        sample.ended(id(1), Status::Released, OTHER);
+        assert_eq!(sample.found(check), ["L8", "L8"]);
+    }
+
+    #[test]
+    fn a_release_ends_no_other_session() {
+        let mut sample = Sample::default();
+        sample.shown(Kind::Release, 0, 10, id(2), Status::Released, Some(1));
+        sample.session(id(1), 1, Some(1), (0, 5));
+        sample.ended(id(1), Status::Released, OWNER);
+        assert_eq!(sample.found(check), ["L8"]);
+    }
+}

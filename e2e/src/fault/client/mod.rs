@@ -1,0 +1,212 @@
+//! A client: asks one thing after the other, of one server or another, and writes down what it was told.
+
+mod choose;
+pub(crate) mod http;
+mod memory;
+mod wire;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+
+use crate::fault::client::http::{Http, Request, Sent};
+pub(crate) use crate::fault::client::memory::Board;
+use crate::fault::client::memory::{Memory, Retry};
+use crate::fault::clock::{Clock, Micros, SECOND};
+use crate::fault::history::{Environment, Kind, Op, Outcome};
+use crate::fault::progress::Progress;
+use crate::fault::target::Target;
+use crate::fault::world::{Person, World};
+
+const MOST_TRIES: u32 = 4;
+
+/// What all clients share.
+pub(crate) struct Shared {
+    pub(crate) world: World,
+    pub(crate) clock: Clock,
+    pub(crate) http: Http,
+    pub(crate) progress: Progress,
+    pub(crate) board: Board,
+    pub(crate) target: Target,
+    pub(crate) stop: AtomicBool,
+}
+
+pub(crate) struct Client {
+    number: usize,
+    shared: Arc<Shared>,
+    me: Person,
+    places: Vec<Environment>,
+    rng: StdRng,
+    /// How wrong its own clock is, by which it decides whether it still holds.
+    skew: Micros,
+    memory: Memory,
+    /// Until when it does not ask this server.
+    avoided: Vec<Micros>,
+    history: Vec<Op>,
+}
+
+impl Client {
+    pub(crate) fn new(number: usize, shared: Arc<Shared>, mut rng: StdRng) -> Self {
+        let me = shared.world.people[number % shared.world.people.len()].clone();
+        let skew = if rng.random_ratio(1, 3) { 0 } else { rng.random_range(-60 * SECOND..60 * SECOND) };
+        let (places, avoided) = (shared.world.places(me.organization), vec![0; shared.http.servers()]);
+        Self {
+            number,
+            shared,
+            me,
+            places,
+            rng,
+            skew,
+            memory: Memory::default(),
+            avoided,
+            history: Vec::new(),
+        }
+    }
+
+    /// Goes on until all are told to stop. What happened.
+    pub(crate) async fn run(mut self) -> Vec<Op> {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            self.write_to_target();
+            if self.rng.random_ratio(1, 400) {
+                // It dies: what it held and waited for is nobody's now.
+                self.memory = Memory::default();
+            }
+            let now = self.shared.clock.now();
+            if let Some(index) = self.memory.retries.iter().position(|retry| retry.due <= now) {
+                let retry = self.memory.retries.swap_remove(index);
+                let server = (retry.server + 1) % self.shared.http.servers();
+                self.ask(retry.request, server, retry.tries).await;
+                continue;
+            }
+            let (server, (request, at)) = match self.memory.next.take() {
+                Some((request, server)) => (server, (request, now)),
+                None => (self.server().await, self.choose()),
+            };
+            self.wait_until(at).await;
+            self.ask(request, server, 0).await;
+        }
+        self.go_home().await;
+        self.history
+    }
+
+    /// Most leave the queue when they go; the rest is granted a turn that it does not take up.
+    async fn go_home(&mut self) {
+        for (environment, session) in std::mem::take(&mut self.memory.waiting) {
+            if self.rng.random_ratio(4, 5) {
+                let (request, server) =
+                    (self.about(Kind::Release, environment, session), self.server().await);
+                self.ask(request, server, 0).await;
+            }
+        }
+    }
+
+    async fn ask(&mut self, request: Request, server: usize, tries: u32) {
+        let shared = Arc::clone(&self.shared);
+        let key = request.kind.changes().then(|| format!("fault-{}", request.number));
+        let invoked = shared.clock.now();
+        let sent = shared.http.send(&shared.world, (server, &self.me.token), &request, key.as_deref()).await;
+        let Sent::Done(outcome) = sent else {
+            self.avoided[server] = invoked + SECOND / 2;
+            if tries > 0 {
+                self.try_again(request, server, tries);
+            }
+            return;
+        };
+        let returned = shared.clock.now();
+        shared.progress.count(server, &outcome);
+        self.learn(&request, server, &outcome, tries);
+        self.history.push(Op {
+            number: if tries == 0 { request.number } else { shared.progress.number() },
+            request: request.number,
+            client: self.number,
+            server,
+            user: self.me.user,
+            kind: request.kind,
+            environment: request.environment,
+            session: request.session,
+            invoked,
+            returned,
+            outcome,
+        });
+    }
+
+    fn learn(&mut self, request: &Request, server: usize, outcome: &Outcome, tries: u32) {
+        let (Some(environment), kind) = (request.environment, request.kind) else { return };
+        match outcome {
+            Outcome::Ok(answer) => {
+                if let Some(view) = &answer.session {
+                    if kind.claims() {
+                        self.shared.board.note(environment, view.id, self.me.user);
+                    }
+                    // Somebody who goes silent waits in the queue without ever asking.
+                    if kind != Kind::Queue || !self.rng.random_ratio(1, 12) {
+                        self.memory.saw(environment, view);
+                    }
+                }
+                // A look from another side, right after a change.
+                if kind.changes() && self.rng.random_ratio(1, 3) {
+                    let look = match (request.session, self.rng.random_ratio(1, 2)) {
+                        (Some(session), true) => self.about(Kind::GetSession, environment, session),
+                        _ => self.plain(Kind::GetEnvironment, Some(environment)),
+                    };
+                    self.memory.next = Some((look, (server + 1) % self.shared.http.servers()));
+                }
+            }
+            Outcome::Refused(refused) if refused.code == "idempotency_in_progress" => {
+                self.try_again(request.clone(), server, tries);
+            }
+            Outcome::Refused(refused) => {
+                if let Some(session) = request.session.filter(|_| refused.code.starts_with("session_")) {
+                    self.memory.lost(environment, session);
+                }
+            }
+            Outcome::Unknown(_) => {
+                if self.rng.random_ratio(1, 2) {
+                    self.avoided[server] = self.shared.clock.now() + self.rng.random_range(0..2 * SECOND);
+                }
+                if kind.changes() {
+                    self.try_again(request.clone(), server, tries);
+                }
+            }
+        }
+    }
+
+    fn try_again(&mut self, request: Request, server: usize, tries: u32) {
+        if tries < MOST_TRIES {
+            let due = self.shared.clock.now() + self.rng.random_range(0..3 * SECOND);
+            self.memory.retries.push(Retry { request, due, server, tries: tries + 1 });
+        }
+    }
+
+    /// One that it has no reason to avoid.
+    async fn server(&mut self) -> usize {
+        let now = self.shared.clock.now();
+        let servers: Vec<usize> =
+            (0..self.avoided.len()).filter(|server| self.avoided[*server] <= now).collect();
+        if servers.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            return self.rng.random_range(0..self.avoided.len());
+        }
+        servers[self.rng.random_range(0..servers.len())]
+    }
+
+    /// While it believes to hold, by its own clock, it acts on the environment.
+    fn write_to_target(&mut self) {
+        let now = self.shared.clock.now();
+        for held in &self.memory.held {
+            if now + self.skew < held.expires_at {
+                self.shared.target.write(held.environment, (held.session, held.fence), now);
+            }
+        }
+    }
+
+    async fn wait_until(&self, at: Micros) {
+        let wait = at - self.shared.clock.now();
+        if let Ok(wait @ 1..) = u64::try_from(wait) {
+            tokio::time::sleep(Duration::from_micros(wait)).await;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `fault locks`: the campaign against the locks.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use crate::fault::chapter::{self, Plan};
+use crate::fault::check::{self, Evidence};
+use crate::fault::client::http::Http;
+use crate::fault::client::{Board, Shared};
+use crate::fault::clock::Clock;
+use crate::fault::faults::{Fault, Injector};
+use crate::fault::finding::Finding;
+use crate::fault::history::Op;
+use crate::fault::ledger::{Ledger, Since};
+use crate::fault::options::Locks;
+use crate::fault::progress::{Progress, say};
+use crate::fault::report::Report;
+use crate::fault::settle::settle;
+use crate::fault::stack::Stack;
+use crate::fault::target::Target;
+use crate::fault::world::World;
+
+/// How many operations a chapter has; fewer if the first finding ends the campaign.
+const CHAPTER: u64 = 20_000;
+const CHAPTER_UNTIL_FOUND: u64 = 5_000;
+
+pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
+    let seed = options.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
+    say(&format!(
+        "starting PostgreSQL, {} servers and {} workers (seed {seed})",
+        options.servers, options.workers
+    ));
+    let mut stack = Stack::start(&options).await?;
+    let report = tokio::select! {
+        report = campaign(&mut stack, &options, seed) => report,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+    };
+    if options.keep {
+        say(&format!("kept: {}", stack.folder.path.display()));
+    }
+    stack.end().await?;
+    let report = report?;
+    report.print(options.json)?;
+    Ok(report.exit_code())
+}
+
+async fn campaign(stack: &mut Stack, options: &Locks, seed: u64) -> anyhow::Result<Report> {
+    let world = World::make(stack, options).await?;
+    let shared = Arc::new(Shared {
+        clock: Clock::start(),
+        http: Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?,
+        progress: Progress::new(stack.servers.len()),
+        board: Board::new(world.environments.len()),
+        target: Target::new(world.environments.len()),
+        stop: AtomicBool::new(false),
+        world,
+    });
+    tokio::select! {
+        report = chapters(stack, &shared, options, seed) => report,
+        () = shared.progress.tell() => anyhow::bail!("the telling of progress ended"),
+    }
+}
+
+async fn chapters(
+    stack: &mut Stack,
+    shared: &Arc<Shared>,
+    options: &Locks,
+    seed: u64,
+) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let mut injector = Injector { rng: StdRng::seed_from_u64(seed) };
+    let deck = Fault::deck(options.faults, &mut injector.rng);
+    let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
+    let size = if options.until_found { CHAPTER_UNTIL_FOUND } else { CHAPTER };
+    let count = options.ops.div_ceil(size).max(1);
+    let mut since = Since::default();
+    for chapter in 0..count {
+        let share = |chapter: u64| usize::try_from(options.faults * chapter / count).unwrap_or(usize::MAX);
+        let plan = Plan {
+            ops: options.ops / count,
+            faults: deck[share(chapter)..share(chapter + 1)].to_vec(),
+            clients: usize::try_from(options.clients)?,
+            seed: seed.wrapping_mul(1_000).wrapping_add(chapter),
+        };
+        let told = chapter::run(stack, shared, &mut injector, &plan).await?;
+        if !plan.faults.is_empty() {
+            let least = report.min_ops_per_second.unwrap_or(f64::INFINITY);
+            report.min_ops_per_second = Some(least.min(told.least_rate).round());
+        }
+        for fault in &plan.faults {
+            *report.faults_by_kind.entry(*fault).or_default() += 1;
+        }
+        report.add(told.findings);
+        report.add(settle(stack, &shared.world).await?);
+        let ledger = Ledger::read(&stack.postgres.url(), &shared.world, &since).await?;
+        since = ledger.reached();
+        let (writes, judged) = (shared.target.take(), Instant::now());
+        let evidence = Evidence::new(&told.history, &writes, &ledger, &shared.world.maintainers);
+        report.add(check::all(&evidence));
+        if options.keep {
+            keep(stack, chapter, &told.history, &ledger)?;
+        }
+        report.count_unknown(&told.history);
+        report.sessions += ledger.sessions.len();
+        report.events += ledger.events.len();
+        shared.progress.violations.store(report.violations as u64, Ordering::Relaxed);
+        say(&format!(
+            "chapter {} of {count}: {} operations and {} sessions judged in {:.1?}, {} violations so far",
+            chapter + 1,
+            told.history.len(),
+            ledger.sessions.len(),
+            judged.elapsed(),
+            report.violations
+        ));
+        if options.until_found && report.has_broken_a_promise() {
+            break;
+        }
+    }
+    report.add(panics(stack));
+    let progress = &shared.progress;
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    (report.ok, report.refused, report.unknown) =
+        (load(&progress.ok), load(&progress.refused), load(&progress.unknown));
+    (report.ops, report.faults) = (progress.ops(), load(&progress.faults));
+    report.seconds = started.elapsed().as_secs();
+    report.judge();
+    Ok(report)
+}
+
+/// What was judged, in words, for whoever wants to follow a finding.
+fn keep(stack: &Stack, chapter: u64, history: &[Op], ledger: &Ledger) -> anyhow::Result<()> {
+    let path = stack.folder.path.join(format!("chapter-{}.txt", chapter + 1));
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for op in history {
+        writeln!(file, "{op:?}")?;
+    }
+    for session in &ledger.sessions {
+        writeln!(file, "{session:?}")?;
+    }
+    for event in &ledger.events {
+        writeln!(file, "{event:?}")?;
+    }
+    Ok(file.flush()?)
+}
+
+/// What a daemon says when a thread of it dies.
+fn panics(stack: &mut Stack) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for daemon in stack.daemons() {
+        let log = std::fs::read_to_string(daemon.log()).unwrap_or_default();
+        let lines = log.lines().filter(|line| line.contains("panicked at"));
+        findings.extend(lines.map(|line| Finding::new("internal", format!("{}: {line}", daemon.name))));
+    }
+    findings
+}

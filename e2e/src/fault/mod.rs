@@ -1,0 +1,40 @@
+//! Faults: the real system under load while its parts are killed, stopped, cut off and given wrong clocks; and a checker
+//! that judges what the clients were told, and what the database says, by the properties that a lock must have.
+
+mod chapter;
+mod check;
+mod client;
+mod clock;
+mod faults;
+mod finding;
+mod history;
+mod ledger;
+mod locks;
+mod options;
+mod progress;
+mod report;
+mod settle;
+mod stack;
+mod target;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fault {
+    /// Claims, queues, forces, renewals and releases, under faults; exit code 1 for violations, 3 for a void run.
+    Locks(options::Locks),
+}
+
+pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
+    let outcome = match what {
+        Fault::Locks(options) => locks::run(options).await,
+    };
+    // A campaign that could not be carried out must not be taken for one that found something.
+    outcome.or_else(|error| {
+        progress::say(&format!("{error:#}"));
+        Ok(ExitCode::from(2))
+    })
+}

@@ -1,0 +1,145 @@
+//! A `greenroomd` that can be killed, paused and given another clock, with a network of its own to PostgreSQL.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::process::{Child, Command};
+
+use crate::fault::stack::proxy::Proxy;
+use crate::fault::stack::{ports, signal};
+
+const START: Duration = Duration::from_secs(30);
+const FAKE_CLOCKS: [&str; 3] = [
+    "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+    "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+    "/usr/lib/faketime/libfaketime.so.1",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Server,
+    Worker,
+}
+
+/// What all daemons of a campaign have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) logs: PathBuf,
+    /// The name of a planted bug.
+    pub(crate) planted: Option<String>,
+}
+
+pub(crate) struct Daemon {
+    role: Role,
+    pub(crate) name: String,
+    program: Program,
+    database_url: String,
+    pub(crate) proxy: Proxy,
+    port: u16,
+    metrics_port: u16,
+    child: Option<Child>,
+}
+
+impl Daemon {
+    pub(crate) fn new(
+        (role, name): (Role, String),
+        program: &Program,
+        database_url: String,
+        proxy: Proxy,
+    ) -> anyhow::Result<Self> {
+        let (port, metrics_port, program) = (ports::free()?, ports::free()?, program.clone());
+        Ok(Self { role, name, program, database_url, proxy, port, metrics_port, child: None })
+    }
+
+    /// Where the API is; only a server has one.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/api/v1", self.port)
+    }
+
+    /// Starts it with a clock that is wrong by so many seconds.
+    pub(crate) fn start(&mut self, offset: i64) -> anyhow::Result<()> {
+        let log = self.log();
+        let log = std::fs::File::options().create(true).append(true).open(&log)?;
+        // It ends with the harness, however that ends.
+        let mut command = Command::new("setpriv");
+        command.arg("--pdeathsig=KILL").arg(&self.program.path);
+        let metrics = format!("127.0.0.1:{}", self.metrics_port);
+        match self.role {
+            Role::Server => command.args(["serve", "--listen", &format!("127.0.0.1:{}", self.port)]),
+            Role::Worker => command.arg("worker"),
+        };
+        command
+            .args(["--metrics-listen", &metrics])
+            .env("GREENROOM_DATABASE_URL", &self.database_url)
+            .env("GREENROOM_LOG", "warn")
+            // Enough for the clients, and not more connections at once than a small machine can open within their patience.
+            .env("GREENROOM_DATABASE_CONNECTIONS", "8")
+            .env("LD_PRELOAD", fake_clock()?)
+            .env("FAKETIME", format!("{offset:+}s"))
+            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        if let Some(planted) = &self.program.planted {
+            command.env("GREENROOM_PLANTED", planted);
+        }
+        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).kill_on_drop(true);
+        self.child = Some(child.spawn()?);
+        Ok(())
+    }
+
+    /// Waits until it says that it is ready.
+    pub(crate) async fn ready(&self, http: &reqwest::Client) -> anyhow::Result<()> {
+        let (url, started) = (format!("http://127.0.0.1:{}/readyz", self.metrics_port), Instant::now());
+        while started.elapsed() < START {
+            if http.get(&url).send().await.is_ok_and(|answer| answer.status() == 200) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        bail!("{} was not ready after {START:?}; see {}", self.name, self.log().display())
+    }
+
+    pub(crate) async fn signal(&self, signal: &str) -> anyhow::Result<()> {
+        signal::send(signal, signal::pid(self.child.as_ref().context("not started")?)?).await
+    }
+
+    /// kill -9.
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        self.forget_clock();
+        match self.child.take() {
+            Some(mut child) => Ok(child.kill().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// What the library that fakes the clock has made for this process, and would leave behind when that is killed.
+    fn forget_clock(&self) {
+        if let Some(pid) = self.child.as_ref().and_then(Child::id) {
+            let _ = std::fs::remove_file(format!("/dev/shm/faketime_shm_{pid}"));
+            let _ = std::fs::remove_file(format!("/dev/shm/sem.faketime_sem_{pid}"));
+        }
+    }
+
+    /// Whether it has ended without being asked to.
+    pub(crate) fn has_died(&mut self) -> bool {
+        self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.program.logs.join(format!("{}.log", self.name))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.forget_clock();
+    }
+}
+
+fn fake_clock() -> anyhow::Result<&'static str> {
+    FAKE_CLOCKS
+        .into_iter()
+        .find(|path| Path::new(path).exists())
+        .context("libfaketime is needed: apt-get install faketime")
+}
