@@ -19,6 +19,8 @@ pub struct Environment {
     pub longest_lease_seconds: i64,
     pub sessions: i64,
     pub lock: LockView,
+    /// The clock has ended the holder's lease, but nobody has written that down yet.
+    pub unsettled: bool,
 }
 
 /// The lock by the database's clock: a lease that is over holds nothing.
@@ -88,6 +90,7 @@ impl TryFrom<Row> for Environment {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
+        let unsettled = row.session_id.is_some() && row.is_held == Some(false);
         let holder = match (row.session_id, row.holder_id, row.claimed_at, row.expires_at) {
             (Some(session), Some(user), Some(claimed_at), Some(expires_at)) if row.is_held == Some(true) => {
                 Some(Holder {
@@ -132,6 +135,7 @@ impl TryFrom<Row> for Environment {
             longest_lease_seconds: row.longest_lease_seconds,
             sessions: row.sessions,
             lock: LockView { holder, queue_length: row.waiters, handover },
+            unsettled,
         })
     }
 }

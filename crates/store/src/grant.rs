@@ -94,7 +94,8 @@ async fn grant(
         return Ok(None);
     }
     let Asked { principal, .. } = asked;
-    // The clock is read where a value is set: that is done anew after a wait for the row, unlike a clock in FROM.
+    // The clock is read where a value is set: that is done anew after a wait for the row, unlike a clock in FROM. It is read
+    // more than once, and the sweeper must not be told later than the lease ends.
     let row = sqlx::query!(
         r#"with granted as (
                update environments e
@@ -104,8 +105,8 @@ async fn grant(
                    claimed_at = clock_timestamp(), used_at = clock_timestamp(),
                    expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
                    max_expires_at = clock_timestamp() + e.longest_lease_seconds * interval '1 second',
-                   sweep_at = least(e.sweep_at,
-                       clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second')
+                   sweep_at = least(e.sweep_at, clock_timestamp() - interval '1 millisecond'
+                       + coalesce($7, e.default_lease_seconds) * interval '1 second')
                from api_tokens t, memberships m, pipelines p
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
@@ -171,6 +172,7 @@ async fn grant(
             id: claim.session,
             status: SessionStatus::Active,
             awaits_word: false,
+            unsettled: false,
             user_id: row.holder_id.into(),
             user_name: row.holder_name,
             user_kind: row.holder_kind,
@@ -267,6 +269,7 @@ async fn release(
             id: session,
             status: SessionStatus::Released,
             awaits_word: false,
+            unsettled: false,
             user_id: row.user_id.into(),
             user_name: row.user_name,
             user_kind: row.user_kind,

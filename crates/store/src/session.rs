@@ -14,6 +14,8 @@ pub struct Session {
     pub status: SessionStatus,
     /// It holds the lock but was not heard from since it was granted; or it waits.
     pub awaits_word: bool,
+    /// The clock has ended it, but nobody has written that down yet.
+    pub unsettled: bool,
     pub user_id: UserId,
     pub user_name: String,
     pub user_kind: String,
@@ -68,7 +70,8 @@ impl TryFrom<Row> for Session {
         let mut ended_at = time(row.ended_at);
         let mut fence = row.fence;
         // The clock has ended it already, even if nobody has written that down yet.
-        if status == SessionStatus::Active && row.is_over == Some(true) {
+        let unsettled = status == SessionStatus::Active && row.is_over == Some(true);
+        if unsettled {
             let confirmed = row.confirmed.unwrap_or(true);
             status = if confirmed { SessionStatus::Expired } else { SessionStatus::Canceled };
             ended_at = time(row.lease_expires_at);
@@ -79,6 +82,7 @@ impl TryFrom<Row> for Session {
         Ok(Self {
             id: row.id.into(),
             status,
+            unsettled,
             awaits_word: status == SessionStatus::Queued || row.confirmed == Some(false),
             user_id: row.user_id.into(),
             user_name: row.user_name,

@@ -16,6 +16,7 @@ pub mod planted;
 pub mod precondition;
 pub mod refusal;
 pub mod session;
+pub mod settled;
 pub mod token;
 pub mod transfer;
 pub mod vigil;

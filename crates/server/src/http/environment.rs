@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::planted;
+use crate::app::settled::{self, Part};
 use crate::http::answer::Answer;
 use crate::http::path::{At, EnvironmentPath, PipelinePath};
 use crate::http::permit::Permit;
@@ -55,7 +56,7 @@ pub async fn list_environments(
 ) -> Result<Json<Environments>, Failure> {
     let pipeline = pipeline(&permit, &path.0.pipeline_id).await?;
     let (store, organization) = (&permit.app.store, permit.organization());
-    let found = store.environments(organization, pipeline).await?;
+    let found = settled::environments(store, organization, pipeline).await?;
     let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
     let mut last = store.last_deployments(organization, &ids).await?;
     let data = found.into_iter().map(|environment| {
@@ -104,7 +105,8 @@ pub async fn get_history(
     let sessions = if skip >= total {
         Vec::new()
     } else {
-        store.session_history(organization, environment.id, total, skip, limit).await?
+        let part = Part { newest: total, skip, limit };
+        settled::history(store, organization, environment.id, part).await?
     };
     let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
     let mut deployments = store.deployments_of_sessions(organization, &ids).await?;
@@ -146,7 +148,7 @@ pub async fn find_in<A: Act>(
     name: &str,
 ) -> Result<Record, Failure> {
     let organization = permit.organization();
-    let read = permit.app.store.environment(organization, pipeline, name);
+    let read = settled::environment(&permit.app.store, organization, pipeline, name);
     let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
     found.ok_or_else(Failure::not_found)
 }

@@ -12,6 +12,7 @@ use greenroom_store::pipeline::PipelineName;
 use crate::app::at_once;
 use crate::app::failure::Failure;
 use crate::app::session::{self, Ask, How, Place, Shown};
+use crate::app::settled;
 use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::environment::find;
@@ -84,8 +85,9 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
     let session_id = id(&path.0.session_id)?;
     let (store, organization) = (permit.app.store.clone(), permit.organization());
     let mut environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-    let mut record =
-        store.session(organization, environment.id, session_id).await?.ok_or_else(Failure::not_found)?;
+    let mut record = settled::session(&store, organization, environment.id, session_id)
+        .await?
+        .ok_or_else(Failure::not_found)?;
     // Its own user's look is the sign of life that a waiter has to give, and takes up a turn.
     if record.awaits_word && record.user_id == permit.principal.user_id {
         let mut mutation = permit.open(no_key(), &[]).await?;
@@ -93,8 +95,9 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
             .await?;
         mutation.commit().await?;
         environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-        record =
-            store.session(organization, environment.id, session_id).await?.ok_or_else(Failure::not_found)?;
+        record = settled::session(&store, organization, environment.id, session_id)
+            .await?
+            .ok_or_else(Failure::not_found)?;
     }
     let deployments = store.deployments_of_session(organization, session_id).await?;
     let lock = (environment.name.as_str(), &environment.lock);

@@ -75,6 +75,7 @@ pub fn session(case: &Case, model: &Model, place: usize, ordinal: usize) -> Sess
         user_kind: person.token_kind.to_string(),
         context: record.context.clone(),
         commit_id: record.commit.clone(),
+        unsettled: over.is_some(),
         fence: record.fence,
         position,
         queued_at: record.queued_at,
