@@ -50,10 +50,17 @@ async fn make(connection: &mut PgConnection, sessions: i64) -> anyhow::Result<()
         .bind(ENVIRONMENTS)
         .execute(&mut *connection)
         .await?;
-    sqlx::query(include_str!("../../../bench/past_id.sql")).execute(&mut *connection).await?;
+    sqlx::query("analyze environments").execute(&mut *connection).await?;
     let mut transaction = connection.begin().await?;
-    // No look at the foreign key for each row: what is made here is right.
-    sqlx::query("set local session_replication_role = replica").execute(&mut *transaction).await?;
+    for setting in [
+        // No look at the foreign key for each row: what is made here is right.
+        "set local session_replication_role = replica",
+        // A portion is sorted in memory.
+        "set local work_mem = '512MB'",
+        "set local jit = off",
+    ] {
+        sqlx::query(setting).execute(&mut *transaction).await?;
+    }
     for from in (0..sessions).step_by(PORTION as usize) {
         let to = (from + PORTION).min(sessions);
         sqlx::query(include_str!("../../../bench/past_sessions.sql"))
