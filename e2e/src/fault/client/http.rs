@@ -28,6 +28,14 @@ pub(crate) struct Request {
     pub(crate) body: Option<String>,
 }
 
+impl Request {
+    /// Two in three changes carry a key, and can be repeated. The others take the way of those who don't care to, on which
+    /// a claim or a release may be a single statement.
+    pub(crate) fn keyed(&self) -> bool {
+        self.kind.changes() && !self.number.is_multiple_of(3)
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct Http {
     client: reqwest::Client,

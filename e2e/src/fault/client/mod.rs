@@ -105,12 +105,12 @@ impl Client {
 
     async fn ask(&mut self, request: Request, server: usize, tries: u32) {
         let shared = Arc::clone(&self.shared);
-        let key = request.kind.changes().then(|| format!("fault-{}", request.number));
+        let key = request.keyed().then(|| format!("fault-{}", request.number));
         let invoked = shared.clock.now();
         let sent = shared.http.send(&shared.world, (server, &self.me.token), &request, key.as_deref()).await;
         let Sent::Done(outcome) = sent else {
             self.avoided[server] = invoked + SECOND / 2;
-            if tries > 0 {
+            if tries > 0 && request.keyed() {
                 self.try_again(request, server, tries);
             }
             return;
@@ -167,7 +167,7 @@ impl Client {
                 if self.rng.random_ratio(1, 2) {
                     self.avoided[server] = self.shared.clock.now() + self.rng.random_range(0..2 * SECOND);
                 }
-                if kind.changes() {
+                if request.keyed() {
                     self.try_again(request.clone(), server, tries);
                 }
             }
