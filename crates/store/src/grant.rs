@@ -209,6 +209,7 @@ async fn release(
     }
     let Asked { principal, .. } = asked;
     // `before` is the row as it was; what it says is used only if the row that is changed still says the same.
+    // The session is named by its id alone: with its environment beside it, a plan may read all of that one's sessions.
     let row = sqlx::query!(
         r#"with released as (
                update environments e
@@ -234,7 +235,7 @@ async fn release(
                set status = 'released', ended_at = clock_timestamp(), ended_by = r.user_id, ended_by_name = r.user_name,
                    expires_at = r.expires_at
                from released r
-               where s.organization_id = $1 and s.id = $5 and s.environment_id = r.id and s.status = 'active'
+               where s.organization_id = $1 and s.id = $5 and s.status = 'active'
                returning s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence, s.queued_at, s.claimed_at,
                    s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name
            ),

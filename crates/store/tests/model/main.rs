@@ -10,7 +10,6 @@ mod case;
 mod clock;
 mod events;
 mod ground;
-mod known;
 mod model;
 mod record;
 mod rows;
@@ -128,9 +127,8 @@ fn compare_answer(case: &Case, model: &Model, clock: &Clock, expected: &Expected
             let id = case.modeled(done.session.id);
             let ordinal = environment.sessions.iter().position(|record| record.id == id).unwrap();
             let mut session = shown::session(case, model, expected.environment, ordinal);
-            if known::GRANT_AT_ONCE_OMITS_PREVIOUS && session.status.is_live() {
-                session.previous_session_id = None;
-            }
+            // Only a history shows which one came before, and reads it then.
+            session.previous_session_id = None;
             assert_eq!(shown::in_model(case, clock, done.session, Some(&session)), session);
             let lock = shown::lock(case, model.now, environment);
             assert_eq!(shown::lock_in_model(case, clock, done.lock, &lock), lock);
