@@ -39,6 +39,11 @@ impl Era {
         Ok(Self { server, scene, ..self })
     }
 
+    pub(crate) async fn analyze(&self) -> anyhow::Result<()> {
+        sqlx::query("vacuum analyze").execute(&mut self.stack.connect().await?).await?;
+        Ok(())
+    }
+
     pub(crate) async fn end(self) {
         self.server.end().await;
         self.worker.end().await;

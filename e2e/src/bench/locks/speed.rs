@@ -25,6 +25,8 @@ struct Run {
     worker_micros: f64,
     database_micros: f64,
     client_micros: f64,
+    /// Of the indexes on sessions: many, if PostgreSQL goes over sessions that are not asked for.
+    entries_read: f64,
     /// How much of the machine went to others, of all its processors.
     foreign_share: f64,
 }
@@ -43,6 +45,7 @@ struct Reading {
     own: Cpu,
     children: Cpu,
     machine: Cpu,
+    entries_read: f64,
 }
 
 pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
@@ -69,16 +72,16 @@ async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figu
     let (mut ours, mut references, mut behind) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=arguments.runs {
         Reference::tidy(&mut connection).await?;
-        let before = meters.read()?;
+        let before = meters.read(&mut connection, "public").await?;
         let own = load(&scene, connections, arguments.seconds).await?;
-        let own = Run::of(&own, &before, &meters.read()?);
+        let own = Run::of(&own, &before, &meters.read(&mut connection, "public").await?);
         // What was not told yet is told before the other side's turn, which must not pay for it.
         behind.push(calm(&mut connection).await?);
 
         Reference::tidy(&mut connection).await?;
-        let before = meters.read()?;
+        let before = meters.read(&mut connection, "reference").await?;
         let bare = reference.run(stack, connections, arguments.seconds).await?;
-        let bare = Run::of(&bare, &before, &meters.read()?);
+        let bare = Run::of(&bare, &before, &meters.read(&mut connection, "reference").await?);
         say(&format!(
             "run {number}: {:.0} pairs/s, reference {:.0}, ratio {:.3}; µs of processor per pair: server {:.0}, \
              PostgreSQL {:.0} (reference {:.0}); others had {:.0} % and {:.0} % of the machine",
@@ -115,7 +118,14 @@ async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figu
 }
 
 impl Meters<'_> {
-    fn read(&self) -> anyhow::Result<Reading> {
+    async fn read(&self, connection: &mut PgConnection, schema: &str) -> anyhow::Result<Reading> {
+        // PostgreSQL's processes tell what they read once a second.
+        let entries_read: Option<f64> = sqlx::query_scalar(
+            "select sum(idx_tup_read)::float8 from pg_stat_user_indexes where schemaname = $1 and relname = 'sessions'",
+        )
+        .bind(schema)
+        .fetch_one(connection)
+        .await?;
         Ok(Reading {
             server: Cpu::of_process(self.server.pid()?)?,
             worker: Cpu::of_process(self.worker.pid()?)?,
@@ -123,6 +133,7 @@ impl Meters<'_> {
             own: Cpu::own()?,
             children: Cpu::of_ended_children()?,
             machine: Cpu::of_machine()?,
+            entries_read: entries_read.unwrap_or_default(),
         })
     }
 }
@@ -142,6 +153,7 @@ impl Run {
             worker_micros: worker / pairs,
             database_micros: database / pairs,
             client_micros: client / pairs,
+            entries_read: (after.entries_read - before.entries_read) / pairs,
             foreign_share: foreign.max(0.0) / (load.seconds * 1e6 * processors),
         }
     }
@@ -153,6 +165,7 @@ impl Run {
             "workerCpuMicrosPerPair": median_of(runs, |run| run.worker_micros),
             "databaseCpuMicrosPerPair": median_of(runs, |run| run.database_micros),
             "clientCpuMicrosPerPair": median_of(runs, |run| run.client_micros),
+            "sessionIndexEntriesReadPerPair": median_of(runs, |run| run.entries_read),
             "othersShareOfMachine": median_of(runs, |run| run.foreign_share),
         })
     }
