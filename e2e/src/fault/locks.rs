@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::fault::chapter::{self, Plan};
 use crate::fault::check::{self, Evidence};
@@ -37,9 +38,11 @@ pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
         options.servers, options.workers
     ));
     let mut stack = Stack::start(&options).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let report = tokio::select! {
         report = campaign(&mut stack, &options, seed) => report,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
     };
     if options.keep {
         say(&format!("kept: {}", stack.folder.path.display()));

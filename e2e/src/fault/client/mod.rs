@@ -70,7 +70,7 @@ impl Client {
     pub(crate) async fn run(mut self) -> Vec<Op> {
         while !self.shared.stop.load(Ordering::Relaxed) {
             self.write_to_target();
-            if self.rng.random_ratio(1, 400) {
+            if self.rng.random_ratio(1, 600) {
                 // It dies: what it held and waited for is nobody's now.
                 self.memory = Memory::default();
             }
@@ -95,7 +95,7 @@ impl Client {
     /// Most leave the queue when they go; the rest is granted a turn that it does not take up.
     async fn go_home(&mut self) {
         for (environment, session) in std::mem::take(&mut self.memory.waiting) {
-            if self.rng.random_ratio(4, 5) {
+            if self.rng.random_ratio(9, 10) {
                 let (request, server) =
                     (self.about(Kind::Release, environment, session), self.server().await);
                 self.ask(request, server, 0).await;
@@ -142,7 +142,7 @@ impl Client {
                         self.shared.board.note(environment, view.id, self.me.user);
                     }
                     // Somebody who goes silent waits in the queue without ever asking.
-                    if kind != Kind::Queue || !self.rng.random_ratio(1, 12) {
+                    if kind != Kind::Queue || !self.rng.random_ratio(1, 25) {
                         self.memory.saw(environment, view);
                     }
                 }

@@ -1,11 +1,14 @@
 //! Signals to single processes, each by its own pid.
 
+use std::process::Stdio;
+
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
 /// `signal` as `kill` names it: `STOP`, `CONT`, `KILL`, `INT`.
 pub(crate) async fn send(signal: &str, pid: u32) -> anyhow::Result<()> {
-    let status = Command::new("kill").args(["-s", signal, &pid.to_string()]).status().await?;
+    let mut kill = Command::new("kill");
+    let status = kill.args(["-s", signal, &pid.to_string()]).stderr(Stdio::null()).status().await?;
     if !status.success() {
         bail!("could not send {signal} to {pid}");
     }
