@@ -21,6 +21,8 @@ impl Store {
         if head.is_none() {
             return Ok(Sequenced::Busy);
         }
+        // What is taken is what the same snapshot shows up to the batch's last position. By a join with the batch it would be
+        // the same rows, but a plan made while the table was empty would take them by trying each with each.
         let moved = sqlx::query_scalar!(
             r#"with batch as materialized (
                    select position, organization_id, time, type, category, subject, actor_id, data
@@ -29,7 +31,7 @@ impl Store {
                    limit $1
                ),
                taken as (
-                   delete from event_intake using batch where event_intake.position = batch.position
+                   delete from event_intake where position <= (select max(position) from batch)
                ),
                numbered as (
                    select batch.*,
