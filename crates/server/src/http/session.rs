@@ -10,7 +10,7 @@ use greenroom_domain::session::SessionStatus;
 use greenroom_store::pipeline::PipelineName;
 
 use crate::app::at_once;
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::app::session::{self, Ask, How, Place, Shown};
 use crate::app::settled;
 use crate::http::answer::Answer;
@@ -184,7 +184,15 @@ async fn claim<A: Act>(
     let granted = if keyed { at_once::claim_in(command, permit.asker(), &place, ask).await? } else { None };
     let shown = match granted {
         Some(shown) => shown,
-        None => session::claim(command, &place, ask).await?,
+        None => match session::claim(command, &place, ask).await {
+            Ok(shown) => shown,
+            // The refusal tells how the lock is after what the clock has decided: that is written down before it is told.
+            Err(refused) if matches!(refused.code, Code::EnvironmentLocked | Code::HeldByYou) => {
+                mutation.commit().await?;
+                return Err(refused.into());
+            }
+            Err(failure) => return Err(failure.into()),
+        },
     };
     let queued = shown.session.status == SessionStatus::Queued;
     let status = if queued { StatusCode::ACCEPTED } else { StatusCode::CREATED };
