@@ -8,4 +8,6 @@ pub mod housekeeping;
 pub mod migrate;
 pub mod sequencer;
 pub mod sweeper;
+pub mod runner;
 pub mod token;
+pub mod wake;

@@ -1,4 +1,10 @@
-//! Deployments into environments. One is accepted as `queued` and holds its place for the environment's work slot.
+//! Deployments. One into an environment is accepted as `queued` and holds its place for the environment's work slot.
+
+mod advance;
+mod ask;
+mod record;
+mod slot;
+mod stages;
 
 use std::collections::HashMap;
 
@@ -13,6 +19,9 @@ use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::lock::LockedEnvironment;
 use crate::{Store, StoreError};
+
+pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
+pub use self::record::{DeploymentFilter, DeploymentRecord, JobRecord, StageRecord, StepRecord};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
@@ -230,6 +239,18 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
+        let has_slot = sqlx::query_scalar!(
+            r#"select slot_deployment_id = $3 as "has_slot!" from environments where organization_id = $1 and id = $2"#,
+            organization,
+            environment.id.uuid(),
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        if has_slot {
+            // Without it there is nothing to be done yet: it is woken when it gets it.
+            self.wake(id).await?;
+        }
         for old in superseded {
             self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old.into(), session)
                 .await?;
@@ -237,7 +258,7 @@ impl Change {
         self.tell_deployment(environment, (actor, EventType::DeploymentQueued), id, session).await
     }
 
-    /// The end of a session ends its work: what has not started never will.
+    /// The end of a session ends its work: what has not started never will, and what runs is asked to end.
     pub(crate) async fn cancel_deployments_of(
         &mut self,
         actor: &Actor,
@@ -246,35 +267,35 @@ impl Change {
         end: SessionEnd,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let canceled = sqlx::query_scalar!(
-            "update deployments set status = 'canceled', ended_at = clock_timestamp(), reason = $3
-             where organization_id = $1 and session_id = $2 and status = 'queued' returning id",
+        let ended = sqlx::query!(
+            r#"update deployments
+               set status = case when status = 'queued' then 'canceled' else 'canceling' end,
+                   ended_at = case when status = 'queued' then clock_timestamp() end,
+                   reason = 'session_ended', cancel_reason = 'session_ended', detail = $3
+               where organization_id = $1 and session_id = $2 and purpose <> 'teardown'
+                 and status in ('queued', 'running', 'waiting', 'paused')
+               returning id, status = 'canceled' as "is_over!""#,
             organization,
             session.uuid(),
             format!("its session was {}", end.status()),
         )
         .fetch_all(self.connection())
         .await?;
-        if canceled.is_empty() {
-            return Ok(());
-        }
-        sqlx::query!(
-            "update environments set slot_deployment_id = null
-             where organization_id = $1 and id = $2 and slot_deployment_id = any($3)",
-            organization,
-            environment.id.uuid(),
-            &canceled,
-        )
-        .execute(self.connection())
-        .await?;
-        for id in canceled {
-            self.tell_deployment(environment, (actor, EventType::DeploymentCanceled), id.into(), session)
-                .await?;
+        for row in ended {
+            let id = DeploymentId::from(row.id);
+            let event_type = if row.is_over {
+                self.next_in_slot(environment.id, id).await?;
+                EventType::DeploymentCanceled
+            } else {
+                self.wake(id).await?;
+                EventType::DeploymentCanceling
+            };
+            self.tell_deployment(environment, (actor, event_type), id, session).await?;
         }
         Ok(())
     }
 
-    async fn tell_deployment(
+    pub(crate) async fn tell_deployment(
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),

@@ -1,0 +1,84 @@
+//! What the engine asks the store: how a deployment goes on, and whom to wake. The engine drives and decides nothing.
+
+use std::time::Duration;
+
+use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
+
+use crate::change::Change;
+use crate::{Store, StoreError};
+
+/// What the engine has to do for a deployment, as of now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// It has ended, or there is no such deployment: nothing more is to be done.
+    pub ended: bool,
+    /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
+    pub dispatch: Vec<Dispatch>,
+    /// When to ask again, if nothing happens before.
+    pub again_in: Option<Duration>,
+}
+
+impl Advance {
+    pub(crate) const ENDED: Self = Self { ended: true, dispatch: Vec::new(), again_in: None };
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    pub job_id: JobId,
+    pub pool_id: PoolId,
+}
+
+/// Somebody has changed something that a deployment's workflow should look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    pub id: i64,
+    pub organization_id: OrganizationId,
+    pub deployment_id: DeploymentId,
+}
+
+impl Store {
+    /// Takes a deployment as far as it goes, in one transaction. Safe to repeat, at any time and by anybody.
+    pub async fn advance_deployment(
+        &self,
+        organization: OrganizationId,
+        deployment: DeploymentId,
+    ) -> Result<Advance, StoreError> {
+        let mut change = self.change_by_clock(organization).await?;
+        let advance = change.advance(deployment).await?;
+        change.commit().await?;
+        Ok(advance)
+    }
+}
+
+impl Change {
+    /// Has the deployment's workflow look at it, once this change is there to be seen.
+    pub(crate) async fn wake(&mut self, deployment: DeploymentId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "insert into wakes (organization_id, deployment_id) values ($1, $2)",
+            organization,
+            deployment.uuid()
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// The same, for later: if the engine is told in another way before that, [`Store::wakes_done`] takes it back.
+    pub(crate) async fn wake_later(
+        &mut self,
+        deployment: DeploymentId,
+        later: Duration,
+    ) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        Ok(sqlx::query_scalar!(
+            "insert into wakes (organization_id, deployment_id, due_at)
+             values ($1, $2, clock_timestamp() + $3 * interval '1 second') returning id",
+            organization,
+            deployment.uuid(),
+            later.as_secs_f64(),
+        )
+        .fetch_one(self.connection())
+        .await?)
+    }
+}
