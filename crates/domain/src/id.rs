@@ -71,6 +71,12 @@ ids! {
     EnvironmentId = "env",
     SessionId = "ses",
     DeploymentId = "dep",
+    /// One attempt of one stage: what a runner is given.
+    JobId = "job",
+    StepRunId = "stp",
+    PoolId = "pol",
+    RunnerId = "run",
+    ArtifactId = "art",
     EventId = "evt",
 }
 

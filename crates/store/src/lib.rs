@@ -7,6 +7,7 @@ pub mod deployment;
 pub mod environment;
 pub mod environment_pool;
 mod error;
+pub mod engine;
 pub mod event;
 pub mod grant;
 pub mod idempotency;
