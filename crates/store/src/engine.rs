@@ -13,6 +13,9 @@ pub struct Advance {
     pub ended: bool,
     /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
     pub dispatch: Vec<Dispatch>,
+    /// Jobs that were given up while they waited, so that their tasks can be taken from the pool's queue. Tidiness only:
+    /// may be left out, and must not name a job that a runner has.
+    pub withdrawn: Vec<JobId>,
     /// When to ask again, if nothing happens before.
     pub again_in: Option<Duration>,
 }
@@ -39,7 +42,7 @@ impl Store {
         _deployment: DeploymentId,
     ) -> Result<Advance, StoreError> {
         self.ping().await?;
-        Ok(Advance { ended: true, dispatch: Vec::new(), again_in: None })
+        Ok(Advance { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None })
     }
 
     /// Takes up to `batch` that are due; each is put off for a while, so that it comes again if whoever took it dies.

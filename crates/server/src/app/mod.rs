@@ -25,6 +25,8 @@ pub mod waiting;
 use std::sync::Arc;
 
 use greenroom_store::{Reachability, Store};
+use greenroom_worker::engine::Engine;
+use greenroom_worker::relay::RelayBell;
 use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -45,6 +47,9 @@ pub struct Parts {
     pub vigil: Vigil,
     pub attendance: Attendance,
     pub bell: SequencerBell,
+    /// To be rung after the commit of a command that wrote a wake.
+    pub relay_bell: RelayBell,
+    pub engine: Engine,
     pub health: Reachability,
     /// Sessions whose clients are gone, on their way out of the queue.
     pub departures: TaskTracker,
@@ -53,7 +58,7 @@ pub struct Parts {
 }
 
 impl App {
-    pub fn new(store: Store, bell: SequencerBell, health: Reachability) -> Self {
+    pub fn new(store: Store, bell: SequencerBell, health: Reachability, engine: Engine) -> Self {
         Self(Arc::new(Parts {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),
@@ -61,6 +66,8 @@ impl App {
             attendance: Attendance::default(),
             store,
             bell,
+            relay_bell: RelayBell::default(),
+            engine,
             health,
             departures: TaskTracker::new(),
             draining: CancellationToken::new(),
