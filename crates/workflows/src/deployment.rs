@@ -75,7 +75,7 @@ impl DeploymentWorkflow {
             if let Some(due) = due {
                 alarm.set(due, now(ctx), |wait, cancel| {
                     let timer = ctx.timer(TimerOptions::builder(wait).cancellation_token(cancel).build());
-                    Box::pin(async {
+                    Box::pin(async move {
                         timer.await;
                     })
                 });
@@ -157,7 +157,7 @@ async fn news<'c>(
     alarm: &mut Alarm<'_>,
 ) {
     let detached = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-    let mut woken = pin!(ctx.wait_condition_with_options(|state| state.woken, detached));
+    let mut woken = pin!(ctx.wait_condition_with_options(|state: &DeploymentWorkflow| state.woken, detached));
     poll_fn(|cx| {
         let ended = jobs.poll_ended(cx, now(ctx)).is_ready();
         let rung = alarm.poll_rung(cx).is_ready();
