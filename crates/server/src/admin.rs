@@ -1,4 +1,4 @@
-//! What an operator does at the console, with the database at hand: migrations, the first owner, a member's token.
+//! What an operator does at the console, with the database at hand: migrations, the first owner, a member's token, a lost engine.
 
 use std::io::Write;
 
@@ -37,6 +37,8 @@ pub enum AdminCommand {
     Bootstrap(Bootstrap),
     /// Make a token for a member, and print it.
     CreateToken(CreateToken),
+    /// Wake every live deployment: rebuilds the workflows of a Temporal that was lost. Safe at any time.
+    WakeAll,
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +90,8 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
     let made = match command {
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
+        // The daemons' relays take it from here.
+        AdminCommand::WakeAll => json!({ "woken": store.wake_all().await? }),
     };
     writeln!(std::io::stdout(), "{made}")?;
     Ok(())

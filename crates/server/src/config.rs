@@ -1,8 +1,14 @@
 //! What an operator can set: a flag, or the environment variable of the same name.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
+use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
+
+use crate::app::job::JobTiming;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -61,4 +67,113 @@ pub struct RetentionConfig {
     /// For how many days events are kept.
     #[arg(long, env = "GREENROOM_EVENT_RETENTION_DAYS", default_value_t = 400)]
     pub event_retention_days: i32,
+}
+
+/// Temporal, which runs deployments. It may be down when a daemon starts, and come back later.
+#[derive(Clone, Debug, Args)]
+pub struct TemporalConfig {
+    /// Temporal's frontend: `host:port`.
+    #[arg(long, env = "GREENROOM_TEMPORAL_ADDRESS", default_value = "127.0.0.1:7233")]
+    pub temporal_address: String,
+    #[arg(long, env = "GREENROOM_TEMPORAL_NAMESPACE", default_value = "default")]
+    pub temporal_namespace: String,
+    /// Speak TLS to Temporal. Any of the settings below means that too.
+    #[arg(long, env = "GREENROOM_TEMPORAL_TLS")]
+    pub temporal_tls: bool,
+    /// A file of the authorities to trust, in PEM; the system's if left out.
+    #[arg(long, env = "GREENROOM_TEMPORAL_TLS_CA")]
+    pub temporal_tls_ca: Option<PathBuf>,
+    /// The name in Temporal's certificate, if it is not the address's.
+    #[arg(long, env = "GREENROOM_TEMPORAL_TLS_SERVER_NAME")]
+    pub temporal_tls_server_name: Option<String>,
+    /// A file of our own certificate, in PEM.
+    #[arg(long, env = "GREENROOM_TEMPORAL_TLS_CERT", requires = "temporal_tls_key")]
+    pub temporal_tls_cert: Option<PathBuf>,
+    /// A file of that certificate's key, in PEM.
+    #[arg(long, env = "GREENROOM_TEMPORAL_TLS_KEY", requires = "temporal_tls_cert")]
+    pub temporal_tls_key: Option<PathBuf>,
+    /// A key for Temporal Cloud.
+    #[arg(long, env = "GREENROOM_TEMPORAL_API_KEY", hide_env_values = true)]
+    pub temporal_api_key: Option<ApiKey>,
+}
+
+/// Not for logs.
+#[derive(Clone)]
+pub struct ApiKey(String);
+
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ApiKey")
+    }
+}
+
+impl From<String> for ApiKey {
+    fn from(key: String) -> Self {
+        Self(key)
+    }
+}
+
+impl TemporalConfig {
+    /// Reads the files that it names.
+    pub fn engine(&self) -> anyhow::Result<EngineConfig> {
+        let pem = |path: &Path| std::fs::read(path).with_context(|| format!("can't read {}", path.display()));
+        let identity = match (&self.temporal_tls_cert, &self.temporal_tls_key) {
+            (Some(certificate), Some(key)) => Some((pem(certificate)?, pem(key)?)),
+            _ => None,
+        };
+        let tls = EngineTls {
+            authority: self.temporal_tls_ca.as_deref().map(pem).transpose()?,
+            server_name: self.temporal_tls_server_name.clone(),
+            identity,
+        };
+        let wanted = self.temporal_tls
+            || tls.authority.is_some()
+            || tls.server_name.is_some()
+            || tls.identity.is_some();
+        Ok(EngineConfig {
+            address: self.temporal_address.clone(),
+            namespace: self.temporal_namespace.clone(),
+            tls: wanted.then_some(tls),
+            api_key: self.temporal_api_key.as_ref().map(|key| key.0.clone()),
+        })
+    }
+}
+
+/// Logs and artifacts, and how jobs are kept.
+#[derive(Clone, Debug, Args)]
+pub struct JobConfig {
+    /// Where logs and artifacts are: `file:///folder` or `s3://bucket`. Every server needs the same.
+    #[arg(long, env = "GREENROOM_OBJECTS", default_value = "file:///var/lib/greenroom/objects")]
+    pub objects: String,
+    /// How long a job stays its runner's after a heartbeat.
+    #[arg(long, env = "GREENROOM_JOB_LEASE_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(6..=600))]
+    pub job_lease_seconds: u64,
+}
+
+impl JobConfig {
+    /// A heartbeat is missed several times before the lease is over.
+    pub fn timing(&self) -> JobTiming {
+        let lease = Duration::from_secs(self.job_lease_seconds);
+        JobTiming { lease, heartbeat: (lease / 12).max(Duration::from_secs(1)), ..JobTiming::default() }
+    }
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct WorkConfig {
+    /// How many deployments this worker asks the database about at once; so many connections are used for it.
+    #[arg(long, env = "GREENROOM_WORKER_CONCURRENCY", default_value_t = 8)]
+    pub worker_concurrency: u32,
+    /// How many deployments' workflows this worker keeps in memory.
+    #[arg(long, env = "GREENROOM_WORKER_CACHED_WORKFLOWS", default_value_t = 500)]
+    pub worker_cached_workflows: usize,
+}
+
+impl WorkConfig {
+    pub fn settings(&self) -> WorkerSettings {
+        WorkerSettings {
+            questions: self.worker_concurrency as usize,
+            cached_workflows: self.worker_cached_workflows,
+            ..WorkerSettings::default()
+        }
+    }
 }

@@ -1,28 +1,34 @@
 //! The long-running commands, `serve` and `worker`, put together from their parts.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
-use greenroom_worker::health;
+use greenroom_worker::engine::{Engine, run_worker as run_workflows};
+use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::{housekeeping, sweeper};
+use greenroom_worker::{health, housekeeping, sweeper};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
-use crate::config::{DatabaseConfig, ListenConfig, OperatorConfig, RetentionConfig};
+use crate::app::job::JobTiming;
+use crate::app::objects::Objects;
+use crate::config::{
+    DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
+};
 use crate::http::{Limits, operator_router, router};
 use crate::serve::serve;
 use crate::telemetry;
 
 const UPKEEP: Duration = Duration::from_secs(5);
 const DEADLINE: Duration = Duration::from_secs(15);
-/// For the sequencer, the feed, the watch over streams, their signs of life, and the watcher of the database.
-const SYSTEM_CONNECTIONS: u32 = 6;
+/// For the sequencer, the feed, the watch over streams, their signs of life, the relay, and the watcher of the database.
+const SYSTEM_CONNECTIONS: u32 = 7;
 
 /// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
 pub struct Databases {
@@ -75,14 +81,21 @@ pub struct Server {
 
 impl Server {
     /// Starts to answer on `listener`.
-    pub fn start(databases: Databases, listener: TcpListener, limits: Limits) -> Self {
-        let app = App::new(databases.requests, SequencerBell::default(), databases.health);
+    pub fn start(
+        databases: Databases,
+        engine: Engine,
+        jobs: (Objects, JobTiming),
+        (listener, limits): (TcpListener, Limits),
+    ) -> Self {
+        let app = App::new(databases.requests, SequencerBell::default(), databases.health, engine, jobs);
         let (tasks, system) = (Tasks::default(), databases.system);
         let (store, all, health) =
             (system.clone(), vec![app.store.clone(), system.clone()], app.health.clone());
         tasks.run(|stop| health::watch(store, all, health, stop));
         let (store, bell) = (system.clone(), app.bell.clone());
         tasks.run(|stop| sequencer::run(store, bell, stop));
+        let (store, engine, bell) = (system.clone(), app.engine.clone(), app.relay_bell.clone());
+        tasks.run(|stop| relay::run(store, engine, bell, stop));
         let (store, own) = (system.clone(), app.clone());
         tasks.run(|stop| async move { own.feed.run(store, stop).await });
         let (store, own) = (system.clone(), app.clone());
@@ -114,20 +127,26 @@ impl Server {
             tracing::warn!("sessions whose clients are gone did not leave their queues within 5 s");
         }
         self.tasks.end().await;
+        self.app.engine.close(Duration::from_secs(1)).await;
     }
 }
 
 pub async fn run_server(
     database: &DatabaseConfig,
+    temporal: &TemporalConfig,
+    jobs: &JobConfig,
     listen: &ListenConfig,
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
+    let engine = Engine::new(temporal.engine()?);
     let databases = Databases::open(database, listen.database_connections)?;
     let listener = TcpListener::bind(listen.listen)
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
-    let server = Server::start(databases, listener, Limits::new(DEADLINE, listen.max_in_flight));
+    let jobs = (Objects::open(&jobs.objects)?, jobs.timing());
+    let limits = Limits::new(DEADLINE, listen.max_in_flight);
+    let server = Server::start(databases, engine, jobs, (listener, limits));
     operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     asked_to_stop().await?;
@@ -139,13 +158,24 @@ pub async fn run_server(
 
 pub async fn run_worker(
     database: &DatabaseConfig,
+    temporal: &TemporalConfig,
+    work: &WorkConfig,
     operator: &OperatorConfig,
     retention: &RetentionConfig,
 ) -> anyhow::Result<()> {
-    let databases = Databases::open(database, 1)?;
+    let engine = Engine::new(temporal.engine()?);
+    let databases = Databases::open(database, work.worker_concurrency)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
-    tasks.run(|stop| health::watch(store.clone(), vec![store], health, stop));
+    let all = vec![store.clone(), databases.requests.clone()];
+    tasks.run(|stop| health::watch(store, all, health, stop));
+    let bell = RelayBell::default();
+    let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
+    tasks.run(|stop| relay::run(store, own, rung, stop));
+    let store = databases.system.clone();
+    tasks.run(|stop| relay::wake_all(store, bell, stop));
+    let (store, settings) = (Arc::new(databases.requests.clone()), work.settings());
+    tasks.run(|stop| run_workflows(engine, store, settings, stop));
     let store = databases.system.clone();
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
     let store = databases.system.clone();

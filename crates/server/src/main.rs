@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use clap::{Parser, Subcommand};
-use greenroom_server::config::{DatabaseConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig};
+use greenroom_server::config::{
+    DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
+};
 use greenroom_server::{admin, daemon, http, telemetry};
 
 /// A request makes and drops many small things: the system's allocator took a quarter of the server's time.
@@ -26,14 +28,22 @@ enum Command {
         #[command(flatten)]
         database: DatabaseConfig,
         #[command(flatten)]
+        temporal: TemporalConfig,
+        #[command(flatten)]
+        jobs: JobConfig,
+        #[command(flatten)]
         listen: ListenConfig,
         #[command(flatten)]
         operator: OperatorConfig,
     },
-    /// Do what goes on behind the API: give events their order, keep house.
+    /// Do what goes on behind the API: run deployments, give events their order, keep house.
     Worker {
         #[command(flatten)]
         database: DatabaseConfig,
+        #[command(flatten)]
+        temporal: TemporalConfig,
+        #[command(flatten)]
+        work: WorkConfig,
         #[command(flatten)]
         operator: OperatorConfig,
         #[command(flatten)]
@@ -62,11 +72,11 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     telemetry::logs(&arguments.log.filter, arguments.log.format)?;
     match arguments.command {
-        Command::Serve { database, listen, operator } => {
-            daemon::run_server(&database, &listen, &operator).await
+        Command::Serve { database, temporal, jobs, listen, operator } => {
+            daemon::run_server(&database, &temporal, &jobs, &listen, &operator).await
         }
-        Command::Worker { database, operator, retention } => {
-            daemon::run_worker(&database, &operator, &retention).await
+        Command::Worker { database, temporal, work, operator, retention } => {
+            daemon::run_worker(&database, &temporal, &work, &operator, &retention).await
         }
         Command::Migrate { database, command } => admin::migrate(&database, &command).await,
         Command::Admin { database, command } => admin::admin(&database, &command).await,

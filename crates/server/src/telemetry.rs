@@ -8,10 +8,13 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 
+/// The engine's client tells of every call that it repeats. Its own users tell of an outage once, and that is enough.
+const QUIET: &str = "temporalio_client::retry=off";
+
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
 
 pub fn logs(filter: &str, format: LogFormat) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter)
+    let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))
         .context("GREENROOM_LOG is not a filter such as `info` or `greenroom=debug`")?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -61,6 +61,7 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
+        self.note_wake();
         Ok(())
     }
 

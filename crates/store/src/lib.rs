@@ -4,9 +4,9 @@
 pub mod change;
 pub mod command;
 pub mod deployment;
+pub mod engine;
 pub mod environment;
 pub mod environment_pool;
-pub mod engine;
 mod error;
 pub mod event;
 pub mod grant;

@@ -5,6 +5,7 @@ use greenroom_api_types::session::{Person, WaitingOn};
 use greenroom_domain::deployment::NotRetried;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
+use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
 use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
 use greenroom_store::pipeline::PipelineName;
@@ -12,7 +13,6 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::session::commit_id;
 
 /// Accepts a deployment of all of a pipeline's stages.
 pub async fn create(
@@ -21,7 +21,7 @@ pub async fn create(
     commit: &str,
     branch: Option<&str>,
 ) -> Result<DeploymentId, Failure> {
-    commit_id(commit)?;
+    let commit = CommitId::new(commit).map_err(|error| Failure::field("/commitId", error))?;
     let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
     if pipeline.status == PipelineStatus::Archived {
         return Err(Failure::new(
@@ -35,7 +35,7 @@ pub async fn create(
         return Err(Failure::field("/branch", "must be 1 to 255 characters, none of them a control character"));
     }
     let id = DeploymentId::from(Uuid::now_v7());
-    command.deploy_pipeline(id, pipeline.id, (commit, branch, "api")).await?;
+    command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, "api")).await?;
     Ok(id)
 }
 

@@ -3,6 +3,7 @@
 pub mod at_once;
 pub mod attendance;
 pub mod authentication;
+pub mod deployment;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
@@ -18,6 +19,7 @@ pub mod pipeline;
 pub mod planted;
 pub mod precondition;
 pub mod refusal;
+pub mod runner;
 pub mod session;
 pub mod settled;
 pub mod token;
@@ -28,14 +30,22 @@ pub mod waiting;
 use std::sync::Arc;
 
 use greenroom_store::{Reachability, Store};
+use greenroom_worker::engine::Engine;
+use greenroom_worker::relay::RelayBell;
 use greenroom_worker::sequencer::SequencerBell;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::attendance::Attendance;
 use self::authentication::Authentication;
 use self::feed::Feed;
+use self::job::JobTiming;
+use self::objects::Objects;
 use self::vigil::Vigil;
+
+/// So many pieces, each of 1 MiB at most.
+const LOG_ROOM: usize = 32;
 
 /// What every use case can reach. Cheap to clone.
 #[derive(Clone)]
@@ -48,6 +58,16 @@ pub struct Parts {
     pub vigil: Vigil,
     pub attendance: Attendance,
     pub bell: SequencerBell,
+    /// To be rung after the commit of a command that wrote a wake.
+    pub relay_bell: RelayBell,
+    pub engine: Engine,
+    /// Logs and artifacts.
+    pub objects: Objects,
+    /// Rung when a piece of any log has come to this server.
+    pub log_bell: Notify,
+    /// How many pieces of logs may be in memory at once.
+    pub log_room: Semaphore,
+    pub job_timing: JobTiming,
     pub health: Reachability,
     /// Sessions whose clients are gone, on their way out of the queue.
     pub departures: TaskTracker,
@@ -56,7 +76,13 @@ pub struct Parts {
 }
 
 impl App {
-    pub fn new(store: Store, bell: SequencerBell, health: Reachability) -> Self {
+    pub fn new(
+        store: Store,
+        bell: SequencerBell,
+        health: Reachability,
+        engine: Engine,
+        (objects, job_timing): (Objects, JobTiming),
+    ) -> Self {
         Self(Arc::new(Parts {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),
@@ -64,6 +90,12 @@ impl App {
             attendance: Attendance::default(),
             store,
             bell,
+            relay_bell: RelayBell::default(),
+            engine,
+            objects,
+            log_bell: Notify::new(),
+            log_room: Semaphore::new(LOG_ROOM),
+            job_timing,
             health,
             departures: TaskTracker::new(),
             draining: CancellationToken::new(),

@@ -19,7 +19,7 @@ use crate::app::failure::Failure;
 use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
+use crate::http::mutation::{Answered, Mutation};
 use crate::http::page::{PageQuery, list_with, page};
 use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
 use crate::http::permit::Permit;
@@ -97,10 +97,7 @@ pub async fn create_deployment(
     let made =
         deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref()).await?;
     let record = mutation.command.deployment_record(made).await?.ok_or_else(Failure::not_found)?;
-    let answer = Answer::new(StatusCode::ACCEPTED, &listed(record))?;
-    let answered = mutation.finish(answer).await;
-    permit.app.relay_bell.ring();
-    answered
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
 }
 
 /// View a deployment, with its stages and steps
@@ -130,7 +127,7 @@ pub async fn cancel_deployment(
     let mut mutation = permit.open(key, &body.bytes).await?;
     let force = body.value.force.unwrap_or(false);
     answered(mutation.command.cancel_deployment(deployment, force).await?, None)?;
-    accepted(&permit, mutation, deployment).await
+    accepted(mutation, deployment).await
 }
 
 /// View a stage of a deployment
@@ -169,7 +166,7 @@ pub async fn cancel_stage(permit: Permit<DeploymentRun>, path: At<StagePath>, ke
     let mut mutation = permit.open(key, &[]).await?;
     let stage = path.0.stage_key.as_str();
     answered(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
-    accepted(&permit, mutation, deployment).await
+    accepted(mutation, deployment).await
 }
 
 /// Try a stage again, and all that follows it
@@ -188,18 +185,12 @@ pub async fn retry_stage(
     let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
     let stage = path.0.stage_key.as_str();
     answered(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
-    accepted(&permit, mutation, deployment).await
+    accepted(mutation, deployment).await
 }
 
-async fn accepted(
-    permit: &Permit<DeploymentRun>,
-    mut mutation: crate::http::mutation::Mutation,
-    deployment: DeploymentId,
-) -> Answered {
+async fn accepted(mut mutation: Mutation, deployment: DeploymentId) -> Answered {
     let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    let answered = mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await;
-    permit.app.relay_bell.ring();
-    answered
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
 }
 
 /// PostgreSQL can't hold a NUL, so no record has one.

@@ -11,6 +11,7 @@ use greenroom_server::config::DatabaseConfig;
 use greenroom_server::daemon::{Databases, Server};
 use greenroom_server::http::Limits;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
+use greenroom_worker::engine::{Engine, EngineConfig};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
@@ -40,6 +41,11 @@ pub struct Caller {
     pub token_id: String,
 }
 
+/// No API call needs the engine: the tests hold that by giving it none.
+fn nobodys_engine() -> Engine {
+    Engine::new(EngineConfig { address: "127.0.0.1:1".to_owned(), ..EngineConfig::default() })
+}
+
 impl TestServer {
     pub async fn start(pool: &PgPool) -> Self {
         Self::start_on(
@@ -54,7 +60,7 @@ impl TestServer {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let server = Server::start(Databases::open(&config, 8).unwrap(), listener, limits);
+        let server = Server::start(Databases::open(&config, 8).unwrap(), nobodys_engine(), listener, limits);
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }
     }

@@ -5,6 +5,7 @@ use greenroom_domain::id::{
 };
 use jiff::Timestamp;
 
+use crate::change::Change;
 use crate::page::{COUNTED, Listed, Page, Total};
 use crate::{Store, StoreError};
 
@@ -313,6 +314,21 @@ impl Store {
             }
         }
         Ok(jobs)
+    }
+}
+
+impl Change {
+    /// As this change has left it.
+    pub async fn deployment_record(&mut self, id: DeploymentId) -> Result<Option<DeploymentRecord>, StoreError> {
+        let organization = self.organization();
+        let row = record_query!(
+            "(select * from deployments o where o.organization_id = $1 and o.id = $2) d",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(row.map(DeploymentRecord::from))
     }
 }
 

@@ -1,0 +1,94 @@
+//! Where the engine is, and how to speak to it.
+
+use std::time::Duration;
+
+use temporalio_client::{ClientTlsOptions, ConnectionOptions, TlsOptions, Url};
+
+use super::EngineError;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Default)]
+pub struct EngineConfig {
+    /// `host:port`.
+    pub address: String,
+    pub namespace: String,
+    pub tls: Option<EngineTls>,
+    /// Sent with every call; with one, TLS is always used.
+    pub api_key: Option<String>,
+}
+
+/// All in PEM.
+#[derive(Clone, Default)]
+pub struct EngineTls {
+    /// Whom to trust; the system's authorities if left out.
+    pub authority: Option<Vec<u8>>,
+    /// The name in the server's certificate, if it is not the address's.
+    pub server_name: Option<String>,
+    /// Our own certificate and its key.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Keys are not for logs.
+impl std::fmt::Debug for EngineConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineConfig")
+            .field("address", &self.address)
+            .field("namespace", &self.namespace)
+            .field("tls", &self.tls.is_some())
+            .field("api_key", &self.api_key.is_some())
+            .finish()
+    }
+}
+
+impl EngineConfig {
+    pub(super) fn connection(&self, identity: &str) -> Result<ConnectionOptions, EngineError> {
+        let encrypted = self.tls.is_some() || self.api_key.is_some();
+        let scheme = if encrypted { "https" } else { "http" };
+        let target = Url::parse(&format!("{scheme}://{}", self.address))
+            .map_err(|_| EngineError::Address(self.address.clone()))?;
+        Ok(ConnectionOptions::new(target)
+            .identity(identity)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .maybe_api_key(self.api_key.clone())
+            .maybe_tls_options(encrypted.then(|| self.tls.clone().unwrap_or_default().options()))
+            .build())
+    }
+}
+
+impl EngineTls {
+    fn options(self) -> TlsOptions {
+        let identity = self.identity.map(|(certificate, key)| {
+            ClientTlsOptions::builder().client_cert(certificate).client_private_key(key).build()
+        });
+        TlsOptions::builder()
+            .maybe_server_root_ca_cert(self.authority)
+            .maybe_domain(self.server_name)
+            .maybe_client_tls_options(identity)
+            .build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(address: &str) -> EngineConfig {
+        EngineConfig { address: address.to_owned(), namespace: "default".to_owned(), ..EngineConfig::default() }
+    }
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        assert_eq!(config("127.0.0.1:7233").connection("test").unwrap().target.as_str(), "http://127.0.0.1:7233/");
+        assert!(config("not an address").connection("test").is_err());
+    }
+
+    #[test]
+    fn an_api_key_is_never_sent_in_clear() {
+        let config = EngineConfig { api_key: Some("secret".to_owned()), ..config("engine.example:7233") };
+        let options = config.connection("test").unwrap();
+        assert!(options.tls_options.is_some());
+        assert_eq!(options.target.scheme(), "https");
+        assert!(!format!("{config:?}").contains("secret"));
+    }
+}

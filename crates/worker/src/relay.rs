@@ -1,0 +1,189 @@
+//! Takes wakes from the outbox to the engine: at once when this daemon has written one, and every so often for what others
+//! wrote. A wake stays in the outbox until the engine has taken it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_store::engine::Wake;
+use greenroom_store::{Store, StoreError, within_patience};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Engine, EngineError};
+
+const BATCH: i64 = 200;
+const AT_ONCE: usize = 16;
+/// How soon wakes are found that another daemon wrote and did not get to deliver itself.
+const IDLE: Duration = Duration::from_millis(500);
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// By which a command that has committed wakes the relay of its own daemon.
+#[derive(Clone, Debug, Default)]
+pub struct RelayBell(Arc<Notify>);
+
+impl RelayBell {
+    pub fn ring(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// Where wakes wait: the store, or a test's list.
+pub trait Outbox: Send + Sync + 'static {
+    fn take(&self, batch: i64) -> impl Future<Output = Result<Vec<Wake>, StoreError>> + Send;
+    fn done(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl Outbox for Store {
+    async fn take(&self, batch: i64) -> Result<Vec<Wake>, StoreError> {
+        within_patience(self.take_wakes(batch)).await
+    }
+
+    async fn done(&self, ids: &[i64]) -> Result<(), StoreError> {
+        within_patience(self.wakes_done(ids)).await
+    }
+}
+
+/// Runs until it is told to stop.
+pub async fn run(outbox: impl Outbox, engine: Engine, bell: RelayBell, stop: CancellationToken) {
+    let mut relay = Relay { engine, held: Rounds::default(), outage: None };
+    loop {
+        let pause = match relay.once(&outbox).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the outbox could not be read; trying again"
+                );
+                AFTER_ERROR
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            // The bell shortens an idle wait only: ringing can't make a relay spin that waits for the engine.
+            () = bell.0.notified(), if pause == IDLE => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Several wakes of one deployment are one call.
+type Rounds = BTreeMap<(OrganizationId, DeploymentId), Vec<i64>>;
+
+struct Relay {
+    engine: Engine,
+    /// Taken from the outbox and not delivered yet. It holds one batch at most; all the rest stays where it is safe.
+    held: Rounds,
+    outage: Option<Outage>,
+}
+
+struct Outage {
+    since: Instant,
+    pause: Duration,
+}
+
+impl Relay {
+    async fn once(&mut self, outbox: &impl Outbox) -> Result<Duration, StoreError> {
+        let mut full = false;
+        if self.held.is_empty() {
+            let taken = outbox.take(BATCH).await?;
+            full = taken.len() as i64 >= BATCH;
+            for wake in taken {
+                self.held.entry((wake.organization_id, wake.deployment_id)).or_default().push(wake.id);
+            }
+        }
+        let delivered = self.deliver().await;
+        if !delivered.is_empty() {
+            metrics::counter!("greenroom_wakes_delivered_total").increment(delivered.len() as u64);
+            outbox.done(&delivered).await?;
+        }
+        Ok(match &self.outage {
+            Some(outage) => outage.pause,
+            None if full => Duration::ZERO,
+            None => IDLE,
+        })
+    }
+
+    /// The ids of the wakes that the engine has taken.
+    async fn deliver(&mut self) -> Vec<i64> {
+        // One call finds out whether the engine is back; it is not stormed with what could not be delivered.
+        let at_once = if self.outage.is_some() { 1 } else { AT_ONCE };
+        let engine = &self.engine;
+        let calls: Vec<_> = self.held.keys().copied().collect();
+        let mut calls = stream::iter(calls)
+            .map(|(organization, deployment)| async move {
+                ((organization, deployment), engine.wake(organization, deployment).await)
+            })
+            .buffer_unordered(at_once);
+        let (mut delivered, mut away) = (Vec::new(), None);
+        while let Some((to, outcome)) = calls.next().await {
+            match outcome {
+                Ok(()) => delivered.extend(self.held.remove(&to).unwrap_or_default()),
+                Err(error) if error.is_unavailable() => {
+                    away = Some(error);
+                    break;
+                }
+                Err(error) => {
+                    // It stays in the outbox and comes again; the others must not wait for it.
+                    self.held.remove(&to);
+                    metrics::counter!("greenroom_wakes_refused_total").increment(1);
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        deployment = %to.1,
+                        "the engine refuses a wake"
+                    );
+                }
+            }
+        }
+        drop(calls);
+        self.note(away);
+        delivered
+    }
+
+    /// Says once when the engine goes away, and once when it is back.
+    fn note(&mut self, away: Option<EngineError>) {
+        match (away, &mut self.outage) {
+            (Some(error), None) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the engine is away: wakes stay in the outbox until it is back"
+                );
+                self.outage = Some(Outage { since: Instant::now(), pause: IDLE * 2 });
+            }
+            (Some(_), Some(outage)) => outage.pause = (outage.pause * 2).min(LONGEST_PAUSE),
+            (None, Some(outage)) => {
+                let seconds = outage.since.elapsed().as_secs();
+                tracing::info!(seconds, "the engine is back after {seconds} s");
+                self.outage = None;
+            }
+            (None, None) => {}
+        }
+        let lag = self.outage.as_ref().map_or(0.0, |outage| outage.since.elapsed().as_secs_f64());
+        metrics::gauge!("greenroom_relay_lag_seconds").set(lag);
+    }
+}
+
+/// Wakes every live deployment, once: an engine that has lost something gets it back.
+pub async fn wake_all(store: Store, bell: RelayBell, stop: CancellationToken) {
+    loop {
+        match within_patience(store.wake_all()).await {
+            Ok(woken) => {
+                tracing::info!(woken, "every live deployment is woken: {woken}");
+                bell.ring();
+                return;
+            }
+            Err(error) => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "live deployments were not woken yet");
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(AFTER_ERROR) => {}
+        }
+    }
+}

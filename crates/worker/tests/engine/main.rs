@@ -1,0 +1,13 @@
+//! The engine's side of deployments, on a real Temporal server: each test starts one of its own. Only the store's answers
+//! are scripted. One program for all of it, because each that links the SDK costs minutes.
+
+mod cost;
+mod faults;
+mod history;
+mod jobs;
+mod relay;
+mod replay;
+mod script;
+mod site;
+mod temporal;
+mod wakes;

@@ -1,0 +1,106 @@
+//! A Temporal server of a test's own, on a file, which can be killed and started again.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use greenroom_worker::engine::EngineConfig;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use uuid::Uuid;
+
+/// Without the first three each dispatch waits for a 50 ms tick; with the last one a new history is begun early enough
+/// for a test to see it.
+const DYNAMIC: [&str; 4] = [
+    "history.transferProcessorMaxPollRPS=1000",
+    "history.timerProcessorMaxPollRPS=1000",
+    "history.visibilityProcessorMaxPollRPS=200",
+    "limit.historyCount.suggestContinueAsNew=200",
+];
+
+pub struct Temporal {
+    ports: [u16; 3],
+    folder: PathBuf,
+    child: Option<Child>,
+}
+
+fn program() -> PathBuf {
+    let given = std::env::var_os("GREENROOM_TEST_TEMPORAL").map(PathBuf::from);
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = given.unwrap_or_else(|| checkout.join(".stack/.tools/venv/bin/temporal"));
+    assert!(program.exists(), "no Temporal at {}: run dev/stack install", program.display());
+    program
+}
+
+async fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
+}
+
+impl Temporal {
+    /// Its ports are settled, and it does not run yet.
+    pub async fn settled() -> Self {
+        let folder = std::env::temp_dir().join(format!("greenroom-temporal-{}", Uuid::now_v7()));
+        std::fs::create_dir(&folder).unwrap();
+        Self { ports: [free_port().await, free_port().await, free_port().await], folder, child: None }
+    }
+
+    pub async fn running() -> Self {
+        let mut temporal = Self::settled().await;
+        temporal.start().await;
+        temporal
+    }
+
+    pub async fn start(&mut self) {
+        let [port, metrics, http] = self.ports.map(|port| port.to_string());
+        let mut command = Command::new(program());
+        command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
+        command.args(["--port", &port, "--metrics-port", &metrics, "--http-port", &http, "--db-filename"]);
+        command.arg(self.folder.join("temporal.db"));
+        command.args(["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]);
+        for value in DYNAMIC {
+            command.args(["--dynamic-config-value", value]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+        self.child = Some(command.spawn().unwrap());
+        for _ in 0..300 {
+            if Client::connect(self.connection(), ClientOptions::new("default").build()).await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("Temporal did not start within 30 s");
+    }
+
+    /// As a power cut would.
+    pub async fn kill(&mut self) {
+        let mut child = self.child.take().expect("it runs");
+        child.kill().await.unwrap();
+    }
+
+    pub fn config(&self) -> EngineConfig {
+        EngineConfig {
+            address: format!("127.0.0.1:{}", self.ports[0]),
+            namespace: "default".to_owned(),
+            ..EngineConfig::default()
+        }
+    }
+
+    fn connection(&self) -> ConnectionOptions {
+        let target = Url::parse(&format!("http://127.0.0.1:{}", self.ports[0])).unwrap();
+        ConnectionOptions::new(target).connect_timeout(Duration::from_secs(1)).build()
+    }
+
+    /// Looks from outside, past our own handle.
+    pub async fn client(&self) -> Client {
+        let connection = Connection::connect(self.connection()).await.unwrap();
+        Client::new(connection, ClientOptions::new("default").build()).unwrap()
+    }
+}
+
+impl Drop for Temporal {
+    fn drop(&mut self) {
+        drop(self.child.take());
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
