@@ -29,6 +29,11 @@ impl Objects {
         Ok(Self(Arc::new(store)))
     }
 
+    /// Gone with the process: for tests.
+    pub fn in_memory() -> Self {
+        Self(Arc::new(object_store::memory::InMemory::new()))
+    }
+
     pub async fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failure> {
         self.0.put(&Path::from(name), bytes.into()).await.map_err(unavailable)?;
         Ok(())
