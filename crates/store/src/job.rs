@@ -8,6 +8,7 @@ use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StageStatus};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, PoolId, RunnerId, StepRunId};
 use greenroom_domain::token::TokenHash;
 
+use crate::artifact::Artifact;
 use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::{Store, StoreError};
@@ -54,6 +55,8 @@ pub struct Assigned {
     pub steps: Vec<(StepRunId, String)>,
     /// What the steps of the stages that it needs have put out: stage, then name.
     pub outputs: BTreeMap<String, BTreeMap<String, String>>,
+    /// What those stages have left.
+    pub artifacts: Vec<Artifact>,
 }
 
 /// What a heartbeat is answered.
@@ -441,6 +444,7 @@ impl Change {
                 serde_json::from_value(put_out.outputs).unwrap_or_default();
             outputs.entry(put_out.stage_key).or_default().extend(values);
         }
+        let artifacts = self.artifacts_of(deployment, &row.needs).await?;
         let definition = self.definition_of(row.pipeline_id.into(), row.definition_version).await?;
         Ok(Assigned {
             deployment_id: deployment,
@@ -458,6 +462,7 @@ impl Change {
             definition,
             steps: steps.into_iter().map(|step| (step.id.into(), step.name)).collect(),
             outputs,
+            artifacts,
         })
     }
 }

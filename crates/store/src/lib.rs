@@ -1,6 +1,7 @@
 //! Greenroom's SQL: the only crate that has any. One file per noun; each of its queries names the organization.
 //! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
 
+pub mod artifact;
 pub mod change;
 pub mod command;
 pub mod deployment;

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Complete, Heartbeat, Job, JobStep, Network, Source, StepEnd, StepEndStatus};
+use greenroom_api_types::runner::{
+    Artifact as Input, Complete, Heartbeat, Job, JobStep, Network, Source, StepEnd, StepEndStatus,
+};
 use greenroom_domain::definition::{Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_store::artifact::Artifact;
 use greenroom_store::job::{Assigned, Begun, Completed, EndedStep, JobWord, Noted, RunnerPrincipal};
 use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
@@ -137,10 +140,19 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
             "host" => Network::Host,
             _ => Network::Bridge,
         },
-        inputs: Vec::new(),
-        artifacts: Vec::new(),
+        inputs: of.artifacts.into_iter().map(input).collect(),
+        artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
         caches: Vec::new(),
         steps,
+    }
+}
+
+fn input(artifact: Artifact) -> Input {
+    Input {
+        artifact_id: artifact.id.to_string(),
+        stage: artifact.stage,
+        size: u64::try_from(artifact.bytes).unwrap_or_default(),
+        sha256: artifact.sha256,
     }
 }
 

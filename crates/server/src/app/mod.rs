@@ -1,5 +1,6 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
+pub mod artifact;
 pub mod at_once;
 pub mod attendance;
 pub mod authentication;

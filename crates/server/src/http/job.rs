@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd};
@@ -19,8 +19,9 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::{job, log};
+use crate::app::{artifact, job, log};
 use crate::http::body::{Body, read};
+use crate::http::flight::Flight;
 use crate::http::path::id;
 
 pub fn routes() -> Router<App> {
@@ -31,6 +32,8 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
         .route("/runner/jobs/{jobId}/complete", post(complete))
+        .route("/runner/jobs/{jobId}/artifact", put(keep_artifact))
+        .route("/runner/jobs/{jobId}/artifacts/{artifactId}", get(read_artifact))
 }
 
 /// The runner that asks, by its token.
@@ -92,9 +95,14 @@ impl FromRequestParts<App> for Having {
     }
 }
 
-async fn acquire(State(app): State<App>, runner: Asking, body: Body<Acquire>) -> Result<Response, Failure> {
-    let Asking(runner) = runner;
+async fn acquire(
+    State(app): State<App>,
+    Asking(runner): Asking,
+    flight: Flight,
+    body: Body<Acquire>,
+) -> Result<Response, Failure> {
     let wait = body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
+    flight.waits(job::LONGEST_WAIT)?;
     app.store.runner_seen(runner.organization_id, runner.id, body.value.version.as_deref()).await?;
     match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {
         Some(job) => Ok(Json(Data { data: job }).into_response()),
@@ -151,6 +159,30 @@ async fn append_log(
     let bytes = log::append(&app, having.word(), step(&at)?, (query.offset, query.at), bytes).await?;
     Ok(Json(Data { data: LogSize { bytes } }))
 }
+
+async fn keep_artifact(
+    State(app): State<App>,
+    having: Having,
+    flight: Flight,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Data<()>>, Failure> {
+    flight.waits(UPLOAD)?;
+    let sha256 = headers.get("x-greenroom-sha256").and_then(|value| value.to_str().ok());
+    artifact::keep(&app, having.word(), sha256, request.into_body()).await?;
+    Ok(Json(Data { data: () }))
+}
+
+async fn read_artifact(
+    State(app): State<App>,
+    having: Having,
+    Path((_, artifact)): StepAt,
+) -> Result<Response, Failure> {
+    Ok(artifact::read(&app, having.word(), id(&artifact)?).await?.into_response())
+}
+
+/// For an archive of some gigabytes on a slow line.
+const UPLOAD: Duration = Duration::from_secs(3_600);
 
 type StepAt = Path<(String, String)>;
 /// Outputs of 256 KiB, with room for what JSON's escapes add to them.
