@@ -10,5 +10,6 @@ pub mod member;
 pub mod organization;
 pub mod pipeline;
 pub mod problem;
+pub mod runner;
 pub mod session;
 pub mod token;
