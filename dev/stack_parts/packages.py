@@ -29,6 +29,9 @@ def missing(building):
         needed.append("python3-venv")
     if platform.system() == "Linux":
         later = [name for name in ("podman", "runc", "iptables") if not program(name)]
+        if not program("busybox"):
+            # What the containers of tests are made of.
+            later.append("busybox-static")
         if not program("mold"):
             # .cargo/config.toml names it as the linker.
             (needed if building else later).append("mold")
