@@ -14,12 +14,15 @@ pub struct Advance {
     pub ended: bool,
     /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
     pub dispatch: Vec<Dispatch>,
+    /// Jobs that nobody took and nobody is to take any more.
+    pub withdrawn: Vec<JobId>,
     /// When to ask again, if nothing happens before.
     pub again_in: Option<Duration>,
 }
 
 impl Advance {
-    pub(crate) const ENDED: Self = Self { ended: true, dispatch: Vec::new(), again_in: None };
+    pub(crate) const ENDED: Self =
+        Self { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

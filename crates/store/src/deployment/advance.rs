@@ -10,7 +10,7 @@ use greenroom_domain::deployment::{
     Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus, Timing,
     advance, next_look, plan,
 };
-use greenroom_domain::id::{DeploymentId, EnvironmentId, PipelineId};
+use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
@@ -72,13 +72,14 @@ impl Change {
             self.wake_next_of_pipeline(&held, &definition).await?;
             return Ok(Advance::ENDED);
         }
-        let dispatch = self.queued_jobs(id).await?;
+        let (dispatch, withdrawn) = self.untaken_jobs(id).await?;
         let look = next_look(&held.state, held.timing()).map(|at| {
             let until = at.duration_since(held.now).max(SignedDuration::ZERO);
             // A little later rather than a little too early, which would be for nothing.
             until.unsigned_abs() + Duration::from_millis(50)
         });
-        Ok(Advance { ended: false, dispatch, again_in: Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)) })
+        let again_in = Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN));
+        Ok(Advance { ended: false, dispatch, withdrawn, again_in })
     }
 
     /// Locks the environment's row, then the deployment's, and reads the rest after that.
@@ -210,18 +211,30 @@ impl Change {
         Ok(())
     }
 
-    async fn queued_jobs(&mut self, id: DeploymentId) -> Result<Vec<Dispatch>, StoreError> {
+    /// Jobs that no runner has taken: those that wait for one, and those that do so no more.
+    async fn untaken_jobs(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
-            "select id, pool_id from jobs where organization_id = $1 and deployment_id = $2 and status = 'queued'
-             order by id",
+            r#"select id, pool_id, status = 'queued' as "waits!" from jobs
+               where organization_id = $1 and deployment_id = $2 and runner_id is null
+               order by id"#,
             organization,
             id.uuid(),
         )
         .fetch_all(self.connection())
         .await?;
-        let dispatch = |id: uuid::Uuid, pool: uuid::Uuid| Dispatch { job_id: id.into(), pool_id: pool.into() };
-        Ok(rows.into_iter().map(|row| dispatch(row.id, row.pool_id)).collect())
+        let (mut dispatch, mut withdrawn) = (Vec::new(), Vec::new());
+        for row in rows {
+            if row.waits {
+                dispatch.push(Dispatch { job_id: row.id.into(), pool_id: row.pool_id.into() });
+            } else {
+                withdrawn.push(row.id.into());
+            }
+        }
+        Ok((dispatch, withdrawn))
     }
 
     /// The end of one makes room for the oldest that waits.
