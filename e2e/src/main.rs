@@ -3,6 +3,8 @@
 
 mod bench;
 mod fault;
+mod ports;
+mod signal;
 mod stack;
 
 use std::process::ExitCode;
