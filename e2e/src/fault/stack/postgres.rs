@@ -12,7 +12,6 @@ use tokio::process::{Child, Command};
 
 use crate::{ports, signal};
 
-
 const START: Duration = Duration::from_secs(60);
 const DATABASE: &str = "fault";
 
