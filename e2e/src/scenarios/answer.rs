@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::scenarios::api::Said;
 use crate::scenarios::compare::differences;
-use crate::scenarios::step::{Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Pool, Release, Retry, Start, Stop};
+use crate::scenarios::step::{
+    Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Pool, Release, Retry, Start, Stop,
+};
 use crate::scenarios::world::World;
 
 /// What a call is answered: a record if it went well, nothing if it was refused as it should be.

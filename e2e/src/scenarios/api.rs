@@ -66,7 +66,8 @@ impl Api {
         }
         let response = request.send().await.with_context(|| format!("{method} {path} was not answered"))?;
         let status = response.status().as_u16();
-        let text = response.text().await.with_context(|| format!("{method} {path} was not answered to its end"))?;
+        let text =
+            response.text().await.with_context(|| format!("{method} {path} was not answered to its end"))?;
         Ok(Said { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
     }
 

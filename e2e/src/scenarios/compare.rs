@@ -105,8 +105,14 @@ mod tests {
             (json!({ "stages": [{ "key": "b" }] }), r#"stages[0].key: expected "b", found "a""#),
             (json!({ "stages": [] }), r#"stages: expected a list of 0, found [{"key":"a"}]"#),
             (json!({ "reason": { "$any": true } }), "reason: expected $any true, found null"),
-            (json!({ "reason": { "$andy": true } }), "reason: expected `$andy: true`, which nobody knows, found null"),
-            (json!({ "stages": { "$has": [{}, {}] } }), r#"stages: expected $has [{},{}], found [{"key":"a"}]"#),
+            (
+                json!({ "reason": { "$andy": true } }),
+                "reason: expected `$andy: true`, which nobody knows, found null",
+            ),
+            (
+                json!({ "stages": { "$has": [{}, {}] } }),
+                r#"stages: expected $has [{},{}], found [{"key":"a"}]"#,
+            ),
         ] {
             assert_eq!(differences(&expected, &found), [said]);
         }

@@ -54,7 +54,8 @@ async fn answer(State(root): State<Arc<PathBuf>>, request: Request) -> Response 
 async fn ask_program(root: &Path, request: Request) -> anyhow::Result<Response> {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, 64 * 1024 * 1024).await?;
-    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("").to_owned();
+    let header =
+        |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("").to_owned();
     let mut child = Command::new("git")
         .arg("http-backend")
         .env("GIT_PROJECT_ROOT", root)

@@ -82,7 +82,8 @@ impl World<'_> {
 
     fn wrong_with_log(&self, step: &Log, read: &Read) -> anyhow::Result<Option<String>> {
         let wanted = |word: &Option<String>| word.as_ref().map(|text| self.fill_lightly(text)).transpose();
-        let (contains, lacks, equals) = (wanted(&step.contains)?, wanted(&step.lacks)?, wanted(&step.equals)?);
+        let (contains, lacks, equals) =
+            (wanted(&step.contains)?, wanted(&step.lacks)?, wanted(&step.equals)?);
         let (bytes, sha256) = (wanted(&step.bytes)?, wanted(&step.sha256)?);
         if [&contains, &lacks, &equals, &bytes, &sha256].iter().all(|wanted| wanted.is_none()) {
             bail!("nothing is expected of the log: say `contains`, `lacks`, `equals`, `bytes` or `sha256`");

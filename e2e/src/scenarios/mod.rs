@@ -139,8 +139,10 @@ async fn play_all(
             running.spawn(async move {
                 let _place = room.acquire_owned().await;
                 let started = Instant::now();
-                let played = tokio::time::timeout(LONGEST, Box::pin(play::play(&parts, &scenario, round))).await;
-                let played = played.unwrap_or_else(|_| Err(anyhow::anyhow!("it had not ended after {LONGEST:?}")));
+                let played =
+                    tokio::time::timeout(LONGEST, Box::pin(play::play(&parts, &scenario, round))).await;
+                let played =
+                    played.unwrap_or_else(|_| Err(anyhow::anyhow!("it had not ended after {LONGEST:?}")));
                 Outcome::played(&scenario.name, started.elapsed(), played)
             });
         }

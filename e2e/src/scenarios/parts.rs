@@ -45,7 +45,9 @@ pub(crate) struct Programs {
 impl Programs {
     fn find(options: &Scenarios) -> anyhow::Result<Self> {
         let folder = match &options.bin_dir {
-            Some(folder) => folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?,
+            Some(folder) => {
+                folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
+            }
             None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
         };
         let entry = options.entry.clone().unwrap_or_else(|| folder.join("greenroom-entry"));
@@ -63,7 +65,10 @@ impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
         let programs = Programs::find(options)?;
         let stack = format!("scenarios-{}", std::process::id());
-        say(&format!("starting PostgreSQL, Temporal, server, worker{}", if containers { ", podman" } else { "" }));
+        say(&format!(
+            "starting PostgreSQL, Temporal, server, worker{}",
+            if containers { ", podman" } else { "" }
+        ));
         let started = Self::start_on(options, &stack, programs, containers).await;
         if started.is_err() && !options.keep {
             dev_stack(&["reset", "--name", &stack]).await?;
@@ -79,7 +84,9 @@ impl Parts {
     ) -> anyhow::Result<Self> {
         let facts = dev_stack(&["up", "--services", "--json", "--name", stack]).await?;
         let facts: Value = serde_json::from_str(&facts).context("dev/stack said no JSON")?;
-        let fact = |key: &str| facts[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack said no {key}"));
+        let fact = |key: &str| {
+            facts[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack said no {key}"))
+        };
         let (database_url, temporal) = (fact("databaseUrl")?, fact("temporalAddress")?);
         let folder = std::env::current_dir()?.join(".stack").join(stack).join("scenarios");
         for part in ["logs", "objects", "repositories"] {
@@ -138,7 +145,8 @@ impl Parts {
     /// An operator's command, straight on the database. Its answer.
     pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         let said = admin(&self.programs.daemon, &self.database_url, arguments).await?;
-        serde_json::from_str(&said).with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
+        serde_json::from_str(&said)
+            .with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
     }
 
     /// What the daemons said last, for whoever wants to know why something failed.

@@ -40,7 +40,8 @@ impl People {
         let member = json!({ "email": email, "name": name, "role": "developer" });
         let path = format!("/organizations/{}/members", self.slug);
         parts.api.done(Method::POST, &path, &self.owner, Some(&member)).await?;
-        let words = ["admin", "create-token", "--organization", &self.slug, "--email", &email, "--name", "scenario"];
+        let words =
+            ["admin", "create-token", "--organization", &self.slug, "--email", &email, "--name", "scenario"];
         let made = parts.admin(&words).await?;
         let token = made["token"].as_str().context("admin create-token said no token")?.to_owned();
         self.others.insert(name.to_owned(), token.clone());

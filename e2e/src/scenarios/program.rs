@@ -29,7 +29,8 @@ impl Program {
         let mut command = Command::new("setpriv");
         command.arg("--pdeathsig=KILL").arg(program);
         // What the user has set for a Greenroom of their own is not meant for this one.
-        for (key, _) in std::env::vars_os().filter(|(key, _)| key.to_string_lossy().starts_with("GREENROOM_")) {
+        for (key, _) in std::env::vars_os().filter(|(key, _)| key.to_string_lossy().starts_with("GREENROOM_"))
+        {
             command.env_remove(key);
         }
         say(&mut command);

@@ -105,7 +105,10 @@ impl Report {
             return writeln!(out, "{report}");
         }
         let (bad, waiting) = (failed.len(), pending.len());
-        writeln!(out, "{passed} of {count} scenarios passed, {bad} failed, {waiting} pending ({seconds:.0} s)")?;
+        writeln!(
+            out,
+            "{passed} of {count} scenarios passed, {bad} failed, {waiting} pending ({seconds:.0} s)"
+        )?;
         failed.iter().try_for_each(|name| writeln!(out, "failed: {name}"))
     }
 }

@@ -49,7 +49,8 @@ impl Repository {
     /// A commit's id by its name.
     pub(crate) fn commit(&self, name: &str) -> anyhow::Result<String> {
         let found = self.commits.iter().find(|(known, _)| *known == name);
-        let (_, id) = found.with_context(|| format!("no commit is called `{name}`; there are {COMMITS:?}"))?;
+        let (_, id) =
+            found.with_context(|| format!("no commit is called `{name}`; there are {COMMITS:?}"))?;
         Ok(id.clone())
     }
 }

@@ -25,7 +25,9 @@ pub(crate) struct Runner {
 impl Runner {
     /// Of what the API answered when it was made.
     pub(crate) fn of(record: &Value, name: &str, folder: PathBuf) -> anyhow::Result<Self> {
-        let word = |key: &str| record[key].as_str().map(str::to_owned).with_context(|| format!("a runner has no {key}"));
+        let word = |key: &str| {
+            record[key].as_str().map(str::to_owned).with_context(|| format!("a runner has no {key}"))
+        };
         std::fs::create_dir_all(&folder)?;
         Ok(Self { id: word("id")?, name: name.to_owned(), token: word("token")?, folder, program: None })
     }

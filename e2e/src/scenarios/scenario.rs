@@ -18,7 +18,8 @@ impl Scenario {
     fn read(folder: PathBuf) -> anyhow::Result<Self> {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let file = folder.join("expect.json");
-        let text = std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        let text =
+            std::fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
         let script = Script::read(&text).with_context(|| format!("{} is wrong", file.display()))?;
         Ok(Self { name, folder, script })
     }
@@ -33,8 +34,10 @@ impl Scenario {
 /// All of them, by name.
 pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Scenario>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("{} can't be read", folder.display()))?;
-    let mut folders: Vec<PathBuf> =
-        entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     folders.into_iter().map(Scenario::read).collect()
 }

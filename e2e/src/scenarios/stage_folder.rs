@@ -22,7 +22,8 @@ impl StageFolder {
     }
 
     pub(crate) fn text(&self, name: &str) -> anyhow::Result<String> {
-        std::fs::read_to_string(self.file(name)?).with_context(|| format!("the steps have written no file `{name}`"))
+        std::fs::read_to_string(self.file(name)?)
+            .with_context(|| format!("the steps have written no file `{name}`"))
     }
 
     /// None are in a file that is not there.

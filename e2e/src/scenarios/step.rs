@@ -59,7 +59,8 @@ impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let step = Value::deserialize(deserializer)?;
         let word = WORDS.iter().find(|word| step.get(word).is_some());
-        let word = word.ok_or_else(|| D::Error::custom(format!("{step} has no word of {}", WORDS.join(", "))))?;
+        let word =
+            word.ok_or_else(|| D::Error::custom(format!("{step} has no word of {}", WORDS.join(", "))))?;
         read(word, step.clone()).map_err(|error| D::Error::custom(format!("{step}: {error}")))
     }
 }
@@ -181,7 +182,10 @@ impl StopMode {
 }
 
 form!(Stop { stop: StopMode });
-form!(Resume { #[serde(rename = "resume", deserialize_with = "only_true")] _resume: () });
+form!(Resume {
+    #[serde(rename = "resume", deserialize_with = "only_true")]
+    _resume: ()
+});
 form!(
     /// Gives the pipeline another definition: a file of the scenario.
     Define { define: String }
@@ -311,5 +315,9 @@ form!(
 );
 
 fn only_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
-    if bool::deserialize(deserializer)? { Ok(()) } else { Err(D::Error::custom("only `true` says something here")) }
+    if bool::deserialize(deserializer)? {
+        Ok(())
+    } else {
+        Err(D::Error::custom("only `true` says something here"))
+    }
 }

@@ -71,7 +71,8 @@ impl World<'_> {
 
     pub(super) async fn events(&self, step: &Events) -> anyhow::Result<()> {
         let deadline = Deadline::in_seconds(step.within.unwrap_or(SOON));
-        let id = step.of.as_deref().map(|name| self.named(name).map(|named| named.id().to_owned())).transpose()?;
+        let id =
+            step.of.as_deref().map(|name| self.named(name).map(|named| named.id().to_owned())).transpose()?;
         loop {
             let types = self.event_types(id.as_deref()).await?;
             let mut rest = types.iter();
@@ -90,7 +91,9 @@ impl World<'_> {
             let events = page.as_array().map_or(&[][..], Vec::as_slice);
             let Some(last) = events.last() else { return Ok(types) };
             let names = |event: &&Value| id.is_none_or(|id| event.to_string().contains(id));
-            types.extend(events.iter().filter(names).filter_map(|event| Some(event["type"].as_str()?.to_owned())));
+            types.extend(
+                events.iter().filter(names).filter_map(|event| Some(event["type"].as_str()?.to_owned())),
+            );
             after = last["sequence"].as_i64().unwrap_or_default();
         }
     }

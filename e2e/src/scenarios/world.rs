@@ -49,8 +49,7 @@ impl<'a> World<'a> {
         let mut world = Self { parts, scenario, people, stage_folder, runners, names };
         let definition = world.definition("pipeline.yaml")?;
         let repository = scenario.script.repository.then(|| parts.repository_url());
-        let pipeline =
-            json!({ "name": scenario.name, "slug": PIPELINE, "repository": repository, "definition": definition });
+        let pipeline = json!({ "name": scenario.name, "slug": PIPELINE, "repository": repository, "definition": definition });
         let path = world.organization_path("/pipelines");
         parts.api.done(Method::POST, &path, world.people.owner(), Some(&pipeline)).await?;
         if let Some(settings) = scenario.script.first_runner() {
@@ -63,7 +62,8 @@ impl<'a> World<'a> {
     pub(super) fn definition(&self, file: &str) -> anyhow::Result<String> {
         let text = self.scenario.definition(file)?;
         let folder = self.stage_folder.path().to_string_lossy();
-        let text = text.replace("@SCENARIO_DIR@", &folder).replace("@BYTES@", &self.parts.log_bytes.to_string());
+        let text =
+            text.replace("@SCENARIO_DIR@", &folder).replace("@BYTES@", &self.parts.log_bytes.to_string());
         Ok(text.replace("@SERVER@", self.parts.api.address()))
     }
 
@@ -124,8 +124,14 @@ impl<'a> World<'a> {
         self.name(name, Named::Deployment(id.to_owned()))
     }
 
-    pub(super) fn name_session(&mut self, name: &str, environment: &str, record: &Value) -> anyhow::Result<()> {
-        let id = record["sessionId"].as_str().with_context(|| format!("a session without an id: {record:#}"))?;
+    pub(super) fn name_session(
+        &mut self,
+        name: &str,
+        environment: &str,
+        record: &Value,
+    ) -> anyhow::Result<()> {
+        let id =
+            record["sessionId"].as_str().with_context(|| format!("a session without an id: {record:#}"))?;
         self.name(name, Named::Session { environment: environment.to_owned(), id: id.to_owned() })
     }
 
