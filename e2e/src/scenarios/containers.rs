@@ -26,20 +26,32 @@ default_ulimits = ["nofile=4096:4096", "nproc=20000:20000"]
 const PROGRAMS: &str = "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true mkdir sha256sum test ip cut";
 
 pub(crate) struct Containers {
-    /// Short, as a socket's path may not be long.
-    folder: PathBuf,
+    folder: Folder,
     service: Child,
+}
+
+/// Short, as a socket's path may not be long. It goes away, whatever has become of the engine.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 impl Containers {
     pub(crate) async fn start() -> anyhow::Result<Self> {
         let name = format!("gr-{}-{:06x}", std::process::id(), rand::random_range(0..0x100_0000));
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join("containers.conf"), SETTINGS)?;
-        make_image(&folder).await?;
-        let socket = folder.join("engine.sock");
-        let mut service = podman(&folder, &["setpriv", "--pdeathsig=TERM"]);
+        let folder = Folder(std::env::temp_dir().join(name));
+        let path = &folder.0;
+        std::fs::create_dir_all(path)?;
+        std::fs::write(path.join("containers.conf"), SETTINGS)?;
+        let (storage, run) = (path.join("storage"), path.join("run"));
+        let places = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
+        std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{places}"))?;
+        make_image(path).await?;
+        let socket = path.join("engine.sock");
+        let mut service = podman(path, &["setpriv", "--pdeathsig=TERM"]);
         service.args(["system", "service", "--time=0"]).arg(format!("unix://{}", socket.display()));
         let service = service.stdout(Stdio::null()).spawn().context(INSTALL)?;
         let engine = Self { folder, service };
@@ -55,19 +67,19 @@ impl Containers {
 
     /// For `--docker-host`.
     pub(crate) fn host(&self) -> String {
-        format!("unix://{}", self.folder.join("engine.sock").display())
+        format!("unix://{}", self.folder.0.join("engine.sock").display())
     }
 
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
-        let remove = podman(&self.folder, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
+        let remove = podman(&self.folder.0, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
         if let Ok(pid) = signal::pid(&self.service) {
             signal::send("TERM", pid).await?;
         }
         self.service.wait().await?;
         // Its own files are the engine's to remove: some are mounted.
-        let reset = podman(&self.folder, &[]).args(["system", "reset", "--force"]).output().await;
+        let reset = podman(&self.folder.0, &[]).args(["system", "reset", "--force"]).output().await;
         let _ = (remove?, reset?);
-        Ok(std::fs::remove_dir_all(&self.folder)?)
+        Ok(())
     }
 }
 
@@ -86,7 +98,7 @@ fn podman(folder: &Path, before: &[&str]) -> Command {
         .args(["--storage-driver", "vfs", "--runtime", "runc", "--cgroup-manager", "cgroupfs"])
         .args(["--log-level", "error"])
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
-        .env("CONTAINERS_STORAGE_CONF", "/dev/null")
+        .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
         .stdin(Stdio::null());
     command
 }
