@@ -116,3 +116,20 @@ impl Heard {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_taken_twice_or_left_out() {
+        let mut heard = Heard::default();
+        assert!(!heard.take(":\n\n").unwrap());
+        assert!(heard.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").unwrap());
+        assert!(heard.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").is_err());
+        assert!(heard.take("event: log\nid: 9\ndata: {\"seq\":4,\"text\":\"e\"}\n\n").is_err());
+        assert!(heard.take("event: log\nid: 5\ndata: {\"seq\":3,\"text\":\"de\"}\n\n").unwrap());
+        assert!(heard.take("event: end\nid: 5\ndata: {}\n\n").unwrap());
+        assert_eq!((heard.text.as_str(), heard.last.as_deref(), heard.ended), ("abcde", Some("5"), true));
+    }
+}

@@ -5,7 +5,7 @@ use reqwest::Method;
 
 use crate::scenarios::parts::Parts;
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::step::Step;
+use crate::scenarios::step::{Step, Written};
 use crate::scenarios::world::World;
 
 /// The entrypoint of a step whose runner was killed notices after 20 s.
@@ -14,8 +14,8 @@ const LEFT_WITHIN: u64 = 30;
 pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyhow::Result<()> {
     let mut world = World::make(parts, scenario, round).await?;
     let mut played = Ok(());
-    for (number, step) in scenario.script.steps.iter().enumerate() {
-        played = Box::pin(world.step(step)).await.with_context(|| format!("step {}: {step:?}", number + 1));
+    for (number, Written { step, text }) in scenario.script.steps.iter().enumerate() {
+        played = Box::pin(world.step(step)).await.with_context(|| format!("step {} {text}", number + 1));
         if played.is_err() {
             break;
         }

@@ -4,7 +4,7 @@
 use anyhow::Context;
 use serde::Deserialize;
 
-use crate::scenarios::step::Step;
+use crate::scenarios::step::Written;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -21,7 +21,7 @@ pub(crate) struct Script {
     /// Whether the pipeline has a repository.
     #[serde(default = "yes")]
     pub(crate) repository: bool,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<Written>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -73,7 +73,7 @@ impl Script {
     }
 
     pub(crate) fn needs_containers(&self) -> bool {
-        let later = self.steps.iter().filter_map(Step::runner);
+        let later = self.steps.iter().filter_map(|written| written.step.runner());
         later.chain(self.first_runner()).any(|runner| runner.backend == Backend::Container)
     }
 }
@@ -89,6 +89,7 @@ pub(crate) const fn one() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenarios::step::Step;
 
     fn read(steps: &str) -> Result<Script, String> {
         let text = format!(r#"{{ "about": "x", "steps": [{steps}] }}"#);
@@ -114,7 +115,8 @@ mod tests {
     #[test]
     fn a_field_may_have_the_name_of_another_word() {
         let script = read(r#"{ "cancel": "d1", "force": true }, { "force": "qa-1", "as": "s2" }"#).unwrap();
-        assert!(matches!(script.steps.as_slice(), [Step::Cancel(_), Step::Force(_)]));
+        let steps: Vec<Step> = script.steps.into_iter().map(|written| written.step).collect();
+        assert!(matches!(steps.as_slice(), [Step::Cancel(_), Step::Force(_)]));
     }
 
     #[test]

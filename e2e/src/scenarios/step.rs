@@ -55,13 +55,21 @@ words! {
     "file" File(File),
 }
 
-impl<'de> Deserialize<'de> for Step {
+/// A step, and how it was written, for whoever has to find it.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) step: Step,
+    pub(crate) text: Value,
+}
+
+impl<'de> Deserialize<'de> for Written {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let step = Value::deserialize(deserializer)?;
-        let word = WORDS.iter().find(|word| step.get(word).is_some());
+        let text = Value::deserialize(deserializer)?;
+        let word = WORDS.iter().find(|word| text.get(word).is_some());
         let word =
-            word.ok_or_else(|| D::Error::custom(format!("{step} has no word of {}", WORDS.join(", "))))?;
-        read(word, step.clone()).map_err(|error| D::Error::custom(format!("{step}: {error}")))
+            word.ok_or_else(|| D::Error::custom(format!("{text} has no word of {}", WORDS.join(", "))))?;
+        let step = read(word, text.clone()).map_err(|error| D::Error::custom(format!("{text}: {error}")))?;
+        Ok(Self { step, text })
     }
 }
 

@@ -147,3 +147,26 @@ fn wrong_with(step: &File, lines: &[String]) -> Option<String> {
     let unwanted = step.lacks.iter().flatten().find(|unwanted| lines.contains(unwanted));
     unwanted.map(|unwanted| format!("`{unwanted}` should not be there"))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wrong(step: Value, lines: &[&str]) -> Option<String> {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        wrong_with(&serde_json::from_value(step).unwrap(), &lines)
+    }
+
+    #[test]
+    fn lines_are_all_of_them_and_order_is_some() {
+        assert_eq!(wrong(json!({ "file": "f", "lines": ["a", "b"] }), &["a", "b"]), None);
+        assert!(wrong(json!({ "file": "f", "lines": ["a"] }), &["a", "b"]).is_some());
+        assert_eq!(wrong(json!({ "file": "f", "order": ["a", "c"] }), &["a", "b", "c"]), None);
+        assert!(wrong(json!({ "file": "f", "order": ["c", "a"] }), &["a", "b", "c"]).is_some());
+        assert!(wrong(json!({ "file": "f", "order": ["a", "a"] }), &["a"]).is_some());
+        assert!(wrong(json!({ "file": "f", "lacks": ["b"] }), &["a", "b"]).is_some());
+        assert!(wrong(json!({ "file": "f" }), &[]).is_some());
+    }
+}
