@@ -116,7 +116,7 @@ async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
         _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
     };
     if !report.failed().is_empty() {
-        parts.last_words();
+        parts.complaints();
     }
     match Arc::into_inner(parts) {
         Some(parts) => parts.end(options.keep).await?,

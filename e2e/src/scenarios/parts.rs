@@ -149,10 +149,13 @@ impl Parts {
             .with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
     }
 
-    /// What the daemons said last, for whoever wants to know why something failed.
-    pub(crate) fn last_words(&self) {
+    /// What the daemons complained of, for whoever wants to know why something failed.
+    pub(crate) fn complaints(&self) {
         for (name, part) in [("server", &self.server), ("worker", &self.worker)] {
-            say(&format!("--- the last words of the {name}\n{}", part.last_lines(25)));
+            let words = part.lines_with(&[" WARN ", " ERROR ", "panicked"], 25);
+            if !words.is_empty() {
+                say(&format!("--- the last complaints of the {name}\n{words}"));
+            }
         }
     }
 

@@ -85,9 +85,15 @@ impl Program {
     }
 
     pub(crate) fn last_lines(&self, count: usize) -> String {
+        self.lines_with(&[""], count)
+    }
+
+    /// The last lines of its log that have one of these words in them.
+    pub(crate) fn lines_with(&self, words: &[&str], count: usize) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| words.iter().any(|word| line.contains(word))).collect();
         lines.get(lines.len().saturating_sub(count)..).unwrap_or_default().join("\n")
     }
 }
