@@ -28,9 +28,9 @@ def missing(building):
     if not TEMPORAL_PROGRAM.exists() and importlib.util.find_spec("ensurepip") is None:
         needed.append("python3-venv")
     if platform.system() == "Linux":
-        later = [name for name in ("podman", "runc", "iptables") if not program(name)]
-        if not program("busybox"):
-            # What the containers of tests are made of.
+        later = [name for name in ("podman", "runc", "iptables", "git") if not program(name)]
+        # Its programs make the image that tests run in.
+        if not any(os.access(path, os.X_OK) for path in ("/bin/busybox", "/usr/bin/busybox")):
             later.append("busybox-static")
         if not program("mold"):
             # .cargo/config.toml names it as the linker.
