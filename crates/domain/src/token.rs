@@ -64,7 +64,9 @@ impl TokenSecret {
     /// Reads the secret of a kind.
     pub fn read(kind: SecretKind, text: &str) -> Result<Self, NotAToken> {
         let shaped = text.len() == PREFIX + RANDOM + CHECKSUM
-            && text.strip_prefix(kind.prefix()).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+            && text
+                .strip_prefix(kind.prefix())
+                .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
         if !shaped {
             return Err(NotAToken);
         }

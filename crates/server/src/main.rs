@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 use greenroom_server::config::{
-    DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
+    DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, TemporalConfig,
+    WorkConfig,
 };
 use greenroom_server::{admin, daemon, http, telemetry};
 

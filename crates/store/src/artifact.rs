@@ -64,7 +64,6 @@ impl Store {
             object: row.object,
         }))
     }
-
 }
 
 impl Change {

@@ -29,7 +29,10 @@ pub struct Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
     /// All of it is here now: how long the log is, and how much of it is not in an object yet.
-    Yes { bytes: i64, loose: i64 },
+    Yes {
+        bytes: i64,
+        loose: i64,
+    },
     /// The piece begins behind the end; this is where it has to begin.
     Gap(i64),
     /// The log would be longer than it may be.
@@ -155,13 +158,14 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        let segment = |start, bytes, at: jiff_sqlx::Timestamp, content, object: Option<String>, marks| Segment {
-            start,
-            bytes,
-            at: at.to_jiff(),
-            marks,
-            piece: object.map_or_else(|| Piece::Here(Option::unwrap_or_default(content)), Piece::Object),
-        };
+        let segment =
+            |start, bytes, at: jiff_sqlx::Timestamp, content, object: Option<String>, marks| Segment {
+                start,
+                bytes,
+                at: at.to_jiff(),
+                marks,
+                piece: object.map_or_else(|| Piece::Here(Option::unwrap_or_default(content)), Piece::Object),
+            };
         Ok(rows
             .into_iter()
             .map(|row| segment(row.start, row.bytes, row.at, row.content, row.object, row.marks))
@@ -201,8 +205,7 @@ impl Store {
             // Somebody else has gathered them.
             return Ok(false);
         }
-        let marks: Vec<i64> =
-            parts.iter().flat_map(|part| [part.start, part.at.as_millisecond()]).collect();
+        let marks: Vec<i64> = parts.iter().flat_map(|part| [part.start, part.at.as_millisecond()]).collect();
         sqlx::query!(
             "insert into log_segments (organization_id, step_run_id, start, bytes, at, object, marks)
              values ($1, $2, $3, $4, $5, $6, $7)",

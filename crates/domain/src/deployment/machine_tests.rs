@@ -73,7 +73,10 @@ fn a_diamond_goes_from_top_to_bottom() {
     let waiting = advance(diamond(), Facts { may_begin: false, held: false }, TIMING, at(0));
     assert_eq!(waiting, diamond());
     let begun = go(waiting, 0);
-    assert_eq!((begun.status, stages(&begun)), (DeploymentStatus::Running, vec![Queued, Pending, Pending, Pending]));
+    assert_eq!(
+        (begun.status, stages(&begun)),
+        (DeploymentStatus::Running, vec![Queued, Pending, Pending, Pending])
+    );
     let next = go(ended(taken(begun, "a", 1), "a", JobStatus::Succeeded), 2);
     assert_eq!(stages(&next), [Succeeded, Queued, Queued, Pending]);
     let next = go(ended(next, "c", JobStatus::Succeeded), 3);
@@ -88,7 +91,10 @@ fn what_needs_a_failed_stage_is_skipped_and_the_rest_goes_on() {
     use StageStatus::{Failed, Queued, Skipped, Succeeded};
     let next = go(ended(go(diamond(), 0), "a", JobStatus::Succeeded), 1);
     let next = go(ended(next, "b", JobStatus::Failed), 2);
-    assert_eq!((next.status, stages(&next)), (DeploymentStatus::Running, vec![Succeeded, Failed, Queued, Skipped]));
+    assert_eq!(
+        (next.status, stages(&next)),
+        (DeploymentStatus::Running, vec![Succeeded, Failed, Queued, Skipped])
+    );
     let next = go(ended(next, "c", JobStatus::Succeeded), 3);
     assert_eq!((next.status, next.reason), (DeploymentStatus::Failed, Some(Reason::StepFailed)));
 }
@@ -110,7 +116,10 @@ fn an_attempt_that_touched_nothing_is_made_again() {
         assert_eq!(next.stages[0].attempt, attempt);
         next = go(ended(next, "a", JobStatus::Errored), now);
         if attempt < 3 {
-            assert_eq!((next.status, next.stages[0].status), (DeploymentStatus::Waiting, StageStatus::Pending));
+            assert_eq!(
+                (next.status, next.stages[0].status),
+                (DeploymentStatus::Waiting, StageStatus::Pending)
+            );
             assert_eq!(next_look(&next, TIMING), Some(at(now + 10)));
             next = go(next, now + 10);
         }
@@ -173,7 +182,10 @@ fn a_verdict_is_carried_out_when_its_turn_comes() {
     let next = go(only, 0);
     assert_eq!(next.stages[1].status, StageStatus::Pending);
     let next = go(ended(next, "a", JobStatus::Succeeded), 1);
-    assert_eq!((next.stages[1].status, next.stages[3].reason), (StageStatus::Skipped, Some(Reason::UpstreamSkipped)));
+    assert_eq!(
+        (next.stages[1].status, next.stages[3].reason),
+        (StageStatus::Skipped, Some(Reason::UpstreamSkipped))
+    );
 }
 
 #[test]

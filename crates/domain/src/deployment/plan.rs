@@ -82,7 +82,11 @@ fn planned(definition: &Definition, scene: &Scene<'_>, stage: &Stage, keys: &[&s
     };
     let retries = || stage.steps.iter().filter_map(|step| step.retry);
     let gated = stage.approval.is_some()
-        || stage.environment.as_deref().and_then(|name| definition.environment(name)).is_some_and(|e| e.approval.is_some());
+        || stage
+            .environment
+            .as_deref()
+            .and_then(|name| definition.environment(name))
+            .is_some_and(|e| e.approval.is_some());
     PlannedStage {
         key: stage.key.clone(),
         name: stage.name.clone().unwrap_or_else(|| stage.key.clone()),
@@ -98,12 +102,20 @@ fn planned(definition: &Definition, scene: &Scene<'_>, stage: &Stage, keys: &[&s
     }
 }
 
-fn verdict(definition: &Definition, scene: &Scene<'_>, stage: &Stage) -> Option<(StageStatus, Reason, String)> {
+fn verdict(
+    definition: &Definition,
+    scene: &Scene<'_>,
+    stage: &Stage,
+) -> Option<(StageStatus, Reason, String)> {
     if let Some(expression) = &stage.condition {
         match holds(expression, &circumstances(definition, scene, stage)) {
             Ok(true) => {}
             Ok(false) => {
-                return Some((StageStatus::Skipped, Reason::ConditionFalse, format!("`{expression}` is false")));
+                return Some((
+                    StageStatus::Skipped,
+                    Reason::ConditionFalse,
+                    format!("`{expression}` is false"),
+                ));
             }
             Err(problem) => {
                 let detail = format!("`if` {problem}");
@@ -205,7 +217,8 @@ stages:
     #[test]
     fn retries_are_the_steps() {
         let plan = plan(&parse(SHOP).unwrap(), &scene(Purpose::Pipeline, None)).unwrap();
-        let retries: Vec<_> = plan.stages.iter().map(|stage| (stage.attempts, stage.backoff_seconds)).collect();
+        let retries: Vec<_> =
+            plan.stages.iter().map(|stage| (stage.attempts, stage.backoff_seconds)).collect();
         assert_eq!(retries, [(4, 5), (1, 0), (1, 0)]);
     }
 }

@@ -32,7 +32,10 @@ pub async fn create(
     if let Some(branch) = branch
         && (branch.is_empty() || branch.chars().any(char::is_control) || branch.chars().count() > 255)
     {
-        return Err(Failure::field("/branch", "must be 1 to 255 characters, none of them a control character"));
+        return Err(Failure::field(
+            "/branch",
+            "must be 1 to 255 characters, none of them a control character",
+        ));
     }
     let id = DeploymentId::from(Uuid::now_v7());
     command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, "api")).await?;
@@ -72,11 +75,7 @@ pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
 }
 
 /// With its stages and what it waits for.
-pub async fn view(
-    app: &App,
-    organization: OrganizationId,
-    id: DeploymentId,
-) -> Result<Deployment, Failure> {
+pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> Result<Deployment, Failure> {
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
     let stages = app.store.stage_records(organization, id).await?;
     let jobs = app.store.job_records(organization, id, None).await?;

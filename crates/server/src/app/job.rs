@@ -263,7 +263,8 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
         Noted::Yes => Ok(()),
         Noted::Gone => Err(gone()),
         Noted::LogIncomplete(have) => {
-            let detail = format!("Only {have} bytes of the step's log are here; send the rest before its end.");
+            let detail =
+                format!("Only {have} bytes of the step's log are here; send the rest before its end.");
             Err(Failure::new(Code::LogOffset, detail).with("expected", have.into()))
         }
     }
@@ -280,7 +281,10 @@ pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<()
                 && let Some(wake) = wake
                 && let Err(error) = own.store.wakes_done(&[wake]).await
             {
-                tracing::debug!(error = &error as &dyn std::error::Error, "a wake stays, and will be for nothing");
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "a wake stays, and will be for nothing"
+                );
             }
         });
     }

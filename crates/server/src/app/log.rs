@@ -134,7 +134,8 @@ pub async fn part(
         let (skip, until) = (begin - start, end - start);
         let bytes = match segment.piece {
             Piece::Here(bytes) => {
-                let range = usize::try_from(skip).unwrap_or(usize::MAX)..usize::try_from(until).unwrap_or(usize::MAX);
+                let range =
+                    usize::try_from(skip).unwrap_or(usize::MAX)..usize::try_from(until).unwrap_or(usize::MAX);
                 Bytes::copy_from_slice(bytes.get(range).unwrap_or_default())
             }
             Piece::Object(name) => app.objects.get(&name, skip..until).await?,

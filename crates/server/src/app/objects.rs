@@ -52,7 +52,8 @@ impl Objects {
         let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART);
         let (mut stream, mut hash, mut length) = (body.into_data_stream(), Sha256::new(), 0);
         while let Some(part) = stream.next().await {
-            let part = part.map_err(|error| Failure::new(Code::RequestTimeout, "The body broke off.").because(error))?;
+            let part = part
+                .map_err(|error| Failure::new(Code::RequestTimeout, "The body broke off.").because(error))?;
             length += part.len() as u64;
             if length > most {
                 let detail = format!("An artifact may have {most} bytes at most.");

@@ -113,7 +113,9 @@ pub async fn change(
     };
     let after = command.move_pipeline(&before, to, new_reason).await?;
     match to {
-        pipeline::State::Stopped(StopMode::Cancel) => command.cancel_deployments_of_pipeline(after.id).await?,
+        pipeline::State::Stopped(StopMode::Cancel) => {
+            command.cancel_deployments_of_pipeline(after.id).await?
+        }
         // What a stop held back, or a drain let run, is looked at anew.
         pipeline::State::Active | pipeline::State::Stopped(_) => {
             command.wake_deployments_of_pipeline(after.id).await?;

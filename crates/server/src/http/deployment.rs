@@ -95,7 +95,8 @@ pub async fn create_deployment(
     let mut mutation = permit.open(key, &body.bytes).await?;
     let request = &body.value;
     let made =
-        deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref()).await?;
+        deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref())
+            .await?;
     let record = mutation.command.deployment_record(made).await?.ok_or_else(Failure::not_found)?;
     mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
 }
@@ -137,7 +138,8 @@ pub async fn cancel_deployment(
 pub async fn get_stage(permit: Permit<DeploymentRead>, path: At<StagePath>) -> Result<Response, Failure> {
     let (organization, deployment) = (permit.organization(), id(&path.0.deployment_id)?);
     let stages = permit.app.store.stage_records(organization, deployment).await?;
-    let found = stages.into_iter().find(|stage| stage.key == path.0.stage_key).ok_or_else(Failure::not_found)?;
+    let found =
+        stages.into_iter().find(|stage| stage.key == path.0.stage_key).ok_or_else(Failure::not_found)?;
     let jobs = permit.app.store.job_records(organization, deployment, Some(&found.key)).await?;
     Ok(Answer::ok(&stage(found, &jobs))?.tagged().into_response())
 }
@@ -161,7 +163,11 @@ pub async fn list_attempts(permit: Permit<DeploymentRead>, path: At<StagePath>) 
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
     responses((status = 202, body = Data<Deployment>)))]
-pub async fn cancel_stage(permit: Permit<DeploymentRun>, path: At<StagePath>, key: IdempotencyKey) -> Answered {
+pub async fn cancel_stage(
+    permit: Permit<DeploymentRun>,
+    path: At<StagePath>,
+    key: IdempotencyKey,
+) -> Answered {
     let deployment: DeploymentId = id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &[]).await?;
     let stage = path.0.stage_key.as_str();

@@ -90,7 +90,8 @@ impl FromRequestParts<App> for Having {
             .map_err(|_| Failure::not_found())?;
         let job = path.iter().find(|(name, _)| *name == "jobId").map(|(_, text)| text).unwrap_or_default();
         let secret = parts.headers.get(JOB_TOKEN_HEADER).and_then(|value| value.to_str().ok());
-        let secret = secret.and_then(|text| TokenSecret::read(SecretKind::Job, text).ok()).ok_or_else(job::gone)?;
+        let secret =
+            secret.and_then(|text| TokenSecret::read(SecretKind::Job, text).ok()).ok_or_else(job::gone)?;
         Ok(Self { runner, job: id(job)?, secret: secret.hash() })
     }
 }
@@ -101,7 +102,8 @@ async fn acquire(
     flight: Flight,
     body: Body<Acquire>,
 ) -> Result<Response, Failure> {
-    let wait = body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
+    let wait =
+        body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
     flight.waits(job::LONGEST_WAIT)?;
     app.store.runner_seen(runner.organization_id, runner.id, body.value.version.as_deref()).await?;
     match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {

@@ -47,7 +47,8 @@ pub async fn read_log(
     headers: HeaderMap,
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
-    let (deployment, step): (DeploymentId, StepRunId) = (id(&path.0.deployment_id)?, id(&path.0.step_run_id)?);
+    let (deployment, step): (DeploymentId, StepRunId) =
+        (id(&path.0.deployment_id)?, id(&path.0.step_run_id)?);
     let organization = permit.organization();
     let state = log::state(&permit.app, organization, deployment, step).await?;
     let total = u64::try_from(state.bytes).unwrap_or_default();
@@ -75,8 +76,11 @@ pub async fn read_log(
 /// One range; what begins behind the end is refused.
 fn range(value: &HeaderValue, total: u64) -> Result<(u64, u64), Failure> {
     let wrong = || {
-        Failure::new(Code::InvalidHeader, "`Range` must be one range within the log: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`.")
-            .with("bytes", total.into())
+        Failure::new(
+            Code::InvalidHeader,
+            "`Range` must be one range within the log: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`.",
+        )
+        .with("bytes", total.into())
     };
     let text = value.to_str().ok().and_then(|text| text.strip_prefix("bytes=")).ok_or_else(wrong)?;
     let (first, last) = text.split_once('-').ok_or_else(wrong)?;
@@ -121,14 +125,16 @@ pub async fn stream_log(
     headers: HeaderMap,
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
-    let (deployment, step): (DeploymentId, StepRunId) = (id(&path.0.deployment_id)?, id(&path.0.step_run_id)?);
+    let (deployment, step): (DeploymentId, StepRunId) =
+        (id(&path.0.deployment_id)?, id(&path.0.step_run_id)?);
     let organization = permit.organization();
     log::state(&permit.app, organization, deployment, step).await?;
     let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let at = seen.or(query.0.after_seq).unwrap_or(0);
     let app = permit.app.clone();
     let watch = app.vigil.watch(&permit.principal);
-    let tail = Tail { app: app.clone(), organization, deployment, step, at, ready: VecDeque::new(), ended: false };
+    let tail =
+        Tail { app: app.clone(), organization, deployment, step, at, ready: VecDeque::new(), ended: false };
     let messages = stream::unfold((tail, watch), |(mut tail, watch)| async move {
         let app = tail.app.clone();
         let message = tokio::select! {

@@ -12,8 +12,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover, health,
-    job, log, me, member, not_modified, openapi, organization, pipeline, runner, session, token, transfer, watch,
+    Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
+    health, job, log, me, member, not_modified, openapi, organization, pipeline, runner, session, token,
+    transfer, watch,
 };
 
 #[derive(OpenApi)]

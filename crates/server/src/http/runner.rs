@@ -54,7 +54,11 @@ pub async fn create_runner(
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), ("runnerId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<Runner>)))]
-pub async fn revoke_runner(permit: Permit<RunnerManage>, path: At<RunnerPath>, key: IdempotencyKey) -> Answered {
+pub async fn revoke_runner(
+    permit: Permit<RunnerManage>,
+    path: At<RunnerPath>,
+    key: IdempotencyKey,
+) -> Answered {
     let runner_id = id(&path.0.runner_id)?;
     let mut mutation = permit.open(key, &[]).await?;
     let revoked = runner::revoke(&mut mutation.command, runner_id).await?;

@@ -64,7 +64,10 @@ async fn a_pause_holds_before_the_next_stage_and_a_resume_lets_go(pool: PgPool) 
     yard.carry_out(&job, 0).await;
     assert!(yard.advance(&id).await.dispatch.is_empty());
     let shown = yard.deployment(&id).await;
-    assert_eq!((shown["status"].as_str(), &shown["waitingOn"]), (Some("paused"), &json!([{ "kind": "pipeline_stopped" }])));
+    assert_eq!(
+        (shown["status"].as_str(), &shown["waitingOn"]),
+        (Some("paused"), &json!([{ "kind": "pipeline_stopped" }]))
+    );
     let late = yard.start().await;
     assert!(yard.advance(&late).await.dispatch.is_empty());
     assert_eq!(yard.call(Method::POST, "/pipelines/shop/resume", json!({})).await.0, 200);
@@ -81,13 +84,17 @@ async fn a_stop_that_cancels_ends_what_runs(pool: PgPool) {
     assert_eq!(yard.call(Method::POST, "/pipelines/shop/stop", json!({ "mode": "cancel" })).await.0, 200);
     assert!(yard.advance(&id).await.ended);
     let shown = yard.deployment(&id).await;
-    assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("canceled"), Some("pipeline_stopped")));
+    assert_eq!(
+        (shown["status"].as_str(), shown["reason"].as_str()),
+        (Some("canceled"), Some("pipeline_stopped"))
+    );
     yard.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn no_more_run_at_once_than_the_pipeline_lets(pool: PgPool) {
-    let yard = Yard::new(&pool, "concurrency: 1\nstages: { a: { steps: [{ image: a, run: 'true' }] } }").await;
+    let yard =
+        Yard::new(&pool, "concurrency: 1\nstages: { a: { steps: [{ image: a, run: 'true' }] } }").await;
     let (first, second) = (yard.start().await, yard.start().await);
     assert_eq!(yard.advance(&first).await.dispatch.len(), 1);
     assert!(yard.advance(&second).await.dispatch.is_empty());

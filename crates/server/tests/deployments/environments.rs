@@ -35,7 +35,10 @@ async fn who_is_overridden_starts_no_further_step_and_the_next_waits_for_its_end
     assert_eq!(yard.say(&job, "/complete", json!({})).await.0, 200);
     assert!(yard.advance(&old).await.ended);
     let shown = yard.deployment(&old).await;
-    assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("canceled"), Some("session_ended")));
+    assert_eq!(
+        (shown["status"].as_str(), shown["reason"].as_str()),
+        (Some("canceled"), Some("session_ended"))
+    );
     // No teardown in between: who takes over goes on with what is there.
     assert_eq!(yard.advance(&new).await.dispatch.len(), 1);
     yard.end().await;
@@ -51,10 +54,14 @@ async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPo
     let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
 
     let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
-    let teardown = listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
+    let teardown =
+        listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
     let teardown = teardown["id"].as_str().unwrap();
     assert!(yard.advance(&next).await.dispatch.is_empty());
-    assert_eq!(yard.deployment(&next).await["waitingOn"], json!([{ "kind": "work_slot", "deploymentId": teardown }]));
+    assert_eq!(
+        yard.deployment(&next).await["waitingOn"],
+        json!([{ "kind": "work_slot", "deploymentId": teardown }])
+    );
     // It runs although its session has ended and the fence has moved on, and although the pipeline stands still.
     assert_eq!(yard.call(reqwest::Method::POST, "/pipelines/shop/stop", json!({})).await.0, 200);
     assert!(yard.pass(teardown, 0).await.ended);

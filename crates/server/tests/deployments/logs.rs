@@ -55,7 +55,11 @@ async fn pieces_that_come_twice_or_overlap_count_once(pool: PgPool) {
 
     let end = json!({ "status": "succeeded", "exitCode": 0, "logBytes": 12 });
     let (status, answer) = log.yard.say(&log.job, &format!("/steps/{}/end", log.step), end).await;
-    assert_eq!((status, &answer["expected"]), (409, &json!(11)), "a step does not end before its log is here");
+    assert_eq!(
+        (status, &answer["expected"]),
+        (409, &json!(11)),
+        "a step does not end before its log is here"
+    );
     log.yard.end().await;
 }
 
@@ -80,8 +84,10 @@ async fn small_and_large_pieces_make_one_log(pool: PgPool) {
     assert!(log.read(None).await.1 == all, "the log is not what was written");
     let range = log.read(Some("bytes=1000000-3000000")).await.1;
     assert!(range == all[1_000_000..=3_000_000], "a range is not what was written");
-    let loose: i64 =
-        sqlx::query_scalar("select coalesce(sum(length(content)), 0)::bigint from log_segments").fetch_one(&pool).await.unwrap();
+    let loose: i64 = sqlx::query_scalar("select coalesce(sum(length(content)), 0)::bigint from log_segments")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
     assert!(loose < 3 * 1024 * 1024, "{loose} bytes are still in the database");
     log.yard.end().await;
 }

@@ -44,9 +44,11 @@ async fn what_follows_a_failure_is_skipped_and_can_be_tried_again(pool: PgPool) 
     let steps = &shown["stages"][0]["steps"];
     assert_eq!((steps[0]["exitCode"].as_i64(), steps[1]["status"].as_str()), (Some(3), Some("skipped")));
 
-    let (status, _) = yard.call(Method::POST, &format!("/deployments/{id}/stages/ship/retry"), json!({})).await;
+    let (status, _) =
+        yard.call(Method::POST, &format!("/deployments/{id}/stages/ship/retry"), json!({})).await;
     assert_eq!(status, 409, "it needs others");
-    let (status, _) = yard.call(Method::POST, &format!("/deployments/{id}/stages/build/retry"), json!({})).await;
+    let (status, _) =
+        yard.call(Method::POST, &format!("/deployments/{id}/stages/build/retry"), json!({})).await;
     assert_eq!(status, 202);
     for _ in 0..4 {
         yard.pass(&id, 0).await;
@@ -93,7 +95,10 @@ async fn an_attempt_that_touched_nothing_is_made_again(pool: PgPool) {
     let again = yard.advance(&id).await;
     assert_eq!(again.dispatch.len(), 1);
     let shown = yard.deployment(&id).await;
-    assert_eq!((shown["status"].as_str(), shown["stages"][0]["attempt"].as_i64()), (Some("running"), Some(2)));
+    assert_eq!(
+        (shown["status"].as_str(), shown["stages"][0]["attempt"].as_i64()),
+        (Some("running"), Some(2))
+    );
     yard.end().await;
 }
 

@@ -152,7 +152,10 @@ impl Yard {
 
     /// Claims an environment and deploys into it: session and deployment.
     pub async fn claim(&self, environment: &str, by: &Caller, verb: &str) -> (String, String) {
-        let path = format!("/organizations/acme/pipelines/{}/ephemeral-environments/{environment}/{verb}", self.pipeline);
+        let path = format!(
+            "/organizations/acme/pipelines/{}/ephemeral-environments/{environment}/{verb}",
+            self.pipeline
+        );
         let body = json!({ "commitId": "0123abc" });
         let (status, made) = self.server.json(Method::POST, &path, &by.token, Some(body)).await;
         assert_eq!(status, StatusCode::CREATED, "{made}");

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus, Timing,
-    advance, next_look, plan,
+    Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus,
+    Timing, advance, next_look, plan,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -106,7 +106,8 @@ impl Change {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let cancel = row.cancel_reason.as_deref().map(|text| word("deployments.cancel_reason", text)).transpose()?;
+        let cancel =
+            row.cancel_reason.as_deref().map(|text| word("deployments.cancel_reason", text)).transpose()?;
         let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
         let mut held = Held {
             id,
@@ -193,7 +194,11 @@ impl Change {
     }
 
     /// From now on the environment has something in it.
-    async fn note_what_to_clean_up(&mut self, held: &Held, definition: &Definition) -> Result<(), StoreError> {
+    async fn note_what_to_clean_up(
+        &mut self,
+        held: &Held,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
         let Some((id, name)) = held.environment.as_ref().filter(|_| held.purpose == Purpose::Session) else {
             return Ok(());
         };
@@ -212,10 +217,7 @@ impl Change {
     }
 
     /// Jobs that no runner has taken: those that wait for one, and those that do so no more.
-    async fn untaken_jobs(
-        &mut self,
-        id: DeploymentId,
-    ) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
+    async fn untaken_jobs(&mut self, id: DeploymentId) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select id, pool_id, status = 'queued' as "waits!" from jobs
@@ -238,7 +240,11 @@ impl Change {
     }
 
     /// The end of one makes room for the oldest that waits.
-    async fn wake_next_of_pipeline(&mut self, held: &Held, definition: &Definition) -> Result<(), StoreError> {
+    async fn wake_next_of_pipeline(
+        &mut self,
+        held: &Held,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
         if definition.concurrency.is_none() {
             return Ok(());
         }

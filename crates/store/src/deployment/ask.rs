@@ -1,8 +1,6 @@
 //! What people ask of deployments: to begin one of the whole pipeline, to end one, to end or repeat a stage.
 
-use greenroom_domain::deployment::{
-    Cancel, DeploymentStatus, NotRetried, Reason, cancel_stage, retry_stage,
-};
+use greenroom_domain::deployment::{Cancel, DeploymentStatus, NotRetried, Reason, cancel_stage, retry_stage};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
 

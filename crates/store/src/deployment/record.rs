@@ -319,7 +319,10 @@ impl Store {
 
 impl Change {
     /// As this change has left it.
-    pub async fn deployment_record(&mut self, id: DeploymentId) -> Result<Option<DeploymentRecord>, StoreError> {
+    pub async fn deployment_record(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<Option<DeploymentRecord>, StoreError> {
         let organization = self.organization();
         let row = record_query!(
             "(select * from deployments o where o.organization_id = $1 and o.id = $2) d",

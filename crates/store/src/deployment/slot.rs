@@ -48,12 +48,9 @@ impl Change {
         let mut slot = WorkSlot::<DeploymentId, SessionId>::default();
         slot.occupant =
             Some(Work::Deployment { deployment: ended, session: uuid::Uuid::nil().into(), canceling: false });
-        slot.teardowns =
-            waiting.iter().filter(|row| row.teardown).map(|row| row.session_id.into()).collect();
-        slot.waiting = waiting
-            .iter()
-            .rfind(|row| !row.teardown)
-            .map(|row| (row.id.into(), row.session_id.into()));
+        slot.teardowns = waiting.iter().filter(|row| row.teardown).map(|row| row.session_id.into()).collect();
+        slot.waiting =
+            waiting.iter().rfind(|row| !row.teardown).map(|row| (row.id.into(), row.session_id.into()));
         let (_, effects) = work_slot::apply(slot, Event::Ended);
         let next = effects.into_iter().find_map(|effect| match effect {
             Effect::Start(Work::Deployment { deployment, .. }) => Some(deployment),
@@ -126,7 +123,12 @@ impl Change {
         if taken.rows_affected() > 0 {
             self.wake(id).await?;
         }
-        self.tell_deployment(environment, (actor, greenroom_domain::event::EventType::DeploymentQueued), id, session)
-            .await
+        self.tell_deployment(
+            environment,
+            (actor, greenroom_domain::event::EventType::DeploymentQueued),
+            id,
+            session,
+        )
+        .await
     }
 }

@@ -188,7 +188,12 @@ impl Change {
         Ok(())
     }
 
-    async fn insert_job(&mut self, held: &Held, stage: &Stage, definition: &Definition) -> Result<(), StoreError> {
+    async fn insert_job(
+        &mut self,
+        held: &Held,
+        stage: &Stage,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         let (id, pool) = (uuid::Uuid::now_v7(), uuid::Uuid::now_v7());
         // A pool comes into being when it is first named; its runners are an admin's to add.

@@ -7,7 +7,10 @@ use crate::{Store, StoreError};
 
 impl Store {
     /// The runner of a token, and whether that was revoked.
-    pub async fn authenticate_runner(&self, hash: &TokenHash) -> Result<Option<(RunnerPrincipal, bool)>, StoreError> {
+    pub async fn authenticate_runner(
+        &self,
+        hash: &TokenHash,
+    ) -> Result<Option<(RunnerPrincipal, bool)>, StoreError> {
         let row = sqlx::query!(
             r#"select r.organization_id, r.id, r.name, r.pool_id, p.network, r.revoked_at is not null as "revoked!"
              from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id

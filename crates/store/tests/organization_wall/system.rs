@@ -37,7 +37,10 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("delete from wakes where id = any($1)", "what the relay has delivered"),
-    ("insert into wakes (organization_id, deployment_id) select organization_id, id", "a lost engine is rebuilt"),
+    (
+        "insert into wakes (organization_id, deployment_id) select organization_id, id",
+        "a lost engine is rebuilt",
+    ),
 ];
 
 /// The listed queries in full.

@@ -59,7 +59,8 @@ impl Check<'_> {
         let text = self.text(path, written, PATH);
         let leads_out = text.starts_with('/') || text.split('/').any(|part| part == "..");
         if leads_out {
-            let message = format!("{} is not a path within the workspace; write `target/app` or `dist`", quote(&text));
+            let message =
+                format!("{} is not a path within the workspace; write `target/app` or `dist`", quote(&text));
             self.report.say(written.at, path, message);
         }
         text
