@@ -53,12 +53,18 @@ impl Lease {
         });
     }
 
-    /// The first word counts: a step that was asked to end is not asked again.
+    /// The first word counts: a step that was asked to end is not asked again. A later one may give it less time.
     pub fn cancel(&self, cancellation: Cancellation) {
-        self.standing.send_if_modified(|standing| {
-            let first = standing.cancellation.is_none();
-            standing.cancellation.get_or_insert(cancellation);
-            first
+        self.standing.send_if_modified(|standing| match &mut standing.cancellation {
+            Some(known) if known.grace > cancellation.grace => {
+                known.grace = cancellation.grace;
+                true
+            }
+            Some(_) => false,
+            none => {
+                *none = Some(cancellation);
+                true
+            }
         });
     }
 
@@ -91,6 +97,17 @@ impl Lease {
             if standing.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
+        }
+    }
+
+    /// Until a cancellation gives less time than this; how much.
+    pub async fn hurried(&self, than: Duration) -> Duration {
+        let mut standing = self.standing.subscribe();
+        let less =
+            |standing: &Standing| standing.cancellation.as_ref().is_some_and(|known| known.grace < than);
+        match standing.wait_for(less).await {
+            Ok(now) => now.cancellation.as_ref().map_or(than, |known| known.grace),
+            Err(_) => std::future::pending().await,
         }
     }
 
@@ -170,6 +187,16 @@ mod tests {
         lease.over().await;
         lease.renew(Instant::now() + 1000 * TICK);
         assert!(!lease.is_valid());
+    }
+
+    #[tokio::test]
+    async fn a_later_cancellation_may_give_less_time() {
+        let lease = Lease::new(Instant::now() + Duration::from_secs(10));
+        let asked = |seconds| Cancellation { grace: Duration::from_secs(seconds), ..cancellation("asked") };
+        lease.cancel(asked(30));
+        lease.cancel(asked(60));
+        lease.cancel(asked(0));
+        assert_eq!(lease.hurried(Duration::from_secs(30)).await, Duration::ZERO);
     }
 
     #[tokio::test]

@@ -148,6 +148,8 @@ impl<B: Backend> Work<'_, B> {
     ) -> Option<(Option<Ended>, Option<Interruption>)> {
         let mut interruption = None;
         let mut kill_at: Option<Instant> = None;
+        // How much time it was given when it was asked to end, and when that was.
+        let mut asked: Option<(Duration, Instant)> = None;
         let (deadline, too_long) = self.deadline(step);
         loop {
             tokio::select! {
@@ -170,7 +172,13 @@ impl<B: Backend> Work<'_, B> {
                 Cancellation { grace, reason, .. } = self.lease.canceled(), if interruption.is_none() => {
                     tracing::info!(step = step.name, reason, "asking the step to end");
                     interruption = Some(Interruption::Canceled(reason));
+                    asked = Some((grace, Instant::now()));
                     kill_at = Some(self.ask(running, grace).await);
+                }
+                grace = hurried(&self.lease, asked), if asked.is_some() && kill_at.is_some() => {
+                    let since = asked.map_or_else(Instant::now, |(_, since)| since);
+                    asked = Some((grace, since));
+                    kill_at = kill_at.map(|at| at.min(since + grace));
                 }
                 () = tokio::time::sleep_until(deadline), if interruption.is_none() => {
                     interruption = Some(Interruption::TooLong(too_long.clone()));
@@ -213,6 +221,14 @@ impl<B: Backend> Work<'_, B> {
             tracing::error!(%error, "a step could not be killed");
         }
         killed.is_ok()
+    }
+}
+
+/// Until less time is given than at first.
+async fn hurried(lease: &Lease, asked: Option<(Duration, Instant)>) -> Duration {
+    match asked {
+        Some((grace, _)) => lease.hurried(grace).await,
+        None => std::future::pending().await,
     }
 }
 

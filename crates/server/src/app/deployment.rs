@@ -177,6 +177,9 @@ fn waiting_on(record: &DeploymentRecord, stages: &[StageRecord]) -> Vec<WaitingO
             "archived" => reasons.push(WaitingOn::PipelineArchived),
             _ => {}
         }
+        if record.crowded {
+            reasons.push(WaitingOn::Concurrency);
+        }
         if reasons.is_empty() {
             reasons.push(WaitingOn::Engine);
         }

@@ -114,13 +114,13 @@ pub async fn change(
     let after = command.move_pipeline(&before, to, new_reason).await?;
     match to {
         pipeline::State::Stopped(StopMode::Cancel) => {
-            command.cancel_deployments_of_pipeline(after.id).await?
+            command.cancel_deployments_of_pipeline(after.id, false).await?;
         }
+        pipeline::State::Archived => command.cancel_deployments_of_pipeline(after.id, true).await?,
         // What a stop held back, or a drain let run, is looked at anew.
         pipeline::State::Active | pipeline::State::Stopped(_) => {
             command.wake_deployments_of_pipeline(after.id).await?;
         }
-        pipeline::State::Archived => {}
     }
     tell(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)

@@ -189,16 +189,23 @@ impl Change {
         })
     }
 
-    /// A stop of the pipeline with `cancel`: everything of it that lives is to end, except what cleans up.
-    pub async fn cancel_deployments_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
+    /// A stop of the pipeline with `cancel`: everything of it that runs is to end, except what cleans up. `waiting`: so is
+    /// what has not begun, and never will.
+    pub async fn cancel_deployments_of_pipeline(
+        &mut self,
+        pipeline: PipelineId,
+        waiting: bool,
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         let live = sqlx::query_scalar!(
             "update deployments set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped')
              where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
-               and status not in ('queued', 'succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and ($3 or status <> 'queued')
              returning id",
             organization,
             pipeline.uuid(),
+            waiting,
         )
         .fetch_all(self.connection())
         .await?;

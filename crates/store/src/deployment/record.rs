@@ -32,6 +32,8 @@ pub struct DeploymentRecord {
     pub ended_at: Option<Timestamp>,
     /// The deployment that acts on the environment now.
     pub slot_deployment_id: Option<DeploymentId>,
+    /// As many of the pipeline's run as its definition lets.
+    pub crowded: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +112,7 @@ struct Row {
     started_at: Option<jiff_sqlx::Timestamp>,
     ended_at: Option<jiff_sqlx::Timestamp>,
     slot_deployment_id: Option<uuid::Uuid>,
+    crowded: bool,
 }
 
 impl From<Row> for DeploymentRecord {
@@ -135,6 +138,7 @@ impl From<Row> for DeploymentRecord {
             started_at: time(row.started_at),
             ended_at: time(row.ended_at),
             slot_deployment_id: row.slot_deployment_id.map(DeploymentId::from),
+            crowded: row.crowded,
         }
     }
 }
@@ -148,7 +152,14 @@ macro_rules! record_query {
                       d.purpose, d.trigger, d.environment_id as "environment_id?", e.name as "environment_name?",
                       d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.created_by,
                       m.name as "created_by_name?", d.created_at, d.started_at, d.ended_at,
-                      e.slot_deployment_id as "slot_deployment_id?"
+                      e.slot_deployment_id as "slot_deployment_id?",
+                      d.status = 'queued' and d.purpose <> 'teardown' and coalesce((
+                          select (v.definition ->> 'concurrency')::bigint <= (select count(*) from deployments o
+                              where o.organization_id = $1 and o.pipeline_id = d.pipeline_id
+                                and o.purpose <> 'teardown' and o.status in ('running', 'waiting', 'paused', 'canceling'))
+                          from pipeline_versions v
+                          where v.organization_id = $1 and v.pipeline_id = d.pipeline_id
+                            and v.version = d.definition_version), false) as "crowded!"
                from "# + $from + r#"
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                left join environments e on e.organization_id = $1 and e.id = d.environment_id
@@ -173,6 +184,25 @@ impl Store {
         .fetch_optional(&self.pool())
         .await?;
         Ok(row.map(DeploymentRecord::from))
+    }
+
+    /// The newest of each of these pipelines.
+    pub async fn last_of_pipelines(
+        &self,
+        organization: OrganizationId,
+        pipelines: &[PipelineId],
+    ) -> Result<Vec<DeploymentRecord>, StoreError> {
+        let ids: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
+        let rows = record_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.pipeline_id = asked.id order by o.id desc limit 1) d",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows.into_iter().map(DeploymentRecord::from).collect())
     }
 
     /// Newest first.

@@ -106,11 +106,16 @@ impl Change {
         if let Some(plan) = plan {
             self.insert_stages(held, plan).await?;
         }
+        let changes = held.state.status != before.status || plan.is_some();
+        // What is told first happened first: it begins before its stages do, and ends after them.
+        if changes && !held.state.status.is_end() {
+            self.update_deployment(held, before.status).await?;
+        }
         for row in held.stage_rows(before).filter(|row| row.dispatched()) {
             self.insert_job(held, row.after, definition).await?;
         }
         self.write_stages(held, before).await?;
-        if held.state.status != before.status || plan.is_some() {
+        if changes && held.state.status.is_end() {
             self.update_deployment(held, before.status).await?;
         }
         Ok(())
