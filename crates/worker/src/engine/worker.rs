@@ -79,6 +79,9 @@ async fn on_own_thread(
     stop: CancellationToken,
 ) -> Result<(), Trouble> {
     let runtime = tokio::runtime::Handle::current();
+    // A thread does not end because nobody waits for it any more.
+    let stop = stop.child_token();
+    let _told_to_stop = stop.clone().drop_guard();
     let work = move || runtime.block_on(work(engine, store, settings, stop));
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|died| Err(died.into()))
 }

@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::script::{Script, State};
 use crate::temporal::Temporal;
 
-pub const SOON: Duration = Duration::from_secs(20);
+/// Longer than a missed heartbeat takes to be noticed.
+pub const SOON: Duration = Duration::from_secs(50);
 /// The least that a poll can be told to wait.
 pub const BRIEFLY: Duration = Duration::from_secs(1);
 
