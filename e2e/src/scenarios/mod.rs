@@ -5,6 +5,7 @@ mod answer;
 mod api;
 mod compare;
 mod containers;
+mod daemon;
 mod fill;
 mod follow;
 mod git_server;
@@ -18,6 +19,7 @@ mod repository;
 mod runner;
 mod scenario;
 mod script;
+mod services;
 mod stage_folder;
 mod step;
 mod target;
@@ -116,7 +118,7 @@ async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
         _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
     };
     if !report.failed().is_empty() {
-        parts.complaints();
+        parts.complaints().await;
     }
     match Arc::into_inner(parts) {
         Some(parts) => parts.end(options.keep).await?,
@@ -131,10 +133,22 @@ async fn play_all(
     options: &Scenarios,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let room = Arc::new(Semaphore::new(options.parallel as usize));
+    // Those that take parts down come last, one at a time.
+    let (alone, beside): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(|scenario| scenario.script.alone);
+    play_some(parts, &beside, (options.parallel, options.repeat), report).await?;
+    play_some(parts, &alone, (1, options.repeat), report).await
+}
+
+async fn play_some(
+    parts: &Arc<Parts>,
+    scenarios: &[Scenario],
+    (at_once, rounds): (u32, u32),
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let room = Arc::new(Semaphore::new(at_once as usize));
     let mut running = JoinSet::new();
-    for round in 1..=options.repeat {
-        for scenario in &scenarios {
+    for round in 1..=rounds {
+        for scenario in scenarios {
             let (scenario, parts, room) = (scenario.clone(), Arc::clone(parts), Arc::clone(&room));
             running.spawn(async move {
                 let _place = room.acquire_owned().await;

@@ -1,33 +1,33 @@
-//! The real parts, once for all scenarios: PostgreSQL and Temporal by `dev/stack`, a server and a worker, a git server,
-//! and a container engine if one is asked for.
+//! The real parts, once for all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and a container
+//! engine if one is asked for.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::process::Command;
+use tokio::sync::Mutex;
 
 use crate::ports;
 use crate::scenarios::Scenarios;
 use crate::scenarios::api::Api;
 use crate::scenarios::containers::Containers;
+use crate::scenarios::daemon::Daemon;
 use crate::scenarios::git_server::GitServer;
-use crate::scenarios::program::Program;
 use crate::scenarios::report::say;
 use crate::scenarios::repository::{self, Repository};
-
-const END: Duration = Duration::from_secs(20);
+use crate::scenarios::services::{Services, dev_stack};
+use crate::scenarios::step::Part;
 
 pub(crate) struct Parts {
-    stack: String,
-    /// Everything that scenarios and daemons write. It is the stack's own, so it goes with it.
+    services: Services,
+    /// Everything that scenarios and daemons write. It is in the stack's own, so it goes with it.
     pub(crate) folder: PathBuf,
     pub(crate) programs: Programs,
-    database_url: String,
-    server: Program,
-    worker: Program,
+    /// Only a scenario that is alone takes them down.
+    server: Mutex<Daemon>,
+    worker: Mutex<Daemon>,
     pub(crate) api: Api,
     git_server: GitServer,
     pub(crate) repository: Repository,
@@ -82,52 +82,45 @@ impl Parts {
         programs: Programs,
         containers: bool,
     ) -> anyhow::Result<Self> {
-        let facts = dev_stack(&["up", "--services", "--json", "--name", stack]).await?;
-        let facts: Value = serde_json::from_str(&facts).context("dev/stack said no JSON")?;
-        let fact = |key: &str| {
-            facts[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack said no {key}"))
-        };
-        let (database_url, temporal) = (fact("databaseUrl")?, fact("temporalAddress")?);
-        let folder = std::env::current_dir()?.join(".stack").join(stack).join("scenarios");
+        let services = Services::start(stack).await?;
+        let folder = services.folder.join("scenarios");
         for part in ["logs", "objects", "repositories"] {
             std::fs::create_dir_all(folder.join(part))?;
         }
         let repository = Repository::make(&folder.join("repositories")).await?;
         let git_server = GitServer::start(&folder.join("repositories")).await?;
         let containers = if containers { Some(Containers::start().await?) } else { None };
-        admin(&programs.daemon, &database_url, &["migrate", "up"]).await?;
-        let (port, metrics, worker_metrics) = (ports::free()?, ports::free()?, ports::free()?);
-        let daemon = |command: &mut Command, role: &str, metrics: u16| {
-            command
-                .arg(role)
-                .env("GREENROOM_DATABASE_URL", &database_url)
-                .env("GREENROOM_TEMPORAL_ADDRESS", &temporal)
-                .env("GREENROOM_METRICS_LISTEN", format!("127.0.0.1:{metrics}"))
-                .env("GREENROOM_LOG", std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned()));
+        admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
+        let port = ports::free()?;
+        let daemon = |role: &'static str| {
+            let log = std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned());
+            let mut variables = vec![
+                ("GREENROOM_DATABASE_URL", services.database_url.clone()),
+                ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
+                ("GREENROOM_LOG", log),
+            ];
+            if role == "serve" {
+                variables.extend([
+                    ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
+                    ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
+                    ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
+                ]);
+            }
+            let log = folder.join("logs").join(format!("{role}.log"));
+            Daemon::new(role, programs.daemon.clone(), log, variables)
         };
-        let objects = format!("file://{}", folder.join("objects").display());
-        let mut server =
-            Program::start("server", &programs.daemon, folder.join("logs/server.log"), |command| {
-                daemon(command, "serve", metrics);
-                command
-                    .env("GREENROOM_LISTEN", format!("127.0.0.1:{port}"))
-                    .env("GREENROOM_OBJECTS", &objects)
-                    .env("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string());
-            })?;
-        let mut worker =
-            Program::start("worker", &programs.daemon, folder.join("logs/worker.log"), |command| {
-                daemon(command, "worker", worker_metrics);
-                command.env("GREENROOM_OBJECTS", &objects);
-            })?;
-        server.ready(&format!("http://127.0.0.1:{port}/readyz")).await?;
-        worker.ready(&format!("http://127.0.0.1:{worker_metrics}/readyz")).await?;
+        let (mut server, mut worker) = (daemon("serve")?, daemon("worker")?);
+        server.start()?;
+        worker.start()?;
+        server.ready().await?;
+        worker.ready().await?;
         let api = Api::new(format!("http://127.0.0.1:{port}/api/v1"))?;
-        let (stack, log_bytes) = (stack.to_owned(), options.log_mib * 1024 * 1024);
+        let (server, worker) = (Mutex::new(server), Mutex::new(worker));
+        let log_bytes = options.log_mib * 1024 * 1024;
         Ok(Self {
-            stack,
+            services,
             folder,
             programs,
-            database_url,
             server,
             worker,
             api,
@@ -144,34 +137,65 @@ impl Parts {
 
     /// An operator's command, straight on the database. Its answer.
     pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
-        let said = admin(&self.programs.daemon, &self.database_url, arguments).await?;
+        let said = admin(&self.programs.daemon, &self.services.database_url, arguments).await?;
         serde_json::from_str(&said)
             .with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
     }
 
+    /// kill -9.
+    pub(crate) async fn down(&self, part: Part, lose: bool) -> anyhow::Result<()> {
+        match part {
+            Part::Server => self.server.lock().await.kill().await?,
+            Part::Worker => self.worker.lock().await.kill().await?,
+            Part::Postgres => self.services.kill("postgres").await?,
+            Part::Temporal => self.services.kill("temporal").await?,
+        }
+        match (part, lose) {
+            (_, false) => Ok(()),
+            (Part::Temporal, true) => self.services.lose_temporal(),
+            (part, true) => bail!("only Temporal may be lost, and not {part:?}"),
+        }
+    }
+
+    /// Starts a part again and waits until all that run are ready.
+    pub(crate) async fn up(&self, part: Part) -> anyhow::Result<()> {
+        match part {
+            Part::Server => self.server.lock().await.start()?,
+            Part::Worker => self.worker.lock().await.start()?,
+            Part::Postgres | Part::Temporal => self.services.up().await?,
+        }
+        self.server.lock().await.ready().await?;
+        self.worker.lock().await.ready().await
+    }
+
+    /// Whatever a scenario has left down.
+    pub(crate) async fn all_up(&self) -> anyhow::Result<()> {
+        for part in [Part::Postgres, Part::Server, Part::Worker] {
+            self.up(part).await?;
+        }
+        Ok(())
+    }
+
     /// What the daemons complained of, for whoever wants to know why something failed.
-    pub(crate) fn complaints(&self) {
+    pub(crate) async fn complaints(&self) {
         for (name, part) in [("server", &self.server), ("worker", &self.worker)] {
-            let words = part.lines_with(&[" WARN ", " ERROR ", "panicked"], 25);
+            let words = part.lock().await.complaints();
             if !words.is_empty() {
                 say(&format!("--- the last complaints of the {name}\n{words}"));
             }
         }
     }
 
-    pub(crate) async fn end(mut self, keep: bool) -> anyhow::Result<()> {
-        self.server.end(END).await?;
-        self.worker.end(END).await?;
+    pub(crate) async fn end(self, keep: bool) -> anyhow::Result<()> {
+        self.server.lock().await.end().await?;
+        self.worker.lock().await.end().await?;
         if let Some(containers) = self.containers {
             containers.end().await?;
         }
         if keep {
-            say(&format!("kept: {} (dev/stack reset --name {})", self.folder.display(), self.stack));
-            dev_stack(&["down", "--name", &self.stack]).await?;
-        } else {
-            dev_stack(&["reset", "--name", &self.stack]).await?;
+            say(&format!("kept: {}; `dev/stack reset --name …` removes it", self.folder.display()));
         }
-        Ok(())
+        self.services.end(keep).await
     }
 }
 
@@ -182,16 +206,6 @@ async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow:
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("greenroomd {} failed: {words}", arguments.join(" "));
-    }
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-async fn dev_stack(arguments: &[&str]) -> anyhow::Result<String> {
-    let mut command = Command::new("dev/stack");
-    let output = command.args(arguments).stderr(Stdio::piped()).output().await;
-    let output = output.context("run this from the root of the checkout, by `cargo xtask e2e`")?;
-    if !output.status.success() {
-        bail!("dev/stack {} failed:\n{}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
     }
     Ok(String::from_utf8(output.stdout)?)
 }

@@ -1,11 +1,11 @@
 //! Plays one scenario: its steps in their order, and then nothing of it may be left.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use reqwest::Method;
 
 use crate::scenarios::parts::Parts;
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::step::{Step, Written};
+use crate::scenarios::step::{Down, Step, Written};
 use crate::scenarios::world::World;
 
 /// The entrypoint of a step whose runner was killed notices after 20 s.
@@ -54,7 +54,7 @@ impl World<'_> {
             Step::Touch(step) => self.stage_folder.touch(&step.touch),
             Step::StartRunner(step) => {
                 let settings = Step::StartRunner(step.clone()).runner().context("it is one")?;
-                self.start_runner(&step.start_runner, settings).await
+                self.start_runner(&step.start_runner, &settings).await
             }
             Step::Kill(step) => self.runner(&step.kill)?.program()?.kill().await,
             Step::Pause(step) => self.runner(&step.pause)?.program()?.signal("STOP").await,
@@ -63,13 +63,25 @@ impl World<'_> {
             Step::Ended(step) => self.ended(step).await,
             Step::Revoke(step) => self.revoke(&step.revoke).await,
             Step::Pool(step) => self.pool(step).await,
+            Step::Down(step) => self.take_down(step).await,
+            Step::Up(step) => self.parts.up(step.up).await,
             Step::NoSteps(step) => self.no_steps(step).await,
             Step::File(step) => self.file(step).await,
         }
     }
 
+    async fn take_down(&self, step: &Down) -> anyhow::Result<()> {
+        if !self.scenario.script.alone {
+            bail!("a scenario that takes parts down has to be `alone`");
+        }
+        self.parts.down(step.down, step.lose).await
+    }
+
     /// Ends the runners, and sees to it that no step outlives them; the pipeline goes too, so that nothing of it waits.
     async fn clear_away(&mut self) -> anyhow::Result<()> {
+        if self.scenario.script.alone {
+            self.parts.all_up().await?;
+        }
         for runner in self.runners.values_mut() {
             runner.end().await?;
         }

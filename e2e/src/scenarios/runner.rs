@@ -32,7 +32,7 @@ impl Runner {
         Ok(Self { id: word("id")?, name: name.to_owned(), token: word("token")?, folder, program: None })
     }
 
-    pub(crate) fn start(&mut self, parts: &Parts, settings: RunnerSettings) -> anyhow::Result<()> {
+    pub(crate) fn start(&mut self, parts: &Parts, settings: &RunnerSettings) -> anyhow::Result<()> {
         let token = self.folder.join("token");
         std::fs::write(&token, &self.token)?;
         let programs = &parts.programs;
@@ -73,7 +73,7 @@ impl Runner {
     }
 
     /// What the API is told to make one.
-    pub(crate) fn asked(name: &str) -> Value {
-        json!({ "name": name })
+    pub(crate) fn asked(name: &str, pool: Option<&str>) -> Value {
+        json!({ "name": name, "pool": pool.unwrap_or("default") })
     }
 }

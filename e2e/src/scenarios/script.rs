@@ -15,6 +15,9 @@ pub(crate) struct Script {
     /// Why it can't pass yet.
     #[serde(default)]
     pub(crate) pending: Option<String>,
+    /// It takes parts down that others need, so nothing else runs beside it.
+    #[serde(default)]
+    pub(crate) alone: bool,
     /// The runner `runner`, which is there from the beginning; `"none"` for none.
     #[serde(default)]
     runner: First,
@@ -37,13 +40,16 @@ enum Nothing {
     None,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct RunnerSettings {
     #[serde(default)]
     pub(crate) backend: Backend,
     #[serde(default = "one")]
     pub(crate) concurrency: u32,
+    /// `default` if left out.
+    #[serde(default)]
+    pub(crate) pool: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -56,7 +62,7 @@ pub(crate) enum Backend {
 
 impl Default for First {
     fn default() -> Self {
-        Self::Some(RunnerSettings { backend: Backend::Process, concurrency: 1 })
+        Self::Some(RunnerSettings { backend: Backend::Process, concurrency: 1, pool: None })
     }
 }
 
@@ -66,9 +72,9 @@ impl Script {
     }
 
     pub(crate) fn first_runner(&self) -> Option<RunnerSettings> {
-        match self.runner {
+        match &self.runner {
             First::None(Nothing::None) => None,
-            First::Some(settings) => Some(settings),
+            First::Some(settings) => Some(settings.clone()),
         }
     }
 

@@ -51,6 +51,8 @@ words! {
     "ended" Ended(Ended),
     "revoke" Revoke(Revoke),
     "pool" Pool(Pool),
+    "down" Down(Down),
+    "up" Up(Up),
     "noSteps" NoSteps(NoSteps),
     "file" File(File),
 }
@@ -82,7 +84,8 @@ impl Step {
     pub(crate) fn runner(&self) -> Option<RunnerSettings> {
         match self {
             Step::StartRunner(step) => {
-                Some(RunnerSettings { backend: step.backend, concurrency: step.concurrency })
+                let StartRunner { backend, concurrency, pool, .. } = step.clone();
+                Some(RunnerSettings { backend, concurrency, pool })
             }
             _ => None,
         }
@@ -289,7 +292,31 @@ form!(
         backend: Backend,
         #[serde(default = "one")]
         concurrency: u32,
+        pool: Option<String>,
     }
+);
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Part {
+    Server,
+    Worker,
+    Postgres,
+    Temporal,
+}
+
+form!(
+    /// kill -9 of a part that all scenarios have in common.
+    Down {
+        down: Part,
+        /// With everything that it knows.
+        #[serde(default)]
+        lose: bool,
+    }
+);
+form!(
+    /// Starts it again.
+    Up { up: Part }
 );
 
 form!(

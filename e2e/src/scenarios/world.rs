@@ -53,7 +53,7 @@ impl<'a> World<'a> {
         let path = world.organization_path("/pipelines");
         parts.api.done(Method::POST, &path, world.people.owner(), Some(&pipeline)).await?;
         if let Some(settings) = scenario.script.first_runner() {
-            world.start_runner("runner", settings).await?;
+            world.start_runner("runner", &settings).await?;
         }
         Ok(world)
     }
@@ -67,10 +67,10 @@ impl<'a> World<'a> {
         Ok(text.replace("@SERVER@", self.parts.api.address()))
     }
 
-    pub(super) async fn start_runner(&mut self, name: &str, settings: RunnerSettings) -> anyhow::Result<()> {
+    pub(super) async fn start_runner(&mut self, name: &str, settings: &RunnerSettings) -> anyhow::Result<()> {
         if !self.runners.contains_key(name) {
             let path = self.organization_path("/runners");
-            let asked = Runner::asked(name);
+            let asked = Runner::asked(name, settings.pool.as_deref());
             let made = self.parts.api.done(Method::POST, &path, self.people.owner(), Some(&asked)).await?;
             let folder = self.parts.folder.join("runners").join(format!("{}-{name}", self.people.slug));
             self.runners.insert(name.to_owned(), Runner::of(&made, name, folder)?);
