@@ -105,9 +105,14 @@ impl Lease {
         let mut standing = self.standing.subscribe();
         let less =
             |standing: &Standing| standing.cancellation.as_ref().is_some_and(|known| known.grace < than);
-        match standing.wait_for(less).await {
-            Ok(now) => now.cancellation.as_ref().map_or(than, |known| known.grace),
-            Err(_) => std::future::pending().await,
+        let grace = standing
+            .wait_for(less)
+            .await
+            .ok()
+            .and_then(|now| now.cancellation.as_ref().map(|known| known.grace));
+        match grace {
+            Some(grace) => grace,
+            None => std::future::pending().await,
         }
     }
 
