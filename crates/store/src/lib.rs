@@ -4,10 +4,10 @@
 pub mod change;
 pub mod command;
 pub mod deployment;
+pub mod engine;
 pub mod environment;
 pub mod environment_pool;
 mod error;
-pub mod engine;
 pub mod event;
 pub mod grant;
 pub mod idempotency;

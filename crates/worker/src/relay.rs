@@ -178,7 +178,10 @@ pub async fn wake_all(store: Store, bell: RelayBell, stop: CancellationToken) {
                 return;
             }
             Err(error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "live deployments were not woken yet");
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "live deployments were not woken yet"
+                );
             }
         }
         tokio::select! {

@@ -63,7 +63,8 @@ impl DeploymentWorkflow {
                     jobs.withdraw(&advanced.withdrawn);
                     let paused =
                         jobs.dispatch(&advanced.dispatch, now(ctx), |job| run_stage(ctx, subject, job));
-                    let again = advanced.again_in_millis.map(|millis| now(ctx) + Duration::from_millis(millis));
+                    let again =
+                        advanced.again_in_millis.map(|millis| now(ctx) + Duration::from_millis(millis));
                     earlier(again, paused)
                 }
                 // The database is away, or the store is ill. It is asked until it answers.
@@ -156,7 +157,8 @@ async fn news<'c>(
     jobs: &mut Jobs<RunnersEnd<'c>>,
     alarm: &mut Alarm<'_>,
 ) {
-    let detached = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+    let detached =
+        WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
     let mut woken = pin!(ctx.wait_condition_with_options(|state: &DeploymentWorkflow| state.woken, detached));
     poll_fn(|cx| {
         let ended = jobs.poll_ended(cx, now(ctx)).is_ready();

@@ -74,12 +74,19 @@ mod tests {
     use super::*;
 
     fn config(address: &str) -> EngineConfig {
-        EngineConfig { address: address.to_owned(), namespace: "default".to_owned(), ..EngineConfig::default() }
+        EngineConfig {
+            address: address.to_owned(),
+            namespace: "default".to_owned(),
+            ..EngineConfig::default()
+        }
     }
 
     #[test]
     fn an_address_is_a_host_and_a_port() {
-        assert_eq!(config("127.0.0.1:7233").connection("test").unwrap().target.as_str(), "http://127.0.0.1:7233/");
+        assert_eq!(
+            config("127.0.0.1:7233").connection("test").unwrap().target.as_str(),
+            "http://127.0.0.1:7233/"
+        );
         assert!(config("not an address").connection("test").is_err());
     }
 

@@ -15,8 +15,8 @@ use greenroom_workflows::names::{DEPLOYMENTS, workflow_id};
 use greenroom_workflows::{DeploymentWorkflow, Subject};
 use temporalio_client::grpc::WorkflowService;
 use temporalio_client::{
-    Client, ClientOptions, Connection, RetryOptions, RpcOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowStartOptions,
+    Client, ClientOptions, Connection, RetryOptions, RpcOptions, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowStartOptions,
 };
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
@@ -56,7 +56,8 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let client = self.client().await?;
         // Whoever calls repeats it, and knows better when.
-        let once = RpcOptions::builder().timeout(CALL_LIMIT).retry_options(RetryOptions::no_retries()).build();
+        let once =
+            RpcOptions::builder().timeout(CALL_LIMIT).retry_options(RetryOptions::no_retries()).build();
         let options = WorkflowStartOptions::new(DEPLOYMENTS, workflow_id(deployment_id))
             // One that ran before and ended has to look again: ending was its own idea.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)

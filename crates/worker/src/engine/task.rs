@@ -95,11 +95,8 @@ impl Engine {
 
     async fn poll(&self, pool: PoolId, wait: Duration) -> Result<Option<PolledJob>, EngineError> {
         let mut service = self.service().await?;
-        let queue = TaskQueue {
-            name: pool_queue(pool),
-            kind: TaskQueueKind::Normal.into(),
-            ..TaskQueue::default()
-        };
+        let queue =
+            TaskQueue { name: pool_queue(pool), kind: TaskQueueKind::Normal.into(), ..TaskQueue::default() };
         let mut request = Request::new(PollActivityTaskQueueRequest {
             namespace: self.namespace(),
             task_queue: Some(queue),

@@ -29,7 +29,12 @@ impl Outbox for List {
     async fn take(&self, batch: i64) -> Result<Vec<Wake>, StoreError> {
         let mut list = self.0.lock().unwrap();
         let waiting = list.iter_mut().filter(|(_, taken)| !*taken).take(usize::try_from(batch).unwrap());
-        Ok(waiting.map(|(wake, taken)| { *taken = true; *wake }).collect())
+        Ok(waiting
+            .map(|(wake, taken)| {
+                *taken = true;
+                *wake
+            })
+            .collect())
     }
 
     async fn done(&self, ids: &[i64]) -> Result<(), StoreError> {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, JobId};
+use greenroom_worker::engine::{Engine, PolledJob, WorkerSettings, run_worker};
 use greenroom_workflows::DeploymentWorkflow;
 use greenroom_workflows::names::workflow_id;
-use greenroom_worker::engine::{Engine, PolledJob, WorkerSettings, run_worker};
 use temporalio_client::{WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowFetchHistoryOptions};
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use temporalio_common::protos::temporal::api::history::v1::HistoryEvent;

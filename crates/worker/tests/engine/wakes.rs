@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 use temporalio_client::{WorkflowExecutionStatus, WorkflowListOptions};
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
-use futures_util::StreamExt;
 
 use crate::script::State;
 use crate::site::{Site, count, until};
