@@ -77,9 +77,12 @@ async fn one_that_is_withdrawn_leaves_the_queue() {
         record.withdrawn = vec![first];
     });
     site.wake(deployment).await;
+    until("the first is canceled", async || {
+        count(&site.history(deployment).await, EventType::ActivityTaskCanceled) == 1
+    })
+    .await;
     assert_eq!(site.do_one(deployment).await, second);
     site.until_completed(deployment).await;
-    assert_eq!(count(&site.history(deployment).await, EventType::ActivityTaskCanceled), 1);
     assert!(site.poll(BRIEFLY).await.is_none());
     site.keep_history(deployment, "withdrawn").await;
     site.end().await;

@@ -37,6 +37,11 @@ async fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
 }
 
+fn connection(port: u16) -> ConnectionOptions {
+    let target = Url::parse(&format!("http://127.0.0.1:{port}")).unwrap();
+    ConnectionOptions::new(target).connect_timeout(Duration::from_secs(1)).build()
+}
+
 impl Temporal {
     /// Its ports are settled, and it does not run yet.
     pub async fn settled() -> Self {
@@ -46,12 +51,22 @@ impl Temporal {
     }
 
     pub async fn running() -> Self {
-        let mut temporal = Self::settled().await;
-        temporal.start().await;
-        temporal
+        for _ in 0..5 {
+            let mut temporal = Self::settled().await;
+            if temporal.started().await {
+                return temporal;
+            }
+            // Somebody else had one of the ports by then.
+        }
+        panic!("Temporal did not start");
     }
 
+    /// On the ports that it has.
     pub async fn start(&mut self) {
+        assert!(self.started().await, "Temporal did not start");
+    }
+
+    async fn started(&mut self) -> bool {
         let [port, metrics, http] = self.ports.map(|port| port.to_string());
         let mut command = Command::new(program());
         command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
@@ -62,14 +77,18 @@ impl Temporal {
             command.args(["--dynamic-config-value", value]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-        self.child = Some(command.spawn().unwrap());
+        let child = self.child.insert(command.spawn().unwrap());
         for _ in 0..300 {
-            if Client::connect(self.connection(), ClientOptions::new("default").build()).await.is_ok() {
-                return;
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if Client::connect(connection(self.ports[0]), ClientOptions::new("default").build()).await.is_ok()
+            {
+                return true;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        panic!("Temporal did not start within 30 s");
+        false
     }
 
     /// As a power cut would.
@@ -86,14 +105,9 @@ impl Temporal {
         }
     }
 
-    fn connection(&self) -> ConnectionOptions {
-        let target = Url::parse(&format!("http://127.0.0.1:{}", self.ports[0])).unwrap();
-        ConnectionOptions::new(target).connect_timeout(Duration::from_secs(1)).build()
-    }
-
     /// Looks from outside, past our own handle.
     pub async fn client(&self) -> Client {
-        let connection = Connection::connect(self.connection()).await.unwrap();
+        let connection = Connection::connect(connection(self.ports[0])).await.unwrap();
         Client::new(connection, ClientOptions::new("default").build()).unwrap()
     }
 }
