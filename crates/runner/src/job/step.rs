@@ -175,7 +175,7 @@ impl<B: Backend> Work<'_, B> {
                     asked = Some((grace, Instant::now()));
                     kill_at = Some(self.ask(running, grace).await);
                 }
-                grace = hurried(&self.lease, asked), if asked.is_some() && kill_at.is_some() => {
+                grace = hurried(self.lease, asked), if asked.is_some() && kill_at.is_some() => {
                     let since = asked.map_or_else(Instant::now, |(_, since)| since);
                     asked = Some((grace, since));
                     kill_at = kill_at.map(|at| at.min(since + grace));

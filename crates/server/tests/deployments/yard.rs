@@ -96,7 +96,7 @@ impl Yard {
 
     /// Gives the runner the first job that waits.
     pub async fn take(&self, advance: &Advance) -> Job {
-        let dispatch = advance.dispatch.first().expect("a job waits");
+        let dispatch = advance.dispatch.first().unwrap();
         let secret = new_secret_of(SecretKind::Job);
         let hash = secret.hash();
         let word = JobWord { runner: &self.runner, job: dispatch.job_id, secret: &hash };

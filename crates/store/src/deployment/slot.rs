@@ -45,12 +45,16 @@ impl Change {
         )
         .fetch_all(self.connection())
         .await?;
-        let mut slot = WorkSlot::<DeploymentId, SessionId>::default();
-        slot.occupant =
-            Some(Work::Deployment { deployment: ended, session: uuid::Uuid::nil().into(), canceling: false });
-        slot.teardowns = waiting.iter().filter(|row| row.teardown).map(|row| row.session_id.into()).collect();
-        slot.waiting =
-            waiting.iter().rfind(|row| !row.teardown).map(|row| (row.id.into(), row.session_id.into()));
+        let occupant =
+            Work::Deployment { deployment: ended, session: uuid::Uuid::nil().into(), canceling: false };
+        let slot = WorkSlot::<DeploymentId, SessionId> {
+            occupant: Some(occupant),
+            teardowns: waiting.iter().filter(|row| row.teardown).map(|row| row.session_id.into()).collect(),
+            waiting: waiting
+                .iter()
+                .rfind(|row| !row.teardown)
+                .map(|row| (row.id.into(), row.session_id.into())),
+        };
         let (_, effects) = work_slot::apply(slot, Event::Ended);
         let next = effects.into_iter().find_map(|effect| match effect {
             Effect::Start(Work::Deployment { deployment, .. }) => Some(deployment),
