@@ -40,6 +40,7 @@ use tokio::task::JoinSet;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::report::{Outcome, Report, say};
 use crate::scenarios::scenario::Scenario;
+use crate::scenarios::watch::Deadline;
 
 /// A scenario that takes longer than this hangs.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
@@ -120,11 +121,20 @@ async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
     if !report.failed().is_empty() {
         parts.complaints().await;
     }
-    match Arc::into_inner(parts) {
-        Some(parts) => parts.end(options.keep).await?,
-        None => say("something still holds the stack: it is not ended"),
-    }
+    alone(parts).await?.end(options.keep).await?;
     played.map(|()| report)
+}
+
+/// The parts for whoever ends them: scenarios that were broken off need a moment to let go of them.
+async fn alone(mut parts: Arc<Parts>) -> anyhow::Result<Parts> {
+    let deadline = Deadline::in_seconds(10);
+    loop {
+        match Arc::try_unwrap(parts) {
+            Ok(parts) => return Ok(parts),
+            Err(held) => parts = held,
+        }
+        deadline.again(|| "a scenario does not let go of the stack".to_owned()).await?;
+    }
 }
 
 async fn play_all(

@@ -20,6 +20,8 @@ use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::services::{Services, dev_stack};
 use crate::scenarios::step::Part;
 
+const STEPS: &str = "steps";
+
 pub(crate) struct Parts {
     services: Services,
     /// Everything that scenarios and daemons write. It is in the stack's own, so it goes with it.
@@ -88,7 +90,7 @@ impl Parts {
             std::fs::create_dir_all(folder.join(part))?;
         }
         let repository = Repository::make(&folder.join("repositories")).await?;
-        let git_server = GitServer::start(&folder.join("repositories")).await?;
+        let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
         let containers = if containers { Some(Containers::start().await?) } else { None };
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
         let port = ports::free()?;
@@ -131,8 +133,14 @@ impl Parts {
         })
     }
 
-    pub(crate) fn repository_url(&self) -> String {
-        self.git_server.url(repository::NAME)
+    /// The repository's address; for whom checkouts are held, one of their own.
+    pub(crate) fn repository_url(&self, held: Option<&str>) -> String {
+        self.git_server.url(repository::NAME, held)
+    }
+
+    /// Where a scenario's steps write.
+    pub(crate) fn steps_folder(&self, slug: &str) -> PathBuf {
+        self.folder.join(STEPS).join(slug)
     }
 
     /// An operator's command, straight on the database. Its answer.

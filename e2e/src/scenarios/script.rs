@@ -21,10 +21,30 @@ pub(crate) struct Script {
     /// The runner `runner`, which is there from the beginning; `"none"` for none.
     #[serde(default)]
     runner: First,
-    /// Whether the pipeline has a repository.
-    #[serde(default = "yes")]
-    pub(crate) repository: bool,
+    /// Whether the pipeline has a repository; or one that is `held`.
+    #[serde(default)]
+    repository: Repository,
     pub(crate) steps: Vec<Written>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+enum Repository {
+    Plain(bool),
+    Held(Held),
+}
+
+/// Its checkouts wait until the script has made the file `checkout`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+enum Held {
+    #[serde(rename = "held")]
+    Held,
+}
+
+impl Default for Repository {
+    fn default() -> Self {
+        Self::Plain(true)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -78,14 +98,18 @@ impl Script {
         }
     }
 
+    pub(crate) fn has_repository(&self) -> bool {
+        self.repository != Repository::Plain(false)
+    }
+
+    pub(crate) fn holds_checkouts(&self) -> bool {
+        self.repository == Repository::Held(Held::Held)
+    }
+
     pub(crate) fn needs_containers(&self) -> bool {
         let later = self.steps.iter().filter_map(|written| written.step.runner());
         later.chain(self.first_runner()).any(|runner| runner.backend == Backend::Container)
     }
-}
-
-const fn yes() -> bool {
-    true
 }
 
 pub(crate) const fn one() -> u32 {

@@ -44,11 +44,14 @@ impl<'a> World<'a> {
     pub(super) async fn make(parts: &'a Parts, scenario: &'a Scenario, round: u32) -> anyhow::Result<Self> {
         let slug = format!("s-{}-{round}", scenario.name);
         let people = People::of(parts, &slug).await?;
-        let stage_folder = StageFolder::make(parts.folder.join("steps").join(&slug))?;
+        let stage_folder = StageFolder::make(parts.steps_folder(&slug))?;
         let (runners, names) = (BTreeMap::new(), HashMap::new());
         let mut world = Self { parts, scenario, people, stage_folder, runners, names };
         let definition = world.definition("pipeline.yaml")?;
-        let repository = scenario.script.repository.then(|| parts.repository_url());
+        let repository = scenario
+            .script
+            .has_repository()
+            .then(|| parts.repository_url(scenario.script.holds_checkouts().then_some(slug.as_str())));
         let pipeline = json!({ "name": scenario.name, "slug": PIPELINE, "repository": repository, "definition": definition });
         let path = world.organization_path("/pipelines");
         parts.api.done(Method::POST, &path, world.people.owner(), Some(&pipeline)).await?;
