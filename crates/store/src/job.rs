@@ -23,8 +23,6 @@ pub struct RunnerPrincipal {
     pub id: RunnerId,
     pub name: String,
     pub pool_id: PoolId,
-    /// What the steps of its pool may reach.
-    pub network: String,
 }
 
 /// Who speaks of which job.
@@ -42,6 +40,8 @@ pub struct Assigned {
     pub pipeline_id: PipelineId,
     pub pipeline_slug: String,
     pub repository: Option<String>,
+    /// What its steps may reach, as its pool has it now.
+    pub network: String,
     pub purpose: Purpose,
     pub commit_id: String,
     pub environment: Option<(String, Option<String>)>,
@@ -117,6 +117,8 @@ impl Store {
             r#"update jobs set status = 'running', runner_id = $3, runner_name = $4, secret_hash = $5, task_token = $6,
                    started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + $7 * interval '1 second'
                where organization_id = $1 and id = $2 and status = 'queued' and cancel_reason is null and pool_id = $8
+                 and exists (select 1 from runners r
+                     where r.organization_id = $1 and r.id = $3 and r.revoked_at is null)
                returning stage_key, attempt"#,
             organization,
             word.job.uuid(),
@@ -405,8 +407,9 @@ impl Change {
         let row = sqlx::query!(
             r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.definition_version, d.fence,
                       d.session_id, e.name as "environment?", e.url as "url?", j.stage_key, j.attempt,
-                      s.timeout_seconds, s.needs
+                      s.timeout_seconds, s.needs, pool.network
                from jobs j
+               join runner_pools pool on pool.organization_id = $1 and pool.id = j.pool_id
                join deployments d on d.organization_id = $1 and d.id = j.deployment_id
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                join stages s on s.organization_id = $1 and s.deployment_id = d.id and s.key = j.stage_key
@@ -451,6 +454,7 @@ impl Change {
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             repository: row.repository,
+            network: row.network,
             purpose: word("deployments.purpose", &row.purpose)?,
             commit_id: row.commit_id,
             environment: row.environment.map(|name| (name, row.url)),

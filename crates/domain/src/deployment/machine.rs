@@ -81,6 +81,10 @@ pub struct Timing {
 /// How often an attempt is made in which no step ever started: nothing can have happened twice.
 const UNTOUCHED_ATTEMPTS: u32 = 3;
 
+/// Before anything is tried again, so that what fails at once does not spin; and so that an attempt's end is there to be
+/// seen before the next one begins.
+const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+
 /// Where it stands next.
 pub fn advance(mut deployment: Deployment, facts: Facts, timing: Timing, now: Timestamp) -> Deployment {
     if deployment.status.is_end() {
@@ -261,7 +265,7 @@ impl Stage {
             JobStatus::Errored if self.tried < self.allowed(job) => {
                 self.status = StageStatus::Pending;
                 self.reason = job.reason;
-                self.retry_at = now.saturating_add(self.backoff).ok();
+                self.retry_at = now.saturating_add(self.backoff.max(SHORTEST_PAUSE)).ok();
             }
             JobStatus::Errored => self.end(StageStatus::Errored, job.reason.unwrap_or(Reason::RunnerError)),
         }

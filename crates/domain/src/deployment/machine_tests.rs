@@ -127,6 +127,19 @@ fn an_attempt_that_touched_nothing_is_made_again() {
     assert_eq!(next.status, DeploymentStatus::Errored);
 }
 
+/// The end of an attempt and the beginning of the next are never one step: the end would not be written down.
+#[test]
+fn a_lost_attempt_ends_before_the_next_begins() {
+    let mut only = stage("a", &[]);
+    only.backoff = SignedDuration::ZERO;
+    let mut running = taken(go(deployment(vec![only]), 0), "a", 0);
+    job(&mut running, "a").touched = false;
+    let lost = go(running, 90);
+    assert_eq!((lost.stages[0].attempt, lost.stages[0].job.unwrap().status), (1, JobStatus::Errored));
+    assert_eq!(next_look(&lost, TIMING), Some(at(91)));
+    assert_eq!(go(lost, 91).stages[0].attempt, 2);
+}
+
 #[test]
 fn a_step_that_failed_is_not_asked_again() {
     let mut only = stage("a", &[]);

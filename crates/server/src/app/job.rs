@@ -135,7 +135,7 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
         source: of.repository.map(|repository| Source { repository, commit_id: of.commit_id.clone() }),
         timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
         log_limit_bytes: LOG_LIMIT,
-        network: match runner.network.as_str() {
+        network: match of.network.as_str() {
             "none" => Network::None,
             "host" => Network::Host,
             _ => Network::Bridge,

@@ -92,6 +92,10 @@ async fn an_attempt_that_touched_nothing_is_made_again(pool: PgPool) {
     let id = yard.start().await;
     let job = yard.take(&yard.advance(&id).await).await;
     assert_eq!(yard.say(&job, "/complete", json!({ "error": "no such commit" })).await.0, 200);
+    assert!(yard.advance(&id).await.dispatch.is_empty(), "not at once");
+    let waits = yard.deployment(&id).await["waitingOn"].clone();
+    assert_eq!(waits[0]["kind"], "retry", "{waits}");
+    sqlx::query("update stages set retry_at = clock_timestamp()").execute(&pool).await.unwrap();
     let again = yard.advance(&id).await;
     assert_eq!(again.dispatch.len(), 1);
     let shown = yard.deployment(&id).await;

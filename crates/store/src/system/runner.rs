@@ -12,9 +12,8 @@ impl Store {
         hash: &TokenHash,
     ) -> Result<Option<(RunnerPrincipal, bool)>, StoreError> {
         let row = sqlx::query!(
-            r#"select r.organization_id, r.id, r.name, r.pool_id, p.network, r.revoked_at is not null as "revoked!"
-             from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id
-             where r.secret_hash = $1"#,
+            r#"select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null as "revoked!"
+             from runners r where r.secret_hash = $1"#,
             hash.as_slice(),
         )
         .fetch_optional(&self.pool())
@@ -25,7 +24,6 @@ impl Store {
                 id: row.id.into(),
                 name: row.name,
                 pool_id: row.pool_id.into(),
-                network: row.network,
             };
             (runner, row.revoked)
         }))

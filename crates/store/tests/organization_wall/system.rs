@@ -32,7 +32,7 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("delete from idempotency_keys where ctid", "answers past their time"),
     (
-        "select r.organization_id, r.id, r.name, r.pool_id, p.network",
+        "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",
         "which runner is asking: the organization is what it finds out",
     ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
