@@ -98,10 +98,14 @@ pub struct Person {
 
 /// What keeps a deployment from going on.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitingOn {
     /// Another deployment acts on the environment.
-    WorkSlot { deployment_id: String },
+    WorkSlot {
+        // Said for the field itself: the API's document does not heed what is said for all.
+        #[serde(rename = "deploymentId")]
+        deployment_id: String,
+    },
     /// The pipeline is stopped.
     PipelineStopped,
     /// The pipeline is archived: it will never start.
