@@ -28,11 +28,12 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    let mut build = workspace.cargo(&["build", "-p", "greenroom-e2e"]);
+    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    workspace::run(&mut workspace.cargo(&["build", "-p", "greenroom-e2e"]))?;
     if options.bin_dir.is_none() {
-        build.args(["-p", "greenroom-server", "-p", "greenroom-runner"]);
+        workspace::run(&mut workspace.cargo(&["build", "-p", "greenroom-server"]))?;
+        workspace::run(&mut workspace.cargo(&["build", "-p", "greenroom-runner", "-p", "greenroom-entry"]))?;
     }
-    workspace::run(&mut build)?;
     let mut program = Command::new(workspace.target_directory.join("debug").join("greenroom-e2e"));
     program.arg("scenarios").args(&options.names).current_dir(&workspace.workspace_root);
     match &options.bin_dir {

@@ -86,7 +86,9 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
 }
 
 fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
-    let daemon = build(workspace, &["-p", "greenroom-server", "-p", "greenroom-e2e"], options.release, None)?;
+    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
+    let daemon = build(workspace, &["-p", "greenroom-server"], options.release, None)?;
     let mut program = Command::new(daemon.with_file_name("greenroom-e2e"));
     program.args(["fault", "locks"]).current_dir(&workspace.workspace_root);
     for (flag, number) in [
