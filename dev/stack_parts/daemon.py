@@ -45,6 +45,7 @@ def environment(home):
     return {
         "GREENROOM_LOG": "info",
         "GREENROOM_LOG_FORMAT": "text",
+        "GREENROOM_OBJECTS": f"file://{home.folder / 'objects'}",
         **os.environ,
         "GREENROOM_DATABASE_URL": postgres.url(home),
         "GREENROOM_TEMPORAL_ADDRESS": temporal.address(home),

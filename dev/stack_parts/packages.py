@@ -28,7 +28,10 @@ def missing(building):
     if not TEMPORAL_PROGRAM.exists() and importlib.util.find_spec("ensurepip") is None:
         needed.append("python3-venv")
     if platform.system() == "Linux":
-        later = [name for name in ("podman", "runc", "iptables") if not program(name)]
+        later = [name for name in ("podman", "runc", "iptables", "git") if not program(name)]
+        # Its programs make the image that tests run in.
+        if not any(os.access(path, os.X_OK) for path in ("/bin/busybox", "/usr/bin/busybox")):
+            later.append("busybox-static")
         if not program("mold"):
             # .cargo/config.toml names it as the linker.
             (needed if building else later).append("mold")

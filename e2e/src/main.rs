@@ -1,8 +1,11 @@
-//! Greenroom tried from outside: the programs that measure it and that break it. `cargo xtask bench …` and
-//! `cargo xtask fault …` run them.
+//! Greenroom tried from outside: the programs that try it, that measure it and that break it. `cargo xtask e2e`,
+//! `cargo xtask bench …` and `cargo xtask fault …` run them.
 
 mod bench;
 mod fault;
+mod ports;
+mod scenarios;
+mod signal;
 mod stack;
 
 use std::process::ExitCode;
@@ -28,6 +31,8 @@ enum Command {
         #[command(subcommand)]
         what: fault::Fault,
     },
+    /// Deployments from end to end, as e2e/scenarios tells them.
+    Scenarios(scenarios::Scenarios),
     /// The bare handler that `bench api` measures against.
     #[command(hide = true)]
     BareApi(bench::bare::BareApi),
@@ -39,6 +44,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Bench { what } => bench::run(what).await?,
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Fault { what } => return fault::run(what).await,
+        Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,
     }
     Ok(ExitCode::SUCCESS)
 }

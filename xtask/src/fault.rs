@@ -179,6 +179,6 @@ fn build(
 }
 
 /// The program's own word; without one it was ended by a signal.
-fn code(code: Option<i32>) -> ExitCode {
+pub(crate) fn code(code: Option<i32>) -> ExitCode {
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::from(2), ExitCode::from)
 }

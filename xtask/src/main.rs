@@ -2,6 +2,8 @@
 //! Depends on no crate of the workspace, so that it works while they do not compile.
 
 mod bench;
+mod e2e;
+mod entry;
 mod fault;
 mod openapi;
 mod say;
@@ -42,6 +44,10 @@ enum Chore {
         #[command(subcommand)]
         target: bench::Target,
     },
+    /// Builds the runner's static entrypoint, and says where it is
+    Entry,
+    /// Builds, and lets e2e play the scenarios. Exit code 0: all passed; 1: some failed; 2: not carried out
+    E2e(e2e::Options),
     /// Builds, and lets e2e try the daemon under load while its parts fail
     Fault {
         #[command(subcommand)]
@@ -66,6 +72,8 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
         Chore::Sqlx { action } => sqlx::run(&workspace, action)?,
         Chore::Openapi { check } => openapi::run(&workspace, check)?,
         Chore::Bench { target } => bench::run(&workspace, &target)?,
+        Chore::Entry => entry::run(&workspace)?,
+        Chore::E2e(options) => return e2e::run(&workspace, &options),
         Chore::Fault { target } => return fault::run(&workspace, &target),
     }
     Ok(ExitCode::SUCCESS)

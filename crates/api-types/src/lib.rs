@@ -1,5 +1,6 @@
 //! What goes over the wire: requests, records, lists and problems. Shapes only; the rules are the domain's.
 
+pub mod deployment;
 pub mod envelope;
 pub mod environment;
 pub mod environment_pool;
@@ -10,5 +11,7 @@ pub mod member;
 pub mod organization;
 pub mod pipeline;
 pub mod problem;
+pub mod runner;
+pub mod runner_pool;
 pub mod session;
 pub mod token;

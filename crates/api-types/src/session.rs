@@ -106,7 +106,17 @@ pub enum WaitingOn {
     PipelineStopped,
     /// The pipeline is archived: it will never start.
     PipelineArchived,
-    /// It could start, and waits to be taken up by what runs deployments.
+    /// As many of the pipeline's deployments run as its `concurrency` lets.
+    Concurrency,
+    /// A stage waits for a runner of its pool.
+    Runner { stage: String, pool: String },
+    /// A stage is tried again, later.
+    Retry { stage: String, until: Timestamp },
+    /// Somebody has to agree before a stage starts.
+    Approval { stage: String },
+    /// What was canceled has not ended yet.
+    RunningSteps { stage: String },
+    /// It could go on, and waits to be taken up by what runs deployments.
     Engine,
 }
 

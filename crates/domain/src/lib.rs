@@ -17,4 +17,5 @@ pub mod session;
 pub mod slug;
 pub mod text;
 pub mod token;
+pub mod word;
 pub mod work_slot;

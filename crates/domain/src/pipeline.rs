@@ -1,12 +1,10 @@
 //! The pipeline and its state machine: `active` ⇄ `stopped` → `archived`.
 
-use std::fmt;
-use std::str::FromStr;
-
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::id::{PipelineId, UserId};
+pub use crate::word::UnknownWord;
+use crate::word::words;
 
 /// What a stop does with deployments that run already. New ones are always held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,44 +22,6 @@ pub enum PipelineStatus {
     Active,
     Stopped,
     Archived,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown word `{0}`")]
-pub struct UnknownWord(pub &'static str);
-
-macro_rules! words {
-    ($type:ident { $($variant:ident = $word:literal),* $(,)? }) => {
-        impl $type {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word),*
-                }
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = UnknownWord;
-
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or(UnknownWord(stringify!($type)))
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-    };
 }
 
 words!(StopMode { Drain = "drain", Pause = "pause", Cancel = "cancel" });

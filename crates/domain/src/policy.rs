@@ -65,6 +65,12 @@ policy! {
     SessionHold         "session.hold"          Developer,
     // Releasing somebody else's.
     SessionEndAny       "session.end_any"       Maintainer,
+    DeploymentRead      "deployment.read"       Viewer,
+    // Of all of a pipeline; one into an environment is its holder's.
+    DeploymentStart     "deployment.start"      Developer,
+    // Canceling, and trying stages again.
+    DeploymentRun       "deployment.run"        Developer,
+    RunnerManage        "runner.manage"         Admin,
     EventRead           "event.read"            Viewer,
     EventReadAudit      "event.read_audit"      Admin,
 }
@@ -102,6 +108,10 @@ mod tests {
         environment.read       ✔ ✔ ✔ ✔ ✔
         session.hold           · ✔ ✔ ✔ ✔
         session.end_any        · · ✔ ✔ ✔
+        deployment.read        ✔ ✔ ✔ ✔ ✔
+        deployment.start       · ✔ ✔ ✔ ✔
+        deployment.run         · ✔ ✔ ✔ ✔
+        runner.manage          · · · ✔ ✔
         event.read             ✔ ✔ ✔ ✔ ✔
         event.read_audit       · · · ✔ ✔
         ");

@@ -1,5 +1,5 @@
-//! API tokens: `grn_`, 30 random base62 characters, and a 6-character CRC32 that lets a typing error, or a scanner, be
-//! answered without asking the database.
+//! Tokens: a prefix by kind (`grn_` for the API, `grr_` for a runner, `grj_` for a job), 30 random base62 characters, and a
+//! 6-character CRC32 that lets a typing error, or a scanner, be answered without asking the database.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{TokenId, UserId};
 
-const PREFIX: &str = "grn_";
+/// Every kind's prefix is as long.
+const PREFIX: usize = "grn_".len();
 const RANDOM: usize = 30;
 const CHECKSUM: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -25,13 +26,52 @@ pub type TokenHash = [u8; 32];
 #[error("not a token")]
 pub struct NotAToken;
 
+/// What a secret opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretKind {
+    /// The API, as its user.
+    Api,
+    /// Jobs of one pool.
+    Runner,
+    /// One job.
+    Job,
+}
+
+impl SecretKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Api => "grn_",
+            Self::Runner => "grr_",
+            Self::Job => "grj_",
+        }
+    }
+}
+
 impl TokenSecret {
-    /// Makes the secret of 30 random numbers below 62.
+    /// Makes the secret of an API token of 30 random numbers below 62.
     pub fn new(random: [u8; RANDOM]) -> Self {
-        let mut text = String::from(PREFIX);
+        Self::of(SecretKind::Api, random)
+    }
+
+    /// Makes a secret of a kind, likewise.
+    pub fn of(kind: SecretKind, random: [u8; RANDOM]) -> Self {
+        let mut text = String::from(kind.prefix());
         text.extend(random.into_iter().map(|number| char::from(BASE62[usize::from(number) % BASE62.len()])));
         let checksum = checksum(&text);
         Self(text + &checksum)
+    }
+
+    /// Reads the secret of a kind.
+    pub fn read(kind: SecretKind, text: &str) -> Result<Self, NotAToken> {
+        let shaped = text.len() == PREFIX + RANDOM + CHECKSUM
+            && text
+                .strip_prefix(kind.prefix())
+                .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+        if !shaped {
+            return Err(NotAToken);
+        }
+        let (signed, given) = text.split_at(PREFIX + RANDOM);
+        if checksum(signed) == given { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
     }
 
     pub fn hash(&self) -> TokenHash {
@@ -40,7 +80,7 @@ impl TokenSecret {
 
     /// The first characters, by which a person knows one token from another.
     pub fn hint(&self) -> &str {
-        &self.0[..PREFIX.len() + 4]
+        &self.0[..PREFIX + 4]
     }
 
     pub fn reveal(&self) -> &str {
@@ -52,14 +92,7 @@ impl FromStr for TokenSecret {
     type Err = NotAToken;
 
     fn from_str(text: &str) -> Result<Self, NotAToken> {
-        let shaped = text.len() == PREFIX.len() + RANDOM + CHECKSUM
-            && text.starts_with(PREFIX)
-            && text[PREFIX.len()..].bytes().all(|b| b.is_ascii_alphanumeric());
-        if !shaped {
-            return Err(NotAToken);
-        }
-        let (signed, given) = text.split_at(PREFIX.len() + RANDOM);
-        if checksum(signed) == given { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
+        Self::read(SecretKind::Api, text)
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
+
+use crate::app::job::JobTiming;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -133,6 +136,25 @@ impl TemporalConfig {
             tls: wanted.then_some(tls),
             api_key: self.temporal_api_key.as_ref().map(|key| key.0.clone()),
         })
+    }
+}
+
+/// Logs and artifacts, and how jobs are kept.
+#[derive(Clone, Debug, Args)]
+pub struct JobConfig {
+    /// Where logs and artifacts are: `file:///folder` or `s3://bucket`. Every server needs the same.
+    #[arg(long, env = "GREENROOM_OBJECTS", default_value = "file:///var/lib/greenroom/objects")]
+    pub objects: String,
+    /// How long a job stays its runner's after a heartbeat.
+    #[arg(long, env = "GREENROOM_JOB_LEASE_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(6..=600))]
+    pub job_lease_seconds: u64,
+}
+
+impl JobConfig {
+    /// A heartbeat is missed several times before the lease is over.
+    pub fn timing(&self) -> JobTiming {
+        let lease = Duration::from_secs(self.job_lease_seconds);
+        JobTiming { lease, heartbeat: (lease / 12).max(Duration::from_secs(1)), ..JobTiming::default() }
     }
 }
 

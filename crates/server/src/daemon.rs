@@ -16,8 +16,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
+use crate::app::job::JobTiming;
+use crate::app::objects::Objects;
 use crate::config::{
-    DatabaseConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
+    DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
 };
 use crate::http::{Limits, operator_router, router};
 use crate::serve::serve;
@@ -79,8 +81,13 @@ pub struct Server {
 
 impl Server {
     /// Starts to answer on `listener`.
-    pub fn start(databases: Databases, engine: Engine, listener: TcpListener, limits: Limits) -> Self {
-        let app = App::new(databases.requests, SequencerBell::default(), databases.health, engine);
+    pub fn start(
+        databases: Databases,
+        engine: Engine,
+        jobs: (Objects, JobTiming),
+        (listener, limits): (TcpListener, Limits),
+    ) -> Self {
+        let app = App::new(databases.requests, SequencerBell::default(), databases.health, engine, jobs);
         let (tasks, system) = (Tasks::default(), databases.system);
         let (store, all, health) =
             (system.clone(), vec![app.store.clone(), system.clone()], app.health.clone());
@@ -127,6 +134,7 @@ impl Server {
 pub async fn run_server(
     database: &DatabaseConfig,
     temporal: &TemporalConfig,
+    jobs: &JobConfig,
     listen: &ListenConfig,
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
@@ -136,7 +144,9 @@ pub async fn run_server(
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
-    let server = Server::start(databases, engine, listener, Limits::new(DEADLINE, listen.max_in_flight));
+    let jobs = (Objects::open(&jobs.objects)?, jobs.timing());
+    let limits = Limits::new(DEADLINE, listen.max_in_flight);
+    let server = Server::start(databases, engine, jobs, (listener, limits));
     operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     asked_to_stop().await?;

@@ -15,6 +15,8 @@ pub struct Change {
     transaction: Transaction<'static, Postgres>,
     organization_id: OrganizationId,
     actor: Actor,
+    /// It wakes somebody's workflow.
+    wakes: bool,
     /// Where events are written if that bug was planted.
     beside: Option<PgPool>,
 }
@@ -44,7 +46,7 @@ impl Change {
         pool: &PgPool,
     ) -> Self {
         let beside = planted::is(Bug::EventOutsideTransaction).then(|| pool.clone());
-        Self { transaction, organization_id, actor, beside }
+        Self { transaction, organization_id, actor, wakes: false, beside }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
@@ -53,6 +55,15 @@ impl Change {
 
     pub(crate) fn connection(&mut self) -> &mut PgConnection {
         &mut self.transaction
+    }
+
+    /// Whether the relay has something to deliver once this is committed.
+    pub const fn wakes(&self) -> bool {
+        self.wakes
+    }
+
+    pub(crate) const fn note_wake(&mut self) {
+        self.wakes = true;
     }
 
     pub fn actor(&self) -> &Actor {

@@ -1,9 +1,10 @@
-//! What the engine asks the store, and what it is told to do. (The bodies come with the store's own change.)
+//! What the engine asks the store: how a deployment goes on, and whom to wake. The engine drives and decides nothing.
 
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
 
+use crate::change::Change;
 use crate::{Store, StoreError};
 
 /// What the engine has to do for a deployment, as of now.
@@ -13,11 +14,15 @@ pub struct Advance {
     pub ended: bool,
     /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
     pub dispatch: Vec<Dispatch>,
-    /// Jobs that were given up while they waited, so that their tasks can be taken from the pool's queue. Tidiness only:
-    /// may be left out, and must not name a job that a runner has.
+    /// Jobs that nobody took and nobody is to take any more.
     pub withdrawn: Vec<JobId>,
     /// When to ask again, if nothing happens before.
     pub again_in: Option<Duration>,
+}
+
+impl Advance {
+    pub(crate) const ENDED: Self =
+        Self { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,27 +43,46 @@ impl Store {
     /// Takes a deployment as far as it goes, in one transaction. Safe to repeat, at any time and by anybody.
     pub async fn advance_deployment(
         &self,
-        _organization: OrganizationId,
-        _deployment: DeploymentId,
+        organization: OrganizationId,
+        deployment: DeploymentId,
     ) -> Result<Advance, StoreError> {
-        self.ping().await?;
-        Ok(Advance { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None })
+        let mut change = self.change_by_clock(organization).await?;
+        let advance = change.advance(deployment).await?;
+        change.commit().await?;
+        Ok(advance)
+    }
+}
+
+impl Change {
+    /// Has the deployment's workflow look at it, once this change is there to be seen.
+    pub(crate) async fn wake(&mut self, deployment: DeploymentId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "insert into wakes (organization_id, deployment_id) values ($1, $2)",
+            organization,
+            deployment.uuid()
+        )
+        .execute(self.connection())
+        .await?;
+        self.note_wake();
+        Ok(())
     }
 
-    /// Takes up to `batch` that are due; each is put off for a while, so that it comes again if whoever took it dies.
-    pub async fn take_wakes(&self, _batch: i64) -> Result<Vec<Wake>, StoreError> {
-        self.ping().await?;
-        Ok(Vec::new())
-    }
-
-    /// These were delivered.
-    pub async fn wakes_done(&self, _ids: &[i64]) -> Result<(), StoreError> {
-        self.ping().await
-    }
-
-    /// Wakes every live deployment, in all organizations: an engine that has lost everything is rebuilt by it.
-    pub async fn wake_all(&self) -> Result<u64, StoreError> {
-        self.ping().await?;
-        Ok(0)
+    /// The same, for later: if the engine is told in another way before that, [`Store::wakes_done`] takes it back.
+    pub(crate) async fn wake_later(
+        &mut self,
+        deployment: DeploymentId,
+        later: Duration,
+    ) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        Ok(sqlx::query_scalar!(
+            "insert into wakes (organization_id, deployment_id, due_at)
+             values ($1, $2, clock_timestamp() + $3 * interval '1 second') returning id",
+            organization,
+            deployment.uuid(),
+            later.as_secs_f64(),
+        )
+        .fetch_one(self.connection())
+        .await?)
     }
 }

@@ -177,7 +177,7 @@ impl Store {
         pipeline: PipelineId,
     ) -> Result<Vec<Environment>, StoreError> {
         let rows = environment_query!(
-            "pipeline_id = $2 and (listed or session_id is not null or waiters > 0)
+            "pipeline_id = $2 and (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null)
              order by name",
             organization.uuid(),
             pipeline.uuid(),
@@ -213,7 +213,7 @@ impl Change {
     pub async fn offers_environment(&mut self, pipeline: PipelineId, name: &str) -> Result<bool, StoreError> {
         let organization = self.organization();
         let offered = sqlx::query_scalar!(
-            r#"select (listed or session_id is not null or waiters > 0) as "offered!" from environments
+            r#"select (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null) as "offered!" from environments
                where organization_id = $1 and pipeline_id = $2 and name = $3"#,
             organization,
             pipeline.uuid(),
@@ -244,7 +244,7 @@ impl Change {
         let there = sqlx::query_scalar!(
             r#"select count(*) as "count!" from environments
                where organization_id = $1 and pipeline_id = $2 and template = $3
-                 and (session_id is not null or waiters > 0)"#,
+                 and (session_id is not null or waiters > 0 or slot_deployment_id is not null)"#,
             organization,
             pipeline.uuid(),
             template,

@@ -227,7 +227,7 @@ async fn release(
                  and before.organization_id = $1 and before.id = e.id
                  and before.session_id = e.session_id and before.expires_at = e.expires_at
                  and e.session_id = $5 and e.holder_id = m.user_id and e.expires_at > clock_timestamp()
-                 and e.waiters = 0 and e.slot_deployment_id is null
+                 and e.waiters = 0 and e.slot_deployment_id is null and not e.cleanup
                returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at
            ),
            ended as (

@@ -1,6 +1,7 @@
 //! Greenroom's SQL: the only crate that has any. One file per noun; each of its queries names the organization.
 //! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
 
+pub mod artifact;
 pub mod change;
 pub mod command;
 pub mod deployment;
@@ -11,8 +12,10 @@ mod error;
 pub mod event;
 pub mod grant;
 pub mod idempotency;
+pub mod job;
 mod lane;
 pub mod lock;
+pub mod log;
 pub mod member;
 pub mod organization;
 pub mod page;
@@ -20,6 +23,7 @@ mod patience;
 pub mod pipeline;
 pub mod planted;
 mod pool;
+pub mod runner;
 pub mod session;
 pub mod system;
 pub mod token;

@@ -43,6 +43,9 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
             ("lock_timeout", milliseconds(settings.lock_timeout)),
             ("idle_in_transaction_session_timeout", "10s".to_owned()),
             ("timezone", "UTC".to_owned()),
+            // Compiling a statement takes longer than any of ours runs; and before a table's first analyze PostgreSQL takes
+            // small statements for large ones, and would do it.
+            ("jit", "off".to_owned()),
         ]);
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)

@@ -46,6 +46,7 @@ pub(crate) async fn run(
     let mut clients = JoinSet::new();
     shared.stop.store(false, Ordering::Relaxed);
     shared.progress.forget_rate();
+    shared.board.forget();
     for number in 0..plan.clients {
         let rng = StdRng::seed_from_u64(plan.seed.wrapping_mul(1_000).wrapping_add(number as u64));
         clients.spawn(Client::new(number, Arc::clone(shared), rng).run());

@@ -20,6 +20,9 @@ pub(super) const CONCURRENCY: u64 = 100;
 pub(super) const LABELS: usize = 20;
 /// Variables, secrets and inputs, each per place where they may stand.
 pub(super) const ENTRIES: usize = 100;
+/// Files and folders that a stage leaves to those after it.
+pub(super) const ARTIFACTS: usize = 20;
+pub(super) const PATH_BYTES: usize = 255;
 pub(super) const APPROVERS: usize = 50;
 pub(super) const APPROVALS: u64 = 20;
 pub(super) const ATTEMPTS: u64 = 10;

@@ -20,6 +20,7 @@ mod url;
 mod words;
 mod yaml;
 
+pub use condition::{Circumstances, holds};
 pub use diagnostic::Diagnostic;
 pub use limits::{DEFAULT_LEASE_SECONDS, DEFAULT_POOL, LONGEST_LEASE_SECONDS};
 pub use model::{

@@ -109,6 +109,9 @@ pub struct Stage {
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
     pub approval: Option<Approval>,
+    /// Paths in the workspace that are kept for the stages after it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
     pub steps: Vec<Step>,
 }
 

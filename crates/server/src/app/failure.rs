@@ -61,8 +61,15 @@ codes! {
     PoolExhausted         "pool_exhausted"          409 "None of the pool is free",
     TemplateFull          "template_full"           409 "Too many environments of this template",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is still running",
+    JobCanceled           "job_canceled"            409 "The job is to end",
+    FenceOutdated         "fence_outdated"          409 "The environment has passed on",
+    LogOffset             "log_offset"              409 "A piece of the log is missing",
+    InvalidState          "invalid_state"           409 "Not in this state",
+    JobGone               "job_gone"                410 "The job is not this runner's any more",
+    RunnerRevoked         "runner_revoked"          410 "The runner was revoked",
     PreconditionFailed    "precondition_failed"     412 "Changed in the meantime",
     BodyTooLarge          "body_too_large"          413 "The body is too large",
+    LogLimitExceeded      "log_limit_exceeded"      413 "The log is too long",
     UriTooLong            "uri_too_long"            414 "The address is too long",
     UnsupportedMediaType  "unsupported_media_type"  415 "Not JSON",
     InvalidRequest        "invalid_request"         422 "Invalid request",
@@ -70,6 +77,7 @@ codes! {
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
     Internal              "internal"                500 "Internal error",
     DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
+    ObjectsUnavailable    "objects_unavailable"     503 "Logs and artifacts are away",
     Busy                  "busy"                    503 "Somebody else was faster",
     Overloaded            "overloaded"              503 "Too many requests at once",
     DeadlineExceeded      "deadline_exceeded"       503 "Took too long",
@@ -139,6 +147,13 @@ impl Failure {
     #[must_use]
     pub fn with(mut self, key: &str, value: Value) -> Self {
         self.extensions.insert(key.to_owned(), value);
+        self
+    }
+
+    /// Says, for the log, what was behind it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
         self
     }
 

@@ -1,20 +1,26 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
+pub mod artifact;
 pub mod at_once;
 pub mod attendance;
 pub mod authentication;
+pub mod deployment;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
 pub mod failure;
 pub mod feed;
 pub mod handover;
+pub mod job;
+pub mod log;
 pub mod member;
+pub mod objects;
 pub mod organization;
 pub mod pipeline;
 pub mod planted;
 pub mod precondition;
 pub mod refusal;
+pub mod runner;
 pub mod session;
 pub mod settled;
 pub mod token;
@@ -28,13 +34,19 @@ use greenroom_store::{Reachability, Store};
 use greenroom_worker::engine::Engine;
 use greenroom_worker::relay::RelayBell;
 use greenroom_worker::sequencer::SequencerBell;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::attendance::Attendance;
 use self::authentication::Authentication;
 use self::feed::Feed;
+use self::job::JobTiming;
+use self::objects::Objects;
 use self::vigil::Vigil;
+
+/// So many pieces, each of 1 MiB at most.
+const LOG_ROOM: usize = 32;
 
 /// What every use case can reach. Cheap to clone.
 #[derive(Clone)]
@@ -50,6 +62,13 @@ pub struct Parts {
     /// To be rung after the commit of a command that wrote a wake.
     pub relay_bell: RelayBell,
     pub engine: Engine,
+    /// Logs and artifacts.
+    pub objects: Objects,
+    /// Rung when a piece of any log has come to this server.
+    pub log_bell: Notify,
+    /// How many pieces of logs may be in memory at once.
+    pub log_room: Semaphore,
+    pub job_timing: JobTiming,
     pub health: Reachability,
     /// Sessions whose clients are gone, on their way out of the queue.
     pub departures: TaskTracker,
@@ -58,7 +77,13 @@ pub struct Parts {
 }
 
 impl App {
-    pub fn new(store: Store, bell: SequencerBell, health: Reachability, engine: Engine) -> Self {
+    pub fn new(
+        store: Store,
+        bell: SequencerBell,
+        health: Reachability,
+        engine: Engine,
+        (objects, job_timing): (Objects, JobTiming),
+    ) -> Self {
         Self(Arc::new(Parts {
             authentication: Authentication::new(store.clone()),
             feed: Feed::default(),
@@ -68,6 +93,10 @@ impl App {
             bell,
             relay_bell: RelayBell::default(),
             engine,
+            objects,
+            log_bell: Notify::new(),
+            log_room: Semaphore::new(LOG_ROOM),
+            job_timing,
             health,
             departures: TaskTracker::new(),
             draining: CancellationToken::new(),

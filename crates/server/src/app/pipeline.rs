@@ -5,7 +5,7 @@ use greenroom_api_types::problem::FieldProblem;
 use greenroom_domain::definition::{self, Definition, Diagnostic};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
-use greenroom_domain::pipeline::{self, Archived, Command as Change, Pipeline};
+use greenroom_domain::pipeline::{self, Archived, Command as Change, Pipeline, StopMode};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Name, Reason, Repository};
 use greenroom_store::pipeline::{CheckedDefinition, PipelineEdit, PipelineName};
@@ -112,6 +112,16 @@ pub async fn change(
         pipeline::State::Archived => EventType::PipelineArchived,
     };
     let after = command.move_pipeline(&before, to, new_reason).await?;
+    match to {
+        pipeline::State::Stopped(StopMode::Cancel) => {
+            command.cancel_deployments_of_pipeline(after.id, false).await?;
+        }
+        pipeline::State::Archived => command.cancel_deployments_of_pipeline(after.id, true).await?,
+        // What a stop held back, or a drain let run, is looked at anew.
+        pipeline::State::Active | pipeline::State::Stopped(_) => {
+            command.wake_deployments_of_pipeline(after.id).await?;
+        }
+    }
     tell(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)
 }

@@ -6,7 +6,7 @@ use greenroom_domain::id::TokenId;
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::Name;
-use greenroom_domain::token::{Token, TokenGrant, TokenKind, TokenSecret};
+use greenroom_domain::token::{SecretKind, Token, TokenGrant, TokenKind, TokenSecret};
 use greenroom_store::Command;
 use rand::RngExt;
 use serde_json::json;
@@ -93,6 +93,10 @@ pub fn sees(principal: &Principal, token: &Token) -> bool {
 }
 
 pub fn new_secret() -> TokenSecret {
+    new_secret_of(SecretKind::Api)
+}
+
+pub fn new_secret_of(kind: SecretKind) -> TokenSecret {
     let mut random = rand::rng();
-    TokenSecret::new(std::array::from_fn(|_| random.random_range(0..62)))
+    TokenSecret::of(kind, std::array::from_fn(|_| random.random_range(0..62)))
 }

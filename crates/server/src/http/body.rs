@@ -47,7 +47,7 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
     }
 }
 
-async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
+pub async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
     let body = Limited::new(request.into_body(), limit);
     match tokio::time::timeout(PATIENCE, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),

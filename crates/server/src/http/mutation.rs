@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use greenroom_domain::policy::Act;
 use greenroom_store::Command;
 use greenroom_store::idempotency::{Claimed, KeptAnswer, KeyScope};
+use greenroom_worker::relay::RelayBell;
 use greenroom_worker::sequencer::SequencerBell;
 use sha2::{Digest, Sha256};
 
@@ -60,6 +61,7 @@ pub struct Mutation {
     key: IdempotencyKey,
     fingerprint: Vec<u8>,
     bell: SequencerBell,
+    relay: RelayBell,
 }
 
 impl<A: Act> Permit<A> {
@@ -101,15 +103,20 @@ impl<A: Act> Permit<A> {
             return Err(Failure::forbidden(A::ACTION, command.principal().role).into());
         }
         let fingerprint = Sha256::digest(body).to_vec();
-        Ok(Mutation { command, key, fingerprint, bell: self.app.bell.clone() })
+        let (bell, relay) = (self.app.bell.clone(), self.app.relay_bell.clone());
+        Ok(Mutation { command, key, fingerprint, bell, relay })
     }
 }
 
 impl Mutation {
     /// Commits a change whose answer is made from what is read afterwards.
     pub async fn commit(self) -> Result<(), Exit> {
+        let wakes = self.command.wakes();
         self.command.commit().await?;
         self.bell.ring();
+        if wakes {
+            self.relay.ring();
+        }
         Ok(())
     }
 
@@ -133,10 +140,14 @@ impl Mutation {
             };
             self.command.keep_answer(&scope, &kept).await?;
         }
+        let wakes = self.command.wakes();
         if let Some(command) = planted::commit_later(self.command, &self.bell) {
             command.commit().await?;
         }
         self.bell.ring();
+        if wakes {
+            self.relay.ring();
+        }
         Ok(answer.into_response())
     }
 }

@@ -49,6 +49,32 @@ pub struct SessionPath {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct DeploymentPath {
+    pub deployment_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StagePath {
+    pub deployment_id: String,
+    pub stage_key: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepPath {
+    pub deployment_id: String,
+    pub step_run_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerPath {
+    pub runner_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MemberPath {
     pub user_id: String,
 }

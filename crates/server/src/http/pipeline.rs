@@ -5,9 +5,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::pipeline::{
-    CreatePipeline, DefinitionReport, Pipeline, PipelineStatus, PipelineVersion, ResumePipeline, StopMode,
-    StopPipeline, UpdatePipeline, ValidateDefinition,
+    CreatePipeline, DefinitionReport, LastDeployment, Pipeline, PipelineStatus, PipelineVersion,
+    ResumePipeline, StopMode, StopPipeline, UpdatePipeline, ValidateDefinition,
 };
+use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
 use greenroom_store::pipeline::PipelineName;
@@ -55,7 +56,9 @@ pub async fn list_pipelines(
         None => store.pipelines(organization, page).await?,
         Some(status) => store.pipelines_of_status(organization, status.into(), page).await?,
     };
-    Ok(Json(list(page, listed)))
+    let mut listed: List<Pipeline> = list(page, listed);
+    with_last(&permit, &mut listed.data).await?;
+    Ok(Json(listed))
 }
 
 /// View a pipeline
@@ -63,7 +66,16 @@ pub async fn list_pipelines(
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) -> Result<Response, Failure> {
-    Ok(answer(StatusCode::OK, find(&permit, &path.0.pipeline_id).await?)?.into_response())
+    let found = find(&permit, &path.0.pipeline_id).await?;
+    let revision = found.revision;
+    let mut shown = Pipeline::from(found);
+    let last = with_last(&permit, std::slice::from_mut(&mut shown)).await?;
+    let mut answer = Answer::ok(&shown)?.revision(revision);
+    // A deployment changes what is shown and not the pipeline: a change that is meant for this revision still fits.
+    if let (Some(etag), Some(last)) = (&mut answer.etag, last) {
+        *etag = format!("\"{revision}.{last}\"");
+    }
+    Ok(answer.into_response())
 }
 
 /// Create a pipeline
@@ -202,6 +214,28 @@ pub async fn get_pipeline_version(
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.pipeline_version(permit.organization(), pipeline.id, version).await?;
     Ok(Answer::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
+}
+
+/// Fills in each one's newest deployment; a word that changes with the last of them.
+async fn with_last(
+    permit: &Permit<PipelineRead>,
+    pipelines: &mut [Pipeline],
+) -> Result<Option<String>, Failure> {
+    let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
+    let mut word = None;
+    for last in permit.app.store.last_of_pipelines(permit.organization(), &ids).await? {
+        word = Some(format!("{}-{}", last.id.uuid().as_simple(), last.status));
+        let of = last.pipeline_id.to_string();
+        if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == of) {
+            pipeline.last_deployment = Some(LastDeployment {
+                id: last.id.to_string(),
+                commit_id: last.commit_id,
+                status: last.status,
+                created_at: last.created_at,
+            });
+        }
+    }
+    Ok(word)
 }
 
 async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failure> {

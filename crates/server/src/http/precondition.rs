@@ -38,7 +38,9 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
                 let (tag, weak) = tag.strip_prefix("W/").map_or((tag, false), |tag| (tag, true));
                 let strong =
                     tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(unreadable)?;
-                revisions.extend(strong.parse::<i64>().ok().filter(|_| !weak));
+                // Behind a dot stands what belongs to no revision.
+                let revision = strong.split_once('.').map_or(strong, |(revision, _)| revision);
+                revisions.extend(revision.parse::<i64>().ok().filter(|_| !weak));
             }
         }
         Ok(if given { Self::Revisions(revisions) } else { Self::Any })

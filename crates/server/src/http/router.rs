@@ -12,8 +12,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, docs, edge, environment, environment_pool, event, handover, health, me,
-    member, not_modified, openapi, organization, pipeline, session, token, transfer, watch,
+    Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
+    health, job, log, me, member, not_modified, openapi, organization, pipeline, runner, session, token,
+    transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -54,6 +55,19 @@ pub fn api() -> ApiRouter {
         .routes(routes!(handover::request_handover))
         .routes(routes!(handover::accept_handover))
         .routes(routes!(handover::decline_handover))
+        .routes(routes!(deployment::list_deployments))
+        .routes(routes!(deployment::list_pipeline_deployments, deployment::create_deployment))
+        .routes(routes!(deployment::get_deployment))
+        .routes(routes!(deployment::cancel_deployment))
+        .routes(routes!(deployment::get_stage))
+        .routes(routes!(deployment::list_attempts))
+        .routes(routes!(deployment::cancel_stage))
+        .routes(routes!(deployment::retry_stage))
+        .routes(routes!(log::read_log))
+        .routes(routes!(log::stream_log))
+        .routes(routes!(runner::list_runners, runner::create_runner))
+        .routes(routes!(runner::revoke_runner))
+        .routes(routes!(runner::list_runner_pools))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))
@@ -83,7 +97,7 @@ pub fn router(app: App, limits: Limits) -> Router {
         "/openapi.json",
         get(async move || ([("content-type", "application/json")], document.clone())),
     );
-    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified));
+    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(job::routes());
     let pages = docs::router().layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;

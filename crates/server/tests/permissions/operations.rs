@@ -53,6 +53,15 @@ pub enum Target {
     OthersSession,
     /// Like `Session`, and somebody has asked for it.
     AskedSession,
+    /// A deployment that has begun, in which nothing runs.
+    Deployment,
+    /// Its only stage.
+    Stage,
+    /// The same, canceled.
+    EndedStage,
+    /// The only step of that stage.
+    Step,
+    Runner,
 }
 
 pub struct Row {
@@ -116,6 +125,19 @@ const ASK: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-envir
 const ACCEPT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept";
 const DECLINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline";
 const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer";
+const DEPLOYMENTS: &str = "/organizations/{orgId}/deployments";
+const PIPELINE_DEPLOYMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/deployments";
+const DEPLOYMENT: &str = "/organizations/{orgId}/deployments/{deploymentId}";
+const CANCEL: &str = "/organizations/{orgId}/deployments/{deploymentId}/cancel";
+const STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}";
+const ATTEMPTS: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts";
+const CANCEL_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel";
+const RETRY_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry";
+const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
+const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream";
+const RUNNERS: &str = "/organizations/{orgId}/runners";
+const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
+const POOLS: &str = "/organizations/{orgId}/runner-pools";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
@@ -173,6 +195,22 @@ pub const ROWS: &[Row] = &[
     row("request_handover",       ("POST", ASK),          DEVELOPER,  202, Target::OthersSession,   none),
     row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  200, Target::AskedSession,    none),
     row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  200, Target::AskedSession,    none),
+
+    row("list_deployments",       ("GET", DEPLOYMENTS),   VIEWER,     200, Target::Nothing,         none),
+    row("list_pipeline_deployments", ("GET", PIPELINE_DEPLOYMENTS), VIEWER, 200, Target::Pipeline,  none),
+    row("create_deployment",      ("POST", PIPELINE_DEPLOYMENTS), DEVELOPER, 202, Target::Pipeline, commit),
+    row("get_deployment",         ("GET", DEPLOYMENT),    VIEWER,     200, Target::Deployment,      none),
+    row("cancel_deployment",      ("POST", CANCEL),       DEVELOPER,  202, Target::Deployment,      none),
+    row("get_stage",              ("GET", STAGE),         VIEWER,     200, Target::Stage,           none),
+    row("list_attempts",          ("GET", ATTEMPTS),      VIEWER,     200, Target::Stage,           none),
+    row("cancel_stage",           ("POST", CANCEL_STAGE), DEVELOPER,  202, Target::Stage,           none),
+    row("retry_stage",            ("POST", RETRY_STAGE),  DEVELOPER,  202, Target::EndedStage,      none),
+    row("read_log",               ("GET", LOG),           VIEWER,     200, Target::Step,            none),
+    row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     200, Target::Step,            none),
+    row("list_runners",           ("GET", RUNNERS),       ADMIN,      200, Target::Nothing,         none),
+    row("create_runner",          ("POST", RUNNERS),      ADMIN,      201, Target::Nothing,         named),
+    row("revoke_runner",          ("DELETE", RUNNER),     ADMIN,      200, Target::Runner,          none),
+    row("list_runner_pools",      ("GET", POOLS),         ADMIN,      200, Target::Nothing,         none),
 
     row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),

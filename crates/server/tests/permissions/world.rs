@@ -105,6 +105,24 @@ impl World {
                 self.server.post(&path, &asker.token, json!({})).await.succeeded(202);
                 session
             }
+            Target::Runner => {
+                let path = format!("/organizations/{organization}/runners");
+                let made = self.server.post(&path, &self.owner.token, json!({ "name": self.word() })).await;
+                made.succeeded(201).field("id")
+            }
+            Target::Deployment => self.deployment().await.0,
+            Target::Stage => format!("{}/build", self.deployment().await.0),
+            Target::EndedStage => {
+                let (deployment, _) = self.deployment().await;
+                let path = format!("/organizations/{organization}/deployments/{deployment}/cancel");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202);
+                self.advance(&deployment).await;
+                format!("{deployment}/build")
+            }
+            Target::Step => {
+                let (deployment, step) = self.deployment().await;
+                format!("{deployment}/{step}")
+            }
             Target::Session => {
                 let environment = self.environment().await;
                 let (pipeline, name) = environment.split_once('/').unwrap();
@@ -119,6 +137,27 @@ impl World {
                 format!("{environment}/{}", claimed.field("sessionId"))
             }
         }
+    }
+
+    /// A new deployment that has begun, and its only step.
+    async fn deployment(&self) -> (String, String) {
+        let organization = &self.owner.organization;
+        let pipeline = self.server.pipeline(&self.owner, &self.word()).await;
+        let path = format!("/organizations/{organization}/pipelines/{pipeline}/deployments");
+        let made = self.server.post(&path, &self.owner.token, json!({ "commitId": "0123abc" })).await;
+        let id = made.succeeded(202).field("id");
+        self.advance(&id).await;
+        let path = format!("/organizations/{organization}/deployments/{id}");
+        let shown = self.server.get(&path, &self.owner.token).await;
+        let step = shown.json["data"]["stages"][0]["steps"][0]["id"].as_str().unwrap().to_owned();
+        (id, step)
+    }
+
+    /// What the engine would ask for.
+    async fn advance(&self, deployment: &str) {
+        let organization = self.owner.organization.parse().unwrap();
+        let store = &self.server.server.app.store;
+        store.advance_deployment(organization, deployment.parse().unwrap()).await.unwrap();
     }
 
     /// A new pipeline's only environment, as `pipeline/name`.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token::TokenKind;
+use greenroom_server::app::job::JobTiming;
+use greenroom_server::app::objects::Objects;
 use greenroom_server::app::token::new_secret;
 use greenroom_server::config::DatabaseConfig;
 use greenroom_server::daemon::{Databases, Server};
@@ -60,7 +62,9 @@ impl TestServer {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let server = Server::start(Databases::open(&config, 8).unwrap(), nobodys_engine(), listener, limits);
+        let jobs = (Objects::in_memory(), JobTiming::default());
+        let databases = Databases::open(&config, 8).unwrap();
+        let server = Server::start(databases, nobodys_engine(), jobs, (listener, limits));
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }
     }

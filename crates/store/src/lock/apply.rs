@@ -98,13 +98,18 @@ impl Change {
                 };
                 let reason = doing.new.context.as_deref().filter(|_| by.is_some());
                 self.end_session(environment, doing.before, session, end, (actor, by, reason)).await?;
+                let held = doing.before.lock.held.as_ref().is_some_and(|held| held.session == session);
+                let passed_on = passed_on(doing, session, end, actor);
+                // Who takes it over goes on with what is there.
+                if held && end != SessionEnd::Overridden && passed_on.is_none() {
+                    self.clean_up_after(actor, environment, session).await?;
+                }
                 let event_type = match end {
                     SessionEnd::Released => EventType::SessionReleased,
                     SessionEnd::Expired => EventType::SessionExpired,
                     SessionEnd::Overridden => EventType::SessionOverridden,
                     SessionEnd::Canceled => EventType::SessionCanceled,
                 };
-                let passed_on = passed_on(doing, session, end, actor);
                 let reason = passed_on.as_deref().or(reason);
                 self.tell_session(environment, (actor, event_type), session, None, reason).await
             }

@@ -6,6 +6,8 @@ pub mod bootstrap;
 pub mod feed;
 pub mod housekeeping;
 pub mod migrate;
+pub mod runner;
 pub mod sequencer;
 pub mod sweeper;
 pub mod token;
+pub mod wake;

@@ -21,6 +21,9 @@ impl Store {
         if head.is_none() {
             return Ok(Sequenced::Busy);
         }
+        // The intake is empty whenever it is analyzed, and so looks as if reading all of it were cheapest. It is not: until the
+        // next vacuum it holds what has been moved.
+        sqlx::query!("select set_config('enable_seqscan', 'off', true)").fetch_one(&mut *transaction).await?;
         // What is taken is what the same snapshot shows up to the batch's last position. By a join with the batch it would be
         // the same rows, but a plan made while the table was empty would take them by trying each with each.
         let moved = sqlx::query_scalar!(

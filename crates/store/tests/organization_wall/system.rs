@@ -31,6 +31,16 @@ const LISTED: &[(&str, &str)] = &[
         "which of all open streams' users wait",
     ),
     ("delete from idempotency_keys where ctid", "answers past their time"),
+    (
+        "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",
+        "which runner is asking: the organization is what it finds out",
+    ),
+    ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
+    ("delete from wakes where id = any($1)", "what the relay has delivered"),
+    (
+        "insert into wakes (organization_id, deployment_id) select organization_id, id",
+        "a lost engine is rebuilt",
+    ),
 ];
 
 /// The listed queries in full.

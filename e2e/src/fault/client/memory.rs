@@ -85,6 +85,11 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)[environment] = Some((session, user));
     }
 
+    /// Sessions of an earlier chapter are not among what this one is judged by.
+    pub(crate) fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill(None);
+    }
+
     /// The session that somebody else was last seen with.
     pub(crate) fn of_another(&self, environment: Environment, than: Uuid) -> Option<Uuid> {
         let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner)[environment];

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
 use crate::fault::stack::proxy::Proxy;
-use crate::fault::stack::{ports, signal};
+use crate::{ports, signal};
 
 const START: Duration = Duration::from_secs(30);
 const FAKE_CLOCKS: [&str; 3] = [

@@ -1,10 +1,8 @@
 //! The system under test: PostgreSQL, servers and workers as real processes, each with its own network and its own clock.
 
 pub(crate) mod daemon;
-mod ports;
 pub(crate) mod postgres;
 pub(crate) mod proxy;
-mod signal;
 
 use std::path::PathBuf;
 use std::process::Stdio;

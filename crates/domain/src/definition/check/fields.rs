@@ -20,6 +20,7 @@ pub(super) struct TextRule {
 
 /// What people call something.
 pub(super) const LINE: TextRule = TextRule { most: limits::TEXT_BYTES, lines: false, empty: false };
+pub(super) const PATH: TextRule = TextRule { most: limits::PATH_BYTES, lines: false, empty: false };
 /// What people tell each other.
 pub(super) const PARAGRAPH: TextRule = TextRule { most: limits::TEXT_BYTES, lines: true, empty: false };
 pub(super) const VALUE: TextRule = TextRule { most: limits::TEXT_BYTES, lines: true, empty: true };

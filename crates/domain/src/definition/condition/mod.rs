@@ -2,7 +2,9 @@
 
 mod names;
 
-use cel::Program;
+use std::collections::{BTreeMap, HashMap};
+
+use cel::{Context, Program, Value};
 
 use super::diagnostic::quote;
 use super::limits;
@@ -27,6 +29,40 @@ pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
         format!("is not a CEL expression{reason}")
     })?;
     Ok(names::unknown(program.expression()))
+}
+
+/// What is known of a stage before it runs: what its `if` may ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    pub branch: String,
+    pub commit_id: String,
+    pub environment: String,
+    pub pipeline: String,
+    pub trigger: String,
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Whether a checked expression holds; or why that can't be said, as the rest of a sentence that begins with its name.
+pub fn holds(expression: &str, circumstances: &Circumstances) -> Result<bool, String> {
+    let program = Program::compile(expression).map_err(|_| "is not a CEL expression".to_owned())?;
+    let mut context = Context::default();
+    let variables: HashMap<String, String> =
+        circumstances.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    context.add_variable_from_value("variables", variables);
+    for (name, value) in [
+        ("branch", &circumstances.branch),
+        ("commitId", &circumstances.commit_id),
+        ("environment", &circumstances.environment),
+        ("pipeline", &circumstances.pipeline),
+        ("trigger", &circumstances.trigger),
+    ] {
+        context.add_variable_from_value(name, value.as_str());
+    }
+    match program.execute(&context) {
+        Ok(Value::Bool(holds)) => Ok(holds),
+        Ok(_) => Err("is neither true nor false".to_owned()),
+        Err(error) => Err(format!("can't be worked out: {error}")),
+    }
 }
 
 /// Brackets in text literals count too: telling them apart would need the parser that this protects.
@@ -89,6 +125,27 @@ mod tests {
             let found = problem(bad).unwrap_or_default();
             assert!(found.contains(part), "{bad:?}: {found}");
         }
+    }
+
+    #[test]
+    fn an_if_asks_for_the_circumstances() {
+        let variables = BTreeMap::from([("REGION".to_owned(), "eu".to_owned())]);
+        let circumstances = Circumstances {
+            branch: "main".to_owned(),
+            environment: "pr-7".to_owned(),
+            variables,
+            ..Circumstances::default()
+        };
+        for (expression, expected) in [
+            ("branch == \"main\"", Ok(true)),
+            ("environment.startsWith(\"qa\")", Ok(false)),
+            ("variables.REGION == \"eu\" && \"OTHER\" in variables", Ok(false)),
+            ("variables.exists(name, name.startsWith(\"REG\"))", Ok(true)),
+            ("branch", Err("is neither true nor false".to_owned())),
+        ] {
+            assert_eq!(holds(expression, &circumstances), expected, "{expression}");
+        }
+        assert!(holds("variables.NONE == \"x\"", &circumstances).is_err());
     }
 
     /// Runs on a test's stack of 2 MiB, in a debug build: the worst that the limits let through.

@@ -45,6 +45,10 @@ pub(in crate::definition) struct Stage {
     /// Who has to agree before it starts.
     pub(in crate::definition) approval: Option<Located<Approval>>,
 
+    /// Files and folders of the workspace that the stages which need this one find in theirs.
+    #[schemars(length(max = limits::ARTIFACTS), inner(length(min = 1, max = limits::PATH_BYTES)))]
+    pub(in crate::definition) artifacts: Option<Vec<Located<String>>>,
+
     /// What it does, step by step.
     #[schemars(required, length(min = 1, max = limits::STEPS))]
     pub(in crate::definition) steps: Option<Located<Vec<Located<Step>>>>,

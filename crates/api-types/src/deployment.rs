@@ -1,0 +1,133 @@
+//! Deployments: what runs, how far it is, and what it waits for.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::session::{Person, WaitingOn};
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deployment {
+    #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub pipeline_id: String,
+    /// The pipeline's slug.
+    pub pipeline: String,
+    /// The version of the definition that it runs.
+    pub definition_version: i32,
+    /// `pipeline`: all of its stages; `session`: those of an ephemeral environment; `teardown`: what cleans up after one.
+    pub purpose: String,
+    /// What started it, in one word.
+    pub trigger: String,
+    pub env_name: Option<String>,
+    pub session_id: Option<String>,
+    pub commit_id: String,
+    pub branch: Option<String>,
+    /// `queued` `running` `waiting` `paused` `canceling`, or an end: `succeeded` `failed` `errored` `canceled` `superseded`.
+    pub status: String,
+    /// Why it ended so, in one word.
+    pub reason: Option<String>,
+    /// The same for people.
+    pub detail: Option<String>,
+    pub created_by: Person,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// All that keeps it from going on; empty if it goes on, or has ended.
+    pub waiting_on: Vec<WaitingOn>,
+    /// In the order of the file; none before it has begun. Left out in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stage {
+    pub key: String,
+    pub name: String,
+    /// The stages that have to succeed before it.
+    pub needs: Vec<String>,
+    /// The pool whose runners take it.
+    pub pool: String,
+    /// `pending` `waiting` `queued` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
+    pub status: String,
+    pub reason: Option<String>,
+    pub detail: Option<String>,
+    /// From 1; 0 before the first.
+    pub attempt: i32,
+    /// When it is tried again by itself.
+    pub retry_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// Of its newest attempt.
+    pub steps: Vec<StepRun>,
+}
+
+/// One attempt of a stage.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    #[schema(example = "job_0190a0b0-0000-7000-8000-000000000001")]
+    pub job_id: String,
+    pub attempt: i32,
+    pub status: String,
+    pub reason: Option<String>,
+    pub detail: Option<String>,
+    /// The name of the runner that has it, or had it.
+    pub runner: Option<String>,
+    pub queued_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub steps: Vec<StepRun>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRun {
+    #[schema(example = "stp_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub name: String,
+    /// `pending` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
+    pub status: String,
+    pub exit_code: Option<i32>,
+    pub reason: Option<String>,
+    /// What it wrote to `$GREENROOM_OUTPUT`.
+    pub outputs: serde_json::Value,
+    /// How long its log is.
+    pub log_bytes: i64,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateDeployment {
+    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    pub commit_id: String,
+    /// The branch that it is on, for `if` and for people.
+    #[schema(min_length = 1, max_length = 255)]
+    pub branch: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CancelDeployment {
+    /// Give running steps no time to end by themselves.
+    pub force: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RetryStage {
+    /// With the definition that it ran with, or the pipeline's newest.
+    pub inputs: Option<RetryInputs>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RetryInputs {
+    #[default]
+    Same,
+    Latest,
+}

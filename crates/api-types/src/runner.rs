@@ -1,0 +1,176 @@
+//! What a runner and the server say to each other: a job is one attempt of one stage. Every call carries the runner's
+//! token (`Authorization: Bearer grr_…`), and every call about a job the job's own (`X-Greenroom-Job-Token: grj_…`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The header that carries a job's token.
+pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
+
+/// Asks for a job, and waits for one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Acquire {
+    /// How long to wait for one: 30 at most, and if left out. `204` if none came.
+    #[serde(default)]
+    pub wait_seconds: Option<u32>,
+    /// The version of the runner, for people who look at it.
+    #[serde(default)]
+    pub version: Option<String>,
+}
+
+/// Everything that a runner needs to know to carry a stage out.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    #[schema(example = "job_0190a0b0-0000-7000-8000-000000000001")]
+    pub job_id: String,
+    /// Shown here and never again.
+    pub job_token: String,
+    /// How long the job stays the runner's after a heartbeat was answered. Its steps must have ended by then.
+    pub lease_seconds: u32,
+    /// How often to send a heartbeat.
+    pub heartbeat_seconds: u32,
+    /// How long a step goes on when its runner has fallen silent.
+    pub silence_seconds: u32,
+    pub organization_id: String,
+    pub pipeline_id: String,
+    /// The pipeline's slug.
+    pub pipeline: String,
+    pub deployment_id: String,
+    pub stage: String,
+    /// From 1.
+    pub attempt: u32,
+    /// What is checked out; null if the pipeline has no repository.
+    pub source: Option<Source>,
+    /// How long the stage may run.
+    pub timeout_seconds: u64,
+    /// What may be written to the log of one step. A step that says more fails.
+    pub log_limit_bytes: u64,
+    /// Whether steps may reach the network.
+    pub network: Network,
+    /// Unpacked into the workspace before the first step: what the stages before it have left.
+    pub inputs: Vec<Artifact>,
+    /// Kept for the stages after it, if all steps succeed: files and folders of the workspace.
+    pub artifacts: Vec<String>,
+    /// Kept from one run to the next, as far as they are still there.
+    pub caches: Vec<Cache>,
+    /// In the order in which they run.
+    pub steps: Vec<JobStep>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    pub repository: String,
+    /// A short one is resolved by the checkout, and told when the job completes.
+    pub commit_id: String,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    None,
+    Bridge,
+    Host,
+}
+
+/// What a stage has left: a tar archive, by `GET …/artifacts/{artifactId}`.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    pub artifact_id: String,
+    pub stage: String,
+    pub size: u64,
+    pub sha256: String,
+}
+
+/// Files and folders of the workspace under a name: `GET` and `PUT …/caches/{key}`, a tar archive.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cache {
+    pub key: String,
+    pub paths: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobStep {
+    #[schema(example = "stp_0190a0b0-0000-7000-8000-000000000001")]
+    pub step_run_id: String,
+    pub name: String,
+    pub image: String,
+    /// A script for `/bin/sh`.
+    pub run: String,
+    /// All of its environment: what the pipeline says, and the platform's `GREENROOM_…`.
+    pub variables: BTreeMap<String, String>,
+    pub timeout_seconds: Option<u64>,
+}
+
+/// Renews the job's lease.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Heartbeat {
+    pub lease_seconds: u32,
+    /// The job is to be ended; said again with every heartbeat.
+    pub cancel: Option<Cancel>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cancel {
+    /// How long the step may take after it was asked to end, before it is killed.
+    pub grace_seconds: u32,
+    pub reason: String,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepEnd {
+    pub status: StepEndStatus,
+    /// What the step's program said at its end.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// What went wrong, for people.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// What it wrote to the file `$GREENROOM_OUTPUT`.
+    #[serde(default)]
+    pub outputs: BTreeMap<String, String>,
+    /// How long its log is, all in all, so that nothing can be missing from it unnoticed.
+    #[serde(default)]
+    pub log_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StepEndStatus {
+    Succeeded,
+    /// The step said no.
+    Failed,
+    /// The platform could not.
+    Errored,
+    Canceled,
+}
+
+/// What the server has of a step's log.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogSize {
+    pub bytes: u64,
+}
+
+/// The end of a job. How it went follows from its steps; this is for what happened outside of them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Complete {
+    /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// The commit that was checked out, in full.
+    #[serde(default)]
+    pub commit_id: Option<String>,
+}

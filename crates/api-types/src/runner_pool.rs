@@ -1,0 +1,53 @@
+//! Runners and their pools, as admins see them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Runner {
+    #[schema(example = "run_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub name: String,
+    pub pool: String,
+    /// The first characters of its token.
+    pub hint: String,
+    pub version: Option<String>,
+    pub created_at: Timestamp,
+    pub last_seen_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedRunner {
+    #[serde(flatten)]
+    pub record: Runner,
+    /// The runner's token, here and never again.
+    pub token: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateRunner {
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: String,
+    /// The pool whose jobs it takes; `default` if left out. A pool comes into being with its first runner.
+    #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
+    pub pool: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerPool {
+    pub id: String,
+    pub name: String,
+    /// What the steps of its runners may reach: `none`, `bridge` or `host`.
+    pub network: String,
+    pub runners: i64,
+    /// Jobs that wait for a runner.
+    pub queued: i64,
+    /// Jobs that have one.
+    pub running: i64,
+}

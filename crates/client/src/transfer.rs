@@ -1,0 +1,71 @@
+//! Archives that come and go: never all of one in memory, each with its SHA-256.
+
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::{Body, Response};
+use sha2::{Digest, Sha256};
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{Error, Result};
+
+/// Says what the archive's SHA-256 is, in hexadecimal digits.
+pub(crate) const SHA256_HEADER: &str = "x-greenroom-sha256";
+/// For one archive, there or back.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// A download that brings nothing for this long is given up.
+const QUIET_LIMIT: Duration = Duration::from_secs(60);
+const PIECE: usize = 128 * 1024;
+
+pub(crate) struct Upload {
+    pub(crate) body: Body,
+    pub(crate) size: u64,
+    pub(crate) sha256: String,
+}
+
+/// Reads the file twice: the server is told what to expect before the first byte.
+pub(crate) async fn upload(path: &Path) -> Result<Upload> {
+    let failed = |error| Error::local("the archive could not be read", error);
+    let mut file = File::open(path).await.map_err(failed)?;
+    let (mut digest, mut size) = (Sha256::new(), 0);
+    let mut piece = vec![0; PIECE];
+    loop {
+        let count = file.read(&mut piece).await.map_err(failed)?;
+        if count == 0 {
+            break;
+        }
+        digest.update(&piece[..count]);
+        size += count as u64;
+    }
+    let file = File::open(path).await.map_err(failed)?;
+    Ok(Upload { body: Body::from(file), size, sha256: hexadecimal(&digest.finalize()) })
+}
+
+pub(crate) async fn download(mut answer: Response, into: &Path) -> Result<String> {
+    let failed = |error| Error::local("the archive could not be written", error);
+    let announced =
+        answer.headers().get(SHA256_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let mut file = File::create(into).await.map_err(failed)?;
+    let mut digest = Sha256::new();
+    loop {
+        let chunk = tokio::time::timeout(QUIET_LIMIT, answer.chunk())
+            .await
+            .map_err(|_| Error::unavailable("the archive stopped coming"))??;
+        let Some(chunk) = chunk else { break };
+        digest.update(&chunk);
+        file.write_all(&chunk).await.map_err(failed)?;
+    }
+    file.flush().await.map_err(failed)?;
+    let sha256 = hexadecimal(&digest.finalize());
+    match announced {
+        Some(announced) if !announced.eq_ignore_ascii_case(&sha256) => {
+            Err(Error::unavailable("the archive came damaged"))
+        }
+        _ => Ok(sha256),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

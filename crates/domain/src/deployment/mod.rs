@@ -1,0 +1,13 @@
+//! Deployments: what is planned (`plan`), how it goes on (`machine`), and what a live one waits for (`waiting`).
+
+mod machine;
+mod plan;
+mod retry;
+mod status;
+mod waiting;
+
+pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
+pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
+pub use retry::{NotRetried, cancel_stage, retry_stage};
+pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus};
+pub use waiting::{WaitingOn, waiting_on};

@@ -1,0 +1,81 @@
+//! What somebody may ask of one stage: to end it, or to try it again. Old attempts stay as they are.
+
+use super::machine::{Deployment, Stage};
+use super::status::{DeploymentStatus, Reason, StageStatus};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRetried {
+    #[error("there is no such stage")]
+    NoSuchStage,
+    #[error("the stage has not ended")]
+    NotEnded,
+    #[error("the stage has succeeded")]
+    Succeeded,
+    #[error("the stage waits for others that have not succeeded: retry those")]
+    NeedsOthers,
+    #[error("the deployment is being canceled")]
+    Canceling,
+}
+
+/// Tries a stage again, and everything that follows it.
+pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetried> {
+    let stage = deployment.stages.iter().find(|stage| stage.key == key).ok_or(NotRetried::NoSuchStage)?;
+    match stage.status {
+        _ if deployment.status == DeploymentStatus::Canceling => return Err(NotRetried::Canceling),
+        StageStatus::Succeeded => return Err(NotRetried::Succeeded),
+        status if !status.is_end() => return Err(NotRetried::NotEnded),
+        _ => {}
+    }
+    let succeeded = |key: &String| {
+        deployment.stages.iter().any(|other| other.key == *key && other.status == StageStatus::Succeeded)
+    };
+    if !stage.needs.iter().all(succeeded) {
+        return Err(NotRetried::NeedsOthers);
+    }
+    for key in following(&deployment.stages, key) {
+        if let Some(stage) = deployment.stages.iter_mut().find(|stage| stage.key == key) {
+            stage.status = StageStatus::Pending;
+            stage.reason = None;
+            stage.retry_at = None;
+            stage.tried = 0;
+        }
+    }
+    deployment.cancel = None;
+    deployment.reason = None;
+    deployment.status = DeploymentStatus::Running;
+    Ok(())
+}
+
+/// Ends one stage; what needs it is skipped, and the others go on. Whether there was anything to end.
+pub fn cancel_stage(deployment: &mut Deployment, key: &str, reason: Reason) -> Option<bool> {
+    let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
+    if stage.status.is_end() {
+        return Some(false);
+    }
+    match &mut stage.job {
+        Some(job) if !job.status.is_end() => {
+            job.cancel.get_or_insert(reason);
+        }
+        _ => {
+            stage.status = StageStatus::Canceled;
+            stage.reason = Some(reason);
+            stage.retry_at = None;
+        }
+    }
+    Some(true)
+}
+
+/// A stage and all that need it, by whatever way round.
+fn following(stages: &[Stage], key: &str) -> Vec<String> {
+    let mut found = vec![key.to_owned()];
+    let mut next = 0;
+    while let Some(current) = found.get(next).cloned() {
+        for stage in stages {
+            if stage.needs.contains(&current) && !found.contains(&stage.key) {
+                found.push(stage.key.clone());
+            }
+        }
+        next += 1;
+    }
+    found
+}

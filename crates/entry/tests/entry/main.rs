@@ -1,0 +1,8 @@
+//! The entrypoint as a program: exit codes, signals, orphans, silence.
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod endings;
+mod orphans;
+mod signals;
+mod silence;
+mod supervised;

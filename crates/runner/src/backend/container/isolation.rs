@@ -1,0 +1,176 @@
+//! What a step may do and may not: the container, as the engine is told to make it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
+use greenroom_api_types::runner::Network;
+
+use crate::backend::{ALIVE_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan};
+
+const WORKSPACE: &str = "/workspace";
+const ENTRY: &str = "/greenroom/entry";
+const CONTROL: &str = "/greenroom/control";
+const OUTPUT: &str = "/greenroom/output";
+
+#[derive(Clone, Debug)]
+pub struct Isolation {
+    pub memory_bytes: i64,
+    /// In thousandths of one.
+    pub cpu_thousandths: i64,
+    pub pids: i64,
+    /// The size of `/tmp`, which counts as memory.
+    pub tmp_bytes: i64,
+    pub ulimits: Vec<Ulimit>,
+    /// Whom the step runs as; the image's own user if not said.
+    pub user: Option<User>,
+}
+
+/// By number, because a name means something else in every image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    pub user: u32,
+    pub group: u32,
+}
+
+impl FromStr for User {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a user and a group by number, such as 1000:1000");
+        let (user, group) = text.split_once(':').ok_or_else(wrong)?;
+        Ok(User { user: user.parse().map_err(|_| wrong())?, group: group.parse().map_err(|_| wrong())? })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ulimit {
+    name: String,
+    soft: i64,
+    hard: i64,
+}
+
+impl FromStr for Ulimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a limit such as nofile=4096:4096");
+        let (name, numbers) = text.split_once('=').ok_or_else(wrong)?;
+        let (soft, hard) = numbers.split_once(':').unwrap_or((numbers, numbers));
+        let number = |text: &str| text.parse().map_err(|_| wrong());
+        Ok(Ulimit { name: name.to_owned(), soft: number(soft)?, hard: number(hard)? })
+    }
+}
+
+impl Isolation {
+    pub(super) fn container(
+        &self,
+        plan: &StepPlan,
+        entry: &Path,
+        labels: HashMap<String, String>,
+    ) -> ContainerCreateBody {
+        ContainerCreateBody {
+            image: Some(plan.image.clone()),
+            user: self.user.map(|User { user, group }| format!("{user}:{group}")),
+            env: Some(environment(plan)),
+            // Both are said, so that nothing of the image's own start comes in between.
+            entrypoint: Some(vec![ENTRY.to_owned()]),
+            cmd: Some(command(plan)),
+            working_dir: Some(WORKSPACE.to_owned()),
+            labels: Some(labels),
+            attach_stdin: Some(false),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            open_stdin: Some(false),
+            tty: Some(false),
+            host_config: Some(self.host_config(plan, entry)),
+            ..ContainerCreateBody::default()
+        }
+    }
+
+    fn host_config(&self, plan: &StepPlan, entry: &Path) -> HostConfig {
+        let folders = &plan.folders;
+        let bind = |from: &Path, to: &str, mode: &str| format!("{}:{to}:{mode}", from.display());
+        HostConfig {
+            binds: Some(vec![
+                bind(&folders.workspace, WORKSPACE, "rw"),
+                bind(&folders.output, OUTPUT, "rw"),
+                bind(&folders.control, CONTROL, "ro"),
+                bind(entry, ENTRY, "ro"),
+            ]),
+            privileged: Some(false),
+            cap_drop: Some(vec!["ALL".to_owned()]),
+            security_opt: Some(vec!["no-new-privileges".to_owned()]),
+            readonly_rootfs: Some(true),
+            tmpfs: Some(HashMap::from([(
+                "/tmp".to_owned(),
+                format!("rw,exec,nosuid,nodev,mode=1777,size={}", self.tmp_bytes),
+            )])),
+            memory: Some(self.memory_bytes),
+            // The same number: no swap on top.
+            memory_swap: Some(self.memory_bytes),
+            nano_cpus: Some(self.cpu_thousandths.saturating_mul(1_000_000)),
+            pids_limit: Some(self.pids),
+            ulimits: Some(self.ulimits.iter().map(ulimit).collect()),
+            network_mode: Some(network(plan.network).to_owned()),
+            // The entrypoint is the first process, and reaps.
+            init: Some(false),
+            // The log is read as it comes and kept by the server; a second one would only fill this machine's disk.
+            log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+            ..HostConfig::default()
+        }
+    }
+}
+
+fn ulimit(limit: &Ulimit) -> ResourcesUlimits {
+    ResourcesUlimits { name: Some(limit.name.clone()), soft: Some(limit.soft), hard: Some(limit.hard) }
+}
+
+fn network(network: Network) -> &'static str {
+    match network {
+        Network::None => "none",
+        Network::Bridge => "bridge",
+        Network::Host => "host",
+    }
+}
+
+fn command(plan: &StepPlan) -> Vec<String> {
+    let silence = plan.silence.as_secs_f64().to_string();
+    let script = format!("{CONTROL}/{}", plan.folders.script);
+    let alive = format!("{CONTROL}/{ALIVE_FILE}");
+    ["--alive", &alive, "--silence", &silence, "--", "/bin/sh", "-e", &script].map(str::to_owned).to_vec()
+}
+
+fn environment(plan: &StepPlan) -> Vec<String> {
+    // The root file system cannot be written, and many programs want a home that can.
+    let home = ("HOME".to_owned(), "/tmp".to_owned());
+    let output = (OUTPUT_VARIABLE.to_owned(), format!("{OUTPUT}/{OUTPUT_FILE}"));
+    let mut all: HashMap<String, String> = HashMap::from([home]);
+    all.extend(plan.variables.clone());
+    all.extend([output]);
+    all.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_two_numbers() {
+        assert_eq!("1000:100".parse(), Ok(User { user: 1000, group: 100 }));
+        for wrong in ["", "1000", "root:root", "1:2:3", "-1:0"] {
+            assert!(wrong.parse::<User>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_limit_has_one_number_or_two() {
+        let limit = |soft, hard| Ok(Ulimit { name: "nofile".to_owned(), soft, hard });
+        assert_eq!("nofile=1024:4096".parse(), limit(1024, 4096));
+        assert_eq!("nofile=1024".parse(), limit(1024, 1024));
+        for wrong in ["nofile", "nofile=", "nofile=many", "nofile=1:2:3"] {
+            assert!(wrong.parse::<Ulimit>().is_err(), "{wrong}");
+        }
+    }
+}

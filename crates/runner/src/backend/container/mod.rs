@@ -1,0 +1,112 @@
+//! Steps in containers, through the Docker API: Docker or Podman.
+
+mod image;
+mod isolation;
+mod running;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bollard::query_parameters::{
+    CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
+};
+use bollard::{API_DEFAULT_VERSION, Docker};
+use greenroom_api_types::runner::Job;
+
+pub use self::isolation::{Isolation, Ulimit, User};
+pub use self::running::Contained;
+use super::{Backend, BackendError, Result, StepPlan};
+
+/// For one request to the container engine. Waiting and reading output have none.
+const REQUEST_SECONDS: u64 = 60;
+const PULL_LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Whose a container is: the runner's name, and its folder, so that two runners of one name on one machine leave each
+/// other's alone.
+const RUNNER_LABEL: &str = "greenroom.runner";
+const FOLDER_LABEL: &str = "greenroom.work-dir";
+const JOB_LABEL: &str = "greenroom.job";
+const STEP_LABEL: &str = "greenroom.step-run";
+
+#[derive(Clone, Debug)]
+pub struct Container {
+    docker: Docker,
+    runner: String,
+    work_dir: PathBuf,
+    entry: PathBuf,
+    isolation: Isolation,
+}
+
+impl Container {
+    /// Talks to the engine once, to agree on a version of the API.
+    pub async fn connect(
+        host: &str,
+        runner: &str,
+        work_dir: &Path,
+        entry: &Path,
+        isolation: Isolation,
+    ) -> Result<Self> {
+        let failed = |error| BackendError::new("the container engine cannot be reached", error);
+        let docker = if host.starts_with("unix://") || host.starts_with('/') {
+            Docker::connect_with_unix(host, REQUEST_SECONDS, API_DEFAULT_VERSION)
+        } else {
+            Docker::connect_with_http(host, REQUEST_SECONDS, API_DEFAULT_VERSION)
+        };
+        let docker = docker.map_err(failed)?.negotiate_version().await.map_err(failed)?;
+        let (work_dir, entry) = (work_dir.to_owned(), entry.to_owned());
+        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation })
+    }
+
+    fn labels(&self) -> HashMap<String, String> {
+        HashMap::from([
+            (RUNNER_LABEL.to_owned(), self.runner.clone()),
+            (FOLDER_LABEL.to_owned(), self.work_dir.display().to_string()),
+        ])
+    }
+}
+
+impl Backend for Container {
+    type Running = Contained;
+
+    async fn sweep(&self) -> Result<()> {
+        let ours: Vec<String> = self.labels().iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let options =
+            ListContainersOptionsBuilder::new().all(true).filters(&HashMap::from([("label", ours)])).build();
+        let failed = |error| BackendError::new("the former life's containers could not be removed", error);
+        for left in self.docker.list_containers(Some(options)).await.map_err(failed)? {
+            let Some(id) = left.id else { continue };
+            tracing::info!(container = id, "removing what a former life of this runner has left");
+            let force = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
+            running::unless_gone(self.docker.remove_container(&id, Some(force)).await).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    async fn ready(&self, job: &Job) -> Result<()> {
+        if !self.entry.is_file() {
+            return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())));
+        }
+        for step in &job.steps {
+            tokio::time::timeout(PULL_LIMIT, image::provide(&self.docker, &step.image))
+                .await
+                .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
+        }
+        Ok(())
+    }
+
+    async fn prepare(&self, plan: &StepPlan) -> Result<Contained> {
+        let mut labels = self.labels();
+        labels.insert(JOB_LABEL.to_owned(), plan.job_id.clone());
+        labels.insert(STEP_LABEL.to_owned(), plan.step_run_id.clone());
+        let body = self.isolation.container(plan, &self.entry, labels);
+        let options = CreateContainerOptionsBuilder::new().build();
+        let made = self.docker.create_container(Some(options), body).await;
+        let made = made.map_err(|error| BackendError::new("the container could not be made", error))?;
+        Ok(Contained::new(self.docker.clone(), made.id))
+    }
+
+    fn owner(&self) -> Option<(u32, u32)> {
+        self.isolation.user.map(|user| (user.user, user.group))
+    }
+}

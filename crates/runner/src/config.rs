@@ -1,0 +1,187 @@
+//! What an operator can set: a flag, or the environment variable of the same name.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::{Args, Parser, ValueEnum};
+
+use crate::backend::container::{Isolation, Ulimit, User};
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LogFormat {
+    Json,
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendKind {
+    /// Steps in containers, through the Docker API.
+    Container,
+    /// Steps as processes of this machine, without isolation.
+    Process,
+    /// Steps that do nothing, for benchmarks.
+    Dummy,
+}
+
+#[derive(Clone, Debug, Parser)]
+#[command(name = "greenroom-runner", version, about = "Carries out what Greenroom's pipelines say")]
+pub struct Config {
+    /// The API's address, with its `/api/v1`.
+    #[arg(long, env = "GREENROOM_URL")]
+    pub url: String,
+    /// The runner's token, `grr_…`. It can be seen in the list of processes: a file is better.
+    #[arg(
+        long,
+        env = "GREENROOM_RUNNER_TOKEN",
+        hide_env_values = true,
+        required_unless_present = "token_file"
+    )]
+    pub token: Option<String>,
+    /// A file with the runner's token.
+    #[arg(long, env = "GREENROOM_RUNNER_TOKEN_FILE", conflicts_with = "token")]
+    pub token_file: Option<PathBuf>,
+    /// What this runner's containers are marked with; the machine's name if not said.
+    #[arg(long, env = "GREENROOM_RUNNER_NAME")]
+    pub name: Option<String>,
+    /// How many jobs at once.
+    #[arg(long, env = "GREENROOM_RUNNER_CONCURRENCY", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub concurrency: u32,
+    /// Where steps run.
+    #[arg(long, env = "GREENROOM_RUNNER_BACKEND", value_enum, default_value = "container")]
+    pub backend: BackendKind,
+    /// Where the container engine listens: `unix://…` or `tcp://…`.
+    #[arg(long, env = "DOCKER_HOST", default_value = "unix:///var/run/docker.sock")]
+    pub docker_host: String,
+    /// Where jobs have their folders. One runner per folder.
+    #[arg(long, env = "GREENROOM_RUNNER_WORK_DIR", default_value = "/var/lib/greenroom-runner")]
+    pub work_dir: PathBuf,
+    /// The static entrypoint; `greenroom-entry` beside this program if not said.
+    #[arg(long, env = "GREENROOM_RUNNER_ENTRY")]
+    pub entry: Option<PathBuf>,
+    /// For how many seconds running jobs may go on when the runner is told to stop.
+    #[arg(long, env = "GREENROOM_RUNNER_DRAIN_SECONDS", default_value_t = 300)]
+    pub drain_seconds: u64,
+    /// Lets pipelines name repositories on this machine's disk. For tests only.
+    #[arg(long, env = "GREENROOM_RUNNER_ALLOW_FILE_REPOSITORIES", hide = true)]
+    pub allow_file_repositories: bool,
+    #[command(flatten)]
+    pub limits: LimitConfig,
+    #[command(flatten)]
+    pub log: LogConfig,
+}
+
+/// What a step in a container gets of the machine.
+#[derive(Clone, Debug, Args)]
+pub struct LimitConfig {
+    /// Memory of a step, in MiB.
+    #[arg(long, env = "GREENROOM_RUNNER_MEMORY_MIB", default_value_t = 4096, value_parser = clap::value_parser!(i64).range(16..=1_048_576))]
+    pub memory_mib: i64,
+    /// Processors of a step; parts of one are possible.
+    #[arg(long, env = "GREENROOM_RUNNER_CPUS", default_value_t = 2.0)]
+    pub cpus: f64,
+    /// Processes and threads of a step.
+    #[arg(long, env = "GREENROOM_RUNNER_PIDS", default_value_t = 2048, value_parser = clap::value_parser!(i64).range(16..=4_194_304))]
+    pub pids: i64,
+    /// The size of a step's /tmp, in MiB. It is memory, and counts as such.
+    #[arg(long, env = "GREENROOM_RUNNER_TMP_MIB", default_value_t = 1024, value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
+    pub tmp_mib: i64,
+    /// A limit for each process, such as `nofile=4096:4096`. Several are separated by commas.
+    #[arg(long = "ulimit", env = "GREENROOM_RUNNER_ULIMITS", value_delimiter = ',')]
+    pub ulimits: Vec<Ulimit>,
+    /// Whom steps run as, by number: `1000:1000`. The image's own user if not said.
+    #[arg(long = "user", env = "GREENROOM_RUNNER_USER")]
+    pub user: Option<User>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct LogConfig {
+    /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `info,greenroom_runner=debug`.
+    #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
+    pub filter: String,
+    /// How to log.
+    #[arg(long = "log-format", env = "GREENROOM_LOG_FORMAT", value_enum, default_value = "text")]
+    pub format: LogFormat,
+}
+
+impl Config {
+    pub fn token(&self) -> anyhow::Result<String> {
+        match (&self.token, &self.token_file) {
+            (Some(token), _) => Ok(token.clone()),
+            (None, Some(file)) => {
+                let text = std::fs::read_to_string(file)
+                    .with_context(|| format!("the token's file {} cannot be read", file.display()))?;
+                Ok(text.trim().to_owned())
+            }
+            (None, None) => anyhow::bail!("no token is set: GREENROOM_RUNNER_TOKEN or --token-file"),
+        }
+    }
+
+    pub fn name(&self) -> anyhow::Result<String> {
+        match &self.name {
+            Some(name) => Ok(name.clone()),
+            None => {
+                let name =
+                    nix::unistd::gethostname().context("the machine's name is not known: set --name")?;
+                Ok(name.to_string_lossy().into_owned())
+            }
+        }
+    }
+
+    pub fn entry(&self) -> anyhow::Result<PathBuf> {
+        let entry = match &self.entry {
+            Some(entry) => entry.clone(),
+            None => {
+                let own = std::env::current_exe().context("where this program is: set --entry")?;
+                own.parent().unwrap_or(Path::new("/")).join("greenroom-entry")
+            }
+        };
+        entry
+            .canonicalize()
+            .with_context(|| format!("the entrypoint is not at {}: set --entry", entry.display()))
+    }
+
+    pub fn isolation(&self) -> Isolation {
+        const MIB: i64 = 1024 * 1024;
+        let limits = &self.limits;
+        Isolation {
+            memory_bytes: limits.memory_mib * MIB,
+            cpu_thousandths: (limits.cpus * 1000.0).round().max(10.0) as i64,
+            pids: limits.pids,
+            tmp_bytes: limits.tmp_mib * MIB,
+            ulimits: limits.ulimits.clone(),
+            user: limits.user,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Config, clap::Error> {
+        let line = format!("greenroom-runner --url http://127.0.0.1/api/v1 {line}");
+        Config::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn a_token_comes_from_one_place() {
+        assert!(parsed("").is_err());
+        assert!(parsed("--token a --token-file b").is_err());
+        assert_eq!(parsed("--token a").unwrap().token().unwrap(), "a");
+    }
+
+    #[test]
+    fn limits_become_what_the_engine_understands() {
+        let config = parsed("--token a --cpus 0.5 --memory-mib 64 --ulimit nofile=10,nproc=20:30").unwrap();
+        let isolation = config.isolation();
+        assert_eq!((isolation.cpu_thousandths, isolation.memory_bytes), (500, 64 * 1024 * 1024));
+        assert_eq!(isolation.ulimits, ["nofile=10".parse().unwrap(), "nproc=20:30".parse().unwrap()]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for wrong in ["--concurrency 0", "--user root", "--ulimit nofile", "--backend vm", "--memory-mib 1"] {
+            assert!(parsed(&format!("--token a {wrong}")).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How long a job is this runner's, by the runner's own monotonic clock, and whether it is to be ended. Written by
+//! the heartbeat, read by everything that works on the job.
+//!
+//! The time counts from before a heartbeat was sent to when it is over: the server cannot have counted from earlier, so
+//! it never gives the job to another while this one still thinks that it holds it.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+#[derive(Debug)]
+pub struct Lease {
+    standing: watch::Sender<Standing>,
+}
+
+#[derive(Clone, Debug)]
+struct Standing {
+    until: Instant,
+    /// A heartbeat was answered. Before that nobody knows when the server began to count.
+    confirmed: bool,
+    cancellation: Option<Cancellation>,
+    /// The server has taken it back.
+    gone: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancellation {
+    /// How long a step may take to end after it was asked.
+    pub grace: Duration,
+    pub reason: String,
+    pub by: CanceledBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CanceledBy {
+    Server,
+    /// Which is told to stop; the server does not know of it.
+    Runner,
+}
+
+impl Lease {
+    pub fn new(until: Instant) -> Self {
+        let standing = Standing { until, confirmed: false, cancellation: None, gone: false };
+        Lease { standing: watch::Sender::new(standing) }
+    }
+
+    /// A heartbeat was answered. One is sent after the other, so the newest answer counts, also if it gives less.
+    pub fn renew(&self, until: Instant) {
+        self.standing.send_modify(|standing| {
+            standing.confirmed = true;
+            standing.until = until;
+        });
+    }
+
+    /// The first word counts: a step that was asked to end is not asked again. A later one may give it less time.
+    pub fn cancel(&self, cancellation: Cancellation) {
+        self.standing.send_if_modified(|standing| match &mut standing.cancellation {
+            Some(known) if known.grace > cancellation.grace => {
+                known.grace = cancellation.grace;
+                true
+            }
+            Some(_) => false,
+            none => {
+                *none = Some(cancellation);
+                true
+            }
+        });
+    }
+
+    /// The server has taken the job back.
+    pub fn revoke(&self) {
+        self.standing.send_modify(|standing| standing.gone = true);
+    }
+
+    pub fn is_valid(&self) -> bool {
+        self.standing.borrow().is_valid(Instant::now())
+    }
+
+    pub fn cancellation(&self) -> Option<Cancellation> {
+        self.standing.borrow().cancellation.clone()
+    }
+
+    /// Until a heartbeat was answered.
+    pub async fn confirmed(&self) {
+        let mut standing = self.standing.subscribe();
+        // The sender is this lease itself, so it is there as long as this is waited for.
+        let _ = standing.wait_for(|standing| standing.confirmed).await;
+    }
+
+    pub async fn canceled(&self) -> Cancellation {
+        let mut standing = self.standing.subscribe();
+        loop {
+            if let Some(cancellation) = standing.borrow_and_update().cancellation.clone() {
+                return cancellation;
+            }
+            if standing.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Until a cancellation gives less time than this; how much.
+    pub async fn hurried(&self, than: Duration) -> Duration {
+        let mut standing = self.standing.subscribe();
+        let less =
+            |standing: &Standing| standing.cancellation.as_ref().is_some_and(|known| known.grace < than);
+        let grace = standing
+            .wait_for(less)
+            .await
+            .ok()
+            .and_then(|now| now.cancellation.as_ref().map(|known| known.grace));
+        match grace {
+            Some(grace) => grace,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Until the job is no longer this runner's: the time is over, or the server has said so.
+    pub async fn over(&self) {
+        let mut standing = self.standing.subscribe();
+        loop {
+            let until = {
+                let now = standing.borrow_and_update();
+                if !now.is_valid(Instant::now()) {
+                    return;
+                }
+                now.until
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(until) => {}
+                _ = standing.changed() => {}
+            }
+        }
+    }
+}
+
+impl Standing {
+    fn is_valid(&self, now: Instant) -> bool {
+        !self.gone && now < self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Duration = Duration::from_millis(50);
+
+    fn cancellation(reason: &str) -> Cancellation {
+        Cancellation { grace: TICK, reason: reason.to_owned(), by: CanceledBy::Server }
+    }
+
+    #[tokio::test]
+    async fn it_is_over_when_its_time_is_and_not_before() {
+        let start = Instant::now();
+        let lease = Lease::new(start + 2 * TICK);
+        assert!(lease.is_valid());
+        lease.over().await;
+        assert!(start.elapsed() >= 2 * TICK);
+        assert!(!lease.is_valid());
+    }
+
+    #[tokio::test]
+    async fn the_newest_answer_counts() {
+        let start = Instant::now();
+        let lease = Lease::new(start + 2 * TICK);
+        lease.renew(start + 1000 * TICK);
+        lease.renew(start + 4 * TICK);
+        lease.over().await;
+        assert!(start.elapsed() >= 4 * TICK);
+        assert!(start.elapsed() < 1000 * TICK);
+    }
+
+    #[tokio::test]
+    async fn a_renewal_while_somebody_waits_for_its_end_counts() {
+        let start = Instant::now();
+        let lease = Lease::new(start + 100 * TICK);
+        let renew = async {
+            tokio::task::yield_now().await;
+            lease.renew(start + 110 * TICK);
+            lease.renew(start + 4 * TICK);
+        };
+        tokio::join!(lease.over(), renew);
+        assert!(start.elapsed() >= 4 * TICK && start.elapsed() < 100 * TICK);
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_back_is_over_at_once_and_stays_so() {
+        let lease = Lease::new(Instant::now() + 1000 * TICK);
+        lease.revoke();
+        lease.over().await;
+        lease.renew(Instant::now() + 1000 * TICK);
+        assert!(!lease.is_valid());
+    }
+
+    #[tokio::test]
+    async fn a_later_cancellation_may_give_less_time() {
+        let lease = Lease::new(Instant::now() + Duration::from_secs(10));
+        let asked = |seconds| Cancellation { grace: Duration::from_secs(seconds), ..cancellation("asked") };
+        lease.cancel(asked(30));
+        lease.cancel(asked(60));
+        lease.cancel(asked(0));
+        assert_eq!(lease.hurried(Duration::from_secs(30)).await, Duration::ZERO);
+    }
+
+    #[tokio::test]
+    async fn the_first_cancellation_counts() {
+        let lease = Lease::new(Instant::now() + 1000 * TICK);
+        lease.cancel(cancellation("first"));
+        lease.cancel(cancellation("second"));
+        assert_eq!(lease.canceled().await, cancellation("first"));
+    }
+}

@@ -1,0 +1,196 @@
+//! A job from its first heartbeat to its last: checkout, inputs, caches, steps, artifact, report. Decides nothing about
+//! right and wrong: the server does, at each step's start.
+
+mod alive;
+pub mod folders;
+mod heartbeat;
+pub mod lease;
+mod materials;
+mod outputs;
+pub mod patience;
+mod step;
+mod verdict;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use greenroom_api_types::runner::{Complete, Job};
+use greenroom_client::JobClient;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::folders::JobFolder;
+use self::lease::{CanceledBy, Cancellation, Lease};
+use self::materials::Materials;
+use self::patience::insist;
+use self::step::StepOutcome;
+use crate::backend::Backend;
+use crate::checkout::{Protocols, checkout};
+
+/// How long steps may take to end when the runner is told to stop and has waited long enough.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+const STOP_REASON: &str = "the runner was told to stop";
+
+/// What every part of the work on a job needs.
+struct Work<'a, B> {
+    job: &'a Job,
+    client: &'a JobClient,
+    lease: &'a Arc<Lease>,
+    folder: &'a JobFolder,
+    backend: &'a B,
+    protocols: Protocols,
+    /// When the stage's time is over.
+    deadline: Instant,
+}
+
+/// How the work went, for the report.
+enum Outcome {
+    /// The steps say how it went.
+    Done,
+    /// The job is no longer this runner's: nobody is to be told anything.
+    Over,
+    Error(String),
+}
+
+/// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end.
+pub async fn run<B: Backend>(
+    job: Arc<Job>,
+    client: &JobClient,
+    folder: &JobFolder,
+    backend: &B,
+    protocols: Protocols,
+    stop: CancellationToken,
+) {
+    let received = Instant::now();
+    let lease = Arc::new(Lease::new(received + Duration::from_secs(job.lease_seconds.into())));
+    let deadline = received + Duration::from_secs(job.timeout_seconds);
+    let mut beside = beside(&job, client, folder, &lease, stop);
+    Work { job: &job, client, lease: &lease, folder, backend, protocols, deadline }.carry_out().await;
+    beside.shutdown().await;
+    if let Err(error) = folder.remove().await {
+        tracing::error!(%error, "a job's folder could not be removed");
+    }
+}
+
+/// What goes on beside the work, in tasks of its own, so that nothing that the work does can hold it up.
+fn beside(
+    job: &Arc<Job>,
+    client: &JobClient,
+    folder: &JobFolder,
+    lease: &Arc<Lease>,
+    stop: CancellationToken,
+) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    let (own_job, own_client, own_lease) = (Arc::clone(job), client.clone(), Arc::clone(lease));
+    tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease).await });
+    let silence = Duration::from_secs(job.silence_seconds.into());
+    let (control, own_lease) = (folder.control(), Arc::clone(lease));
+    tasks.spawn(async move { alive::run(&control, silence, &own_lease).await });
+    let own_lease = Arc::clone(lease);
+    tasks.spawn(async move {
+        stop.cancelled().await;
+        let reason = STOP_REASON.to_owned();
+        own_lease.cancel(Cancellation { grace: STOP_GRACE, reason, by: CanceledBy::Runner });
+    });
+    tasks
+}
+
+impl<B: Backend> Work<'_, B> {
+    async fn carry_out(&self) {
+        let mut commit_id = None;
+        let mut error = match self.stages(&mut commit_id).await {
+            Outcome::Done => None,
+            Outcome::Over => return,
+            Outcome::Error(error) => Some(error),
+        };
+        if let Some(Cancellation { by: CanceledBy::Runner, reason, .. }) = self.lease.cancellation() {
+            error = Some(reason);
+        }
+        if let Some(error) = &error {
+            tracing::warn!(error, "the job could not be carried out");
+        }
+        let complete = Complete { error, commit_id };
+        if let Err(error) = insist(self.lease, "end of the job", || self.client.complete(&complete)).await {
+            tracing::warn!(%error, "the job's end was not accepted");
+        }
+    }
+
+    async fn stages(&self, commit_id: &mut Option<String>) -> Outcome {
+        // Nothing begins before the server has confirmed that the job is still ours, and since when.
+        tokio::select! {
+            biased;
+            () = self.lease.over() => return Outcome::Over,
+            () = self.lease.confirmed() => {}
+        }
+        let materials =
+            Materials { job: self.job, client: self.client, lease: self.lease, folder: self.folder };
+        let ready = async {
+            self.prepare(&materials, commit_id).await?;
+            let found = materials.restore_caches().await;
+            self.give_workspace().await?;
+            Ok(found)
+        };
+        let found = match self.unless_interrupted(ready).await {
+            Ok(found) => found,
+            Err(outcome) => return outcome,
+        };
+        for (number, step) in self.job.steps.iter().enumerate() {
+            if self.lease.cancellation().is_some() {
+                return Outcome::Done;
+            }
+            match self.step(number, step).await {
+                StepOutcome::Succeeded => {}
+                StepOutcome::Ended => return Outcome::Done,
+                StepOutcome::Over => return Outcome::Over,
+                StepOutcome::Failed(error) => return Outcome::Error(error),
+            }
+        }
+        let leave = async {
+            materials.keep_artifact().await?;
+            materials.save_caches(&found).await;
+            Ok(())
+        };
+        match self.unless_interrupted(leave).await {
+            Ok(()) => Outcome::Done,
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Everything that may fail before the first step.
+    async fn prepare(&self, materials: &Materials<'_>, commit_id: &mut Option<String>) -> Result<(), String> {
+        if let Some(source) = &self.job.source {
+            let done = checkout(source, &self.folder.workspace(), self.protocols).await;
+            *commit_id = Some(done.map_err(|error| format!("the checkout failed: {error}"))?);
+        }
+        materials.unpack_inputs().await?;
+        self.backend.ready(self.job).await.map_err(|error| error.to_string())
+    }
+
+    async fn give_workspace(&self) -> Result<(), String> {
+        match self.backend.owner() {
+            Some(owner) => self
+                .folder
+                .give_workspace(owner)
+                .await
+                .map_err(|error| format!("the workspace could not be given to the steps' user: {error}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Work that no step is part of: it is dropped when the job is canceled, lost, or out of time.
+    async fn unless_interrupted<T>(
+        &self,
+        work: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, Outcome> {
+        tokio::select! {
+            biased;
+            () = self.lease.over() => Err(Outcome::Over),
+            done = work => done.map_err(Outcome::Error),
+            _ = self.lease.canceled() => Err(Outcome::Done),
+            () = tokio::time::sleep_until(self.deadline) => {
+                Err(Outcome::Error(format!("the stage took more than {} s", self.job.timeout_seconds)))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Asks the server until it answers, as long as the job is this runner's.
+
+use std::future::Future;
+use std::time::Duration;
+
+use greenroom_client::Error;
+
+use super::lease::Lease;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// There is nothing more to be done about this job.
+    #[error("the job is no longer this runner's")]
+    Over,
+    #[error("{code}: {detail}")]
+    Refused { code: String, detail: String },
+    #[error("{0}")]
+    Local(String),
+}
+
+/// Pauses that grow, each with some chance in it, so that runners that lost the same server do not come back as one.
+#[derive(Debug)]
+pub struct Pauses {
+    next: Duration,
+}
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Pauses { next: FIRST_PAUSE }
+    }
+}
+
+impl Pauses {
+    /// The next one; at least as long as the server has asked for, within reason.
+    pub fn next(&mut self, asked_for: Option<Duration>) -> Duration {
+        let pause = self.next.mul_f64(rand::random_range(0.5..1.0));
+        self.next = (self.next * 2).min(LONGEST_PAUSE);
+        pause.max(asked_for.unwrap_or_default().min(LONGEST_PAUSE))
+    }
+}
+
+/// `what` is for the log.
+pub async fn insist<T, F>(lease: &Lease, what: &str, call: impl Fn() -> F) -> Result<T, Unanswered>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut pauses = Pauses::default();
+    loop {
+        let answer = tokio::select! {
+            biased;
+            () = lease.over() => return Err(Unanswered::Over),
+            answer = call() => answer,
+        };
+        let retry_after = match answer {
+            Ok(answer) => return Ok(answer),
+            Err(Error::Gone { detail }) => {
+                tracing::warn!(what, detail, "the server has taken the job back");
+                lease.revoke();
+                return Err(Unanswered::Over);
+            }
+            Err(Error::Refused { code, detail, .. }) => return Err(Unanswered::Refused { code, detail }),
+            Err(Error::Local(reason)) => return Err(Unanswered::Local(reason)),
+            Err(Error::Unavailable { reason, retry_after }) => {
+                tracing::warn!(what, reason, "not answered; trying again");
+                retry_after
+            }
+        };
+        tokio::select! {
+            () = lease.over() => return Err(Unanswered::Over),
+            () = tokio::time::sleep(pauses.next(retry_after)) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound() {
+        let mut pauses = Pauses::default();
+        for _ in 0..20 {
+            assert!(pauses.next(None) < LONGEST_PAUSE);
+        }
+        assert!(pauses.next(None) >= LONGEST_PAUSE / 2);
+    }
+
+    #[test]
+    fn the_server_may_ask_for_a_longer_one_within_reason() {
+        assert!(Pauses::default().next(Some(Duration::from_secs(3))) >= Duration::from_secs(3));
+        assert!(Pauses::default().next(Some(Duration::from_secs(3600))) <= LONGEST_PAUSE);
+    }
+}

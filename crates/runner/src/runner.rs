@@ -1,0 +1,131 @@
+//! Takes jobs, as many at once as there is room for, until it is told to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use greenroom_api_types::runner::{Acquire, Job};
+use greenroom_client::{Error, RunnerClient};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::backend::Backend;
+use crate::checkout::Protocols;
+use crate::job;
+use crate::job::folders::WorkDir;
+use crate::job::patience::Pauses;
+
+/// How long to wait after the server has refused: somebody has to change something first.
+const REFUSED_PAUSE: Duration = Duration::from_secs(30);
+
+pub struct Runner<B> {
+    pub client: RunnerClient,
+    pub backend: Arc<B>,
+    pub work_dir: Arc<WorkDir>,
+    pub concurrency: u32,
+    pub protocols: Protocols,
+    pub drain: Duration,
+}
+
+/// How a runner is told to stop.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// No more jobs; what runs may go on for the drain time.
+    pub drain: CancellationToken,
+    /// What runs is to end now.
+    pub now: CancellationToken,
+}
+
+impl<B: Backend> Runner<B> {
+    /// Until it is told to stop and every job has ended.
+    pub async fn run(self, stop: Stop) -> anyhow::Result<()> {
+        self.backend.sweep().await?;
+        self.work_dir.sweep().await?;
+        let room = Arc::new(Semaphore::new(self.concurrency as usize));
+        let mut jobs = JoinSet::new();
+        let mut pauses = Pauses::default();
+        loop {
+            while jobs.try_join_next().is_some() {}
+            let job = tokio::select! {
+                biased;
+                () = stop.drain.cancelled() => break,
+                job = self.next_job(&room, &mut pauses) => job,
+            };
+            let Some((job, place)) = job else { continue };
+            let span =
+                tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
+            let work = self.carry_out(Arc::new(job), stop.now.clone());
+            jobs.spawn(
+                async move {
+                    work.await;
+                    drop(place);
+                }
+                .instrument(span),
+            );
+        }
+        self.drain(jobs, &stop).await;
+        Ok(())
+    }
+
+    /// Waits for room, and then for a job; none if none came.
+    async fn next_job(
+        &self,
+        room: &Arc<Semaphore>,
+        pauses: &mut Pauses,
+    ) -> Option<(Job, tokio::sync::OwnedSemaphorePermit)> {
+        let place = Arc::clone(room).acquire_owned().await.ok()?;
+        let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
+        let pause = match self.client.acquire(&ask).await {
+            Ok(job) => {
+                *pauses = Pauses::default();
+                return job.map(|job| (job, place));
+            }
+            Err(Error::Unavailable { reason, retry_after }) => {
+                tracing::warn!(reason, "the server could not be asked for a job");
+                pauses.next(retry_after)
+            }
+            Err(error) => {
+                tracing::error!(%error, "the server gives this runner no jobs; is its token still good?");
+                REFUSED_PAUSE
+            }
+        };
+        tokio::time::sleep(pause).await;
+        None
+    }
+
+    fn carry_out(&self, job: Arc<Job>, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<B> {
+        let (client, backend, work_dir) =
+            (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
+        let protocols = self.protocols;
+        async move {
+            tracing::info!(attempt = job.attempt, steps = job.steps.len(), "taken");
+            // Without a folder or a client the job is left alone: its lease runs out, and the server gives it to another.
+            let prepared = work_dir.job(&job.job_id).map_err(|error| error.to_string());
+            let prepared = prepared.and_then(|folder| {
+                client.job(&job).map(|client| (folder, client)).map_err(|error| error.to_string())
+            });
+            match prepared {
+                Ok((folder, client)) => {
+                    job::run(job, &client, &folder, backend.as_ref(), protocols, stop).await
+                }
+                Err(error) => tracing::error!(error, "the job cannot be begun"),
+            }
+            tracing::info!("done");
+        }
+    }
+
+    async fn drain(&self, mut jobs: JoinSet<()>, stop: &Stop) {
+        tracing::info!(jobs = jobs.len(), "taking no more jobs");
+        let all_ended = async { while jobs.join_next().await.is_some() {} };
+        tokio::pin!(all_ended);
+        tokio::select! {
+            () = &mut all_ended => return,
+            () = tokio::time::sleep(self.drain) => {}
+            () = stop.now.cancelled() => {}
+        }
+        tracing::warn!("the drain time is over: ending what still runs");
+        stop.now.cancel();
+        all_ended.await;
+    }
+}

@@ -1,0 +1,130 @@
+//! The commit that was asked for, and no other.
+
+use std::path::Path;
+
+use greenroom_api_types::runner::Source;
+use greenroom_runner::checkout::{Protocols, checkout};
+
+use crate::git_server::{GitServer, Manner, Repository};
+
+const BOTH: [Manner; 2] = [Manner::Willing, Manner::Strict];
+
+struct Checked {
+    folder: tempfile::TempDir,
+    result: Result<String, String>,
+}
+
+impl Checked {
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("file")).unwrap()
+    }
+
+    fn has(&self, path: impl AsRef<Path>) -> bool {
+        self.folder.path().join(path).exists()
+    }
+}
+
+async fn check_out(server: &GitServer, commit_id: &str) -> Checked {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Source { repository: server.url.clone(), commit_id: commit_id.to_owned() };
+    let result = checkout(&source, folder.path(), Protocols::Remote).await.map_err(|error| error.to_string());
+    Checked { folder, result }
+}
+
+#[tokio::test]
+async fn a_full_id_is_fetched_alone() {
+    let repository = Repository::new();
+    let ids: Vec<_> = ["one", "two", "three"].map(|text| repository.commit(text)).into();
+    let server = GitServer::start(&repository, Manner::Willing).await;
+    for (id, text) in ids.iter().zip(["one", "two", "three"]) {
+        let checked = check_out(&server, id).await;
+        assert_eq!(checked.result.as_ref(), Ok(id));
+        assert_eq!(checked.text(), text);
+        assert!(checked.has(".git/shallow"), "its past came along");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_gives_out_only_branches_is_asked_for_all() {
+    let repository = Repository::new();
+    let ids: Vec<_> = ["one", "two", "three"].map(|text| repository.commit(text)).into();
+    let server = GitServer::start(&repository, Manner::Strict).await;
+    let checked = check_out(&server, &ids[0]).await;
+    assert_eq!(checked.result.as_ref(), Ok(&ids[0]));
+    assert_eq!(checked.text(), "one");
+    assert!(!checked.has(".git/shallow"));
+}
+
+#[tokio::test]
+async fn a_short_id_is_resolved() {
+    let repository = Repository::new();
+    let ids: Vec<_> = ["one", "two"].map(|text| repository.commit(text)).into();
+    for manner in BOTH {
+        let server = GitServer::start(&repository, manner).await;
+        let checked = check_out(&server, &ids[0][..9]).await;
+        assert_eq!(checked.result.as_ref(), Ok(&ids[0]));
+        assert_eq!(checked.text(), "one");
+    }
+}
+
+#[tokio::test]
+async fn a_commit_on_another_branch_or_only_on_a_tag_is_found_by_a_short_id() {
+    let repository = Repository::new();
+    repository.commit("base");
+    repository.git(&["checkout", "--quiet", "-b", "feature"]);
+    let on_branch = repository.commit("on a branch");
+    repository.git(&["checkout", "--quiet", "--detach"]);
+    let on_tag = repository.commit("on a tag");
+    repository.git(&["tag", "v1"]);
+    let server = GitServer::start(&repository, Manner::Strict).await;
+    for (id, text) in [(on_branch, "on a branch"), (on_tag, "on a tag")] {
+        let checked = check_out(&server, &id[..10]).await;
+        assert_eq!(checked.result.as_ref(), Ok(&id));
+        assert_eq!(checked.text(), text);
+    }
+}
+
+#[tokio::test]
+async fn a_branch_that_has_moved_on_changes_nothing() {
+    let repository = Repository::new();
+    let meant = repository.commit("meant");
+    repository.commit("moved on");
+    for manner in BOTH {
+        let server = GitServer::start(&repository, manner).await;
+        assert_eq!(check_out(&server, &meant).await.text(), "meant");
+    }
+}
+
+#[tokio::test]
+async fn a_branch_that_was_moved_away_leaves_its_commit_to_be_had_or_not_at_all() {
+    let repository = Repository::new();
+    let base = repository.commit("base");
+    let meant = repository.commit("meant");
+    repository.git(&["reset", "--quiet", "--hard", &base]);
+    repository.commit("instead");
+    let willing = GitServer::start(&repository, Manner::Willing).await;
+    assert_eq!(check_out(&willing, &meant).await.text(), "meant");
+    // Never something else in its place.
+    let strict = GitServer::start(&repository, Manner::Strict).await;
+    let checked = check_out(&strict, &meant).await;
+    assert!(checked.result.unwrap_err().contains("no commit"));
+}
+
+#[tokio::test]
+async fn a_branch_or_tag_that_is_called_like_an_id_is_not_taken_for_it() {
+    let repository = Repository::new();
+    let meant = repository.commit("meant");
+    let other = repository.commit("other");
+    let short = &meant[..8];
+    repository.git(&["update-ref", &format!("refs/heads/{short}"), &other]);
+    repository.git(&["update-ref", &format!("refs/tags/{short}"), &other]);
+    repository.git(&["update-ref", &format!("refs/heads/{meant}"), &other]);
+    for manner in BOTH {
+        let server = GitServer::start(&repository, manner).await;
+        for id in [short, meant.as_str()] {
+            let checked = check_out(&server, id).await;
+            assert_eq!(checked.result.as_ref(), Ok(&meant), "{id}");
+            assert_eq!(checked.text(), "meant");
+        }
+    }
+}

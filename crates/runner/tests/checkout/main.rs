@@ -1,0 +1,11 @@
+//! Checkouts from a real git server: `git http-backend` over HTTP.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "shared with the tests of jobs, which use all of it")]
+mod support;
+
+mod commits;
+mod git_server;
+mod jobs;
+mod refusals;

@@ -1,0 +1,14 @@
+//! Whole jobs: a real runner, real steps, and a server over real HTTP that can be slow, away, or of another opinion.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cancel;
+mod drain;
+mod dummy;
+mod lease;
+mod log;
+mod materials;
+mod outage;
+mod steps;

@@ -1,0 +1,121 @@
+//! What stages leave each other, and caches.
+
+use std::fs;
+
+use greenroom_api_types::runner::{Artifact, Cache};
+use greenroom_runner::archive;
+use sha2::{Digest, Sha256};
+
+use crate::support::jobs::job;
+use crate::support::running::Running;
+use crate::support::server::Server;
+
+/// An archive with one file.
+fn packed(name: &str, content: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), content).unwrap();
+    let file = folder.path().join("archive.tar");
+    archive::pack(folder.path(), &[name.to_owned()], &file).unwrap();
+    fs::read(file).unwrap()
+}
+
+fn unpacked(archive: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("archive.tar");
+    fs::write(&file, archive).unwrap();
+    archive::unpack(&file, folder.path()).unwrap();
+    folder
+}
+
+fn input(archive: &[u8]) -> Artifact {
+    Artifact {
+        artifact_id: "art_1".to_owned(),
+        stage: "build".to_owned(),
+        size: archive.len() as u64,
+        sha256: Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_stage_gets_what_was_left_and_leaves_its_own() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    let archive = packed("program", "from the stage before");
+    server.offer_artifact("art_1", archive.clone());
+    let mut with_both = job(&[("use", "mkdir -p dist/deep; cp program dist/deep/copy; cat program")]);
+    with_both.inputs = vec![input(&archive)];
+    with_both.artifacts = vec!["dist".to_owned()];
+    server.give(with_both);
+    assert_eq!(server.until_complete().await.error, None);
+    server.told(|record| {
+        assert_eq!(record.log_text("use"), "from the stage before");
+        let left = unpacked(record.artifact.as_ref().unwrap());
+        assert_eq!(fs::read_to_string(left.path().join("dist/deep/copy")).unwrap(), "from the stage before");
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn what_came_damaged_is_not_used() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    let archive = packed("program", "right");
+    server.offer_artifact("art_1", packed("program", "wrong"));
+    let mut damaged = job(&[("use", "cat program")]);
+    damaged.inputs = vec![input(&archive)];
+    server.give(damaged);
+    let error = server.until_complete().await.error.unwrap();
+    assert!(error.contains("SHA-256"), "{error}");
+    server.told(|record| assert_eq!(record.calls, ["complete"]));
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn an_artifact_that_was_not_made_is_an_error() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    let mut missing = job(&[("forget", "true")]);
+    missing.artifacts = vec!["dist".to_owned()];
+    server.give(missing);
+    let error = server.until_complete().await.error.unwrap();
+    assert!(error.contains("`dist`"), "{error}");
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn an_artifact_cannot_be_taken_from_outside_of_the_workspace() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    fs::write(runner.folder.path().join("secret"), "secret").unwrap();
+    let mut thief = job(&[("link", &format!("ln -s {} dist", runner.folder.path().display()))]);
+    thief.artifacts = vec!["dist/secret".to_owned()];
+    server.give(thief);
+    let error = server.until_complete().await.error.unwrap();
+    assert!(error.contains("outside of the workspace"), "{error}");
+    server.told(|record| assert!(record.artifact.is_none()));
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn a_cache_is_restored_and_one_that_is_not_there_is_saved() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.offer_cache("old/key 1", packed("warm", "from last time"));
+    let mut with_caches = job(&[("use", "cat warm; echo fresh > cold; echo changed > warm")]);
+    with_caches.caches = vec![
+        Cache { key: "old/key 1".to_owned(), paths: vec!["warm".to_owned()] },
+        Cache { key: "new".to_owned(), paths: vec!["cold".to_owned()] },
+        Cache { key: "never".to_owned(), paths: vec!["not-there".to_owned()] },
+    ];
+    server.give(with_caches);
+    assert_eq!(server.until_complete().await.error, None);
+    server.told(|record| {
+        assert_eq!(record.log_text("use"), "from last time");
+        let saved = unpacked(&record.caches["new"]);
+        assert_eq!(fs::read_to_string(saved.path().join("cold")).unwrap(), "fresh\n");
+        let kept = unpacked(&record.caches["old/key 1"]);
+        assert_eq!(fs::read_to_string(kept.path().join("warm")).unwrap(), "from last time");
+        assert!(!record.caches.contains_key("never"));
+    });
+    runner.finish().await;
+}

@@ -1,0 +1,113 @@
+//! Steps that run, fail, take too long, or may not start.
+
+use std::collections::BTreeMap;
+
+use greenroom_api_types::runner::StepEndStatus;
+
+use crate::support::jobs::job;
+use crate::support::running::Running;
+use crate::support::server::Server;
+
+#[tokio::test]
+async fn a_straight_job() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.give(job(&[
+        (
+            "build",
+            "echo building > built; echo hello; echo oops >&2; echo version=1.2 >> \"$GREENROOM_OUTPUT\"",
+        ),
+        ("check", "cat built; echo \"stage $GREENROOM_STAGE in ${PWD##*/}\""),
+    ]));
+    let complete = server.until_complete().await;
+    assert_eq!((complete.error, complete.commit_id), (None, None));
+    server.told(|record| {
+        assert_eq!(record.calls, ["start build", "end build", "start check", "end check", "complete"]);
+        assert_eq!(record.log_text("build"), "hello\noops\n");
+        assert_eq!(record.log_text("check"), "building\nstage build in workspace\n");
+        let end = record.end("build");
+        assert_eq!((end.status, end.exit_code, end.log_bytes), (StepEndStatus::Succeeded, Some(0), 11));
+        assert_eq!(end.outputs, BTreeMap::from([("version".to_owned(), "1.2".to_owned())]));
+        assert!(record.heartbeats >= 1);
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn after_a_step_that_failed_no_other_starts() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.give(job(&[("one", "true"), ("two", "echo no; false; echo never"), ("three", "true")]));
+    assert_eq!(server.until_complete().await.error, None);
+    server.told(|record| {
+        assert_eq!(record.calls, ["start one", "end one", "start two", "end two", "complete"]);
+        let end = record.end("two");
+        assert_eq!((end.status, end.exit_code), (StepEndStatus::Failed, Some(1)));
+        assert_eq!(record.log_text("two"), "no\n");
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn a_step_that_may_not_start_does_not() {
+    for code in ["fence_outdated", "job_canceled"] {
+        let server = Server::start().await;
+        let runner = Running::with_processes(server.port);
+        let mark = runner.folder.path().join("ran");
+        server.rule(|rules| rules.refuse_start = Some(code));
+        server.give(job(&[("deploy", &format!("touch {}", mark.display()))]));
+        assert_eq!(server.until_complete().await.error, None);
+        server.told(|record| assert_eq!(record.calls, ["complete"]));
+        assert!(!mark.exists(), "{code}");
+        runner.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn outputs_that_are_none_are_an_error() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.give(job(&[("build", "echo 'no name' > \"$GREENROOM_OUTPUT\"")]));
+    server.until_complete().await;
+    server.told(|record| {
+        assert_eq!(record.end("build").status, StepEndStatus::Errored);
+        assert!(record.end("build").reason.as_ref().unwrap().contains("line 1"));
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn a_step_that_takes_too_long_is_ended() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    let mut slow = job(&[("slow", "echo begun; sleep 600"), ("after", "true")]);
+    slow.steps[0].timeout_seconds = Some(1);
+    server.give(slow);
+    server.until_complete().await;
+    server.told(|record| {
+        let end = record.end("slow");
+        assert_eq!(
+            (end.status, end.reason.as_deref()),
+            (StepEndStatus::Failed, Some("the step took more than 1 s"))
+        );
+        assert_eq!(record.log_text("slow"), "begun\n");
+        assert!(!record.calls.contains(&"start after".to_owned()));
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn a_step_sees_nothing_of_the_runners_environment() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.give(job(&[("look", "env")]));
+    server.until_complete().await;
+    let environment = server.told(|record| record.log_text("look"));
+    let mut names: Vec<_> =
+        environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    // The shell adds its own: PWD, and some of them OLDPWD, SHLVL and _.
+    names.retain(|name| !["OLDPWD", "PWD", "SHLVL", "_"].contains(name));
+    assert_eq!(names, ["GREENROOM_OUTPUT", "GREENROOM_STAGE", "HOME", "PATH", "TMPDIR"]);
+    runner.finish().await;
+}

@@ -1,0 +1,41 @@
+//! Jobs to be given out.
+
+use std::collections::BTreeMap;
+
+use greenroom_api_types::runner::{Job, JobStep, Network};
+
+/// A step's name, which is its id too, and its script.
+pub fn job(steps: &[(&str, &str)]) -> Job {
+    Job {
+        job_id: "job_0190a0b0-0000-7000-8000-000000000001".to_owned(),
+        job_token: "grj_test".to_owned(),
+        lease_seconds: 30,
+        heartbeat_seconds: 1,
+        silence_seconds: 20,
+        organization_id: "org_1".to_owned(),
+        pipeline_id: "pip_1".to_owned(),
+        pipeline: "storefront".to_owned(),
+        deployment_id: "dep_1".to_owned(),
+        stage: "build".to_owned(),
+        attempt: 1,
+        source: None,
+        timeout_seconds: 600,
+        log_limit_bytes: 64 * 1024 * 1024,
+        network: Network::None,
+        inputs: Vec::new(),
+        artifacts: Vec::new(),
+        caches: Vec::new(),
+        steps: steps.iter().map(|(name, run)| step(name, run)).collect(),
+    }
+}
+
+pub fn step(name: &str, run: &str) -> JobStep {
+    JobStep {
+        step_run_id: name.to_owned(),
+        name: name.to_owned(),
+        image: "localhost/greenroom-test:1".to_owned(),
+        run: run.to_owned(),
+        variables: BTreeMap::from([("GREENROOM_STAGE".to_owned(), "build".to_owned())]),
+        timeout_seconds: None,
+    }
+}

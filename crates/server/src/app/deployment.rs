@@ -1,0 +1,204 @@
+//! Deployments: beginning, reading, ending and repeating them.
+
+use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
+use greenroom_api_types::session::{Person, WaitingOn};
+use greenroom_domain::deployment::NotRetried;
+use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_domain::pipeline::PipelineStatus;
+use greenroom_domain::text::CommitId;
+use greenroom_store::Command;
+use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
+use greenroom_store::pipeline::PipelineName;
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+
+/// Accepts a deployment of all of a pipeline's stages.
+pub async fn create(
+    command: &mut Command,
+    name: &PipelineName,
+    commit: &str,
+    branch: Option<&str>,
+) -> Result<DeploymentId, Failure> {
+    let commit = CommitId::new(commit).map_err(|error| Failure::field("/commitId", error))?;
+    let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
+    if pipeline.status == PipelineStatus::Archived {
+        return Err(Failure::new(
+            Code::PipelineArchived,
+            "An archived pipeline deploys nothing any more. Create a new one; its slug is free.",
+        ));
+    }
+    if let Some(branch) = branch
+        && (branch.is_empty() || branch.chars().any(char::is_control) || branch.chars().count() > 255)
+    {
+        return Err(Failure::field(
+            "/branch",
+            "must be 1 to 255 characters, none of them a control character",
+        ));
+    }
+    let id = DeploymentId::from(Uuid::now_v7());
+    command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, "api")).await?;
+    Ok(id)
+}
+
+/// What a request that changes a deployment is answered, if it did not change it.
+pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
+    let refused = |detail: String| Err(Failure::new(Code::InvalidState, detail));
+    let stage = stage.unwrap_or_default();
+    match asked {
+        Asked::Done | Asked::Nothing => Ok(()),
+        Asked::NoSuchDeployment | Asked::NoSuchStage => Err(Failure::not_found()),
+        Asked::NotRetried(NotRetried::NoSuchStage) => Err(Failure::not_found()),
+        Asked::NotRetried(NotRetried::NotEnded) => {
+            refused(format!("The stage `{stage}` has not ended. Cancel it first, or wait for its end."))
+        }
+        Asked::NotRetried(NotRetried::Succeeded) => refused(format!(
+            "The stage `{stage}` has succeeded. Retry one that has not, or make a new deployment."
+        )),
+        Asked::NotRetried(NotRetried::NeedsOthers) => refused(format!(
+            "The stage `{stage}` needs others that have not succeeded. Retry those: what follows them is tried again too."
+        )),
+        Asked::NotRetried(NotRetried::Canceling) => {
+            refused("The deployment is being canceled. Wait until it has ended.".to_owned())
+        }
+        Asked::SessionOver => refused(
+            "The session of this deployment has ended, so it can't go on. Claim the environment and deploy the commit."
+                .to_owned(),
+        ),
+        Asked::NewerRan(newer) => Err(Failure::new(
+            Code::InvalidState,
+            format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want."),
+        )
+        .with("newerDeploymentId", newer.to_string().into())),
+    }
+}
+
+/// With its stages and what it waits for.
+pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> Result<Deployment, Failure> {
+    let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
+    let stages = app.store.stage_records(organization, id).await?;
+    let jobs = app.store.job_records(organization, id, None).await?;
+    let waiting_on = waiting_on(&record, &stages);
+    let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
+    Ok(Deployment { waiting_on, stages, ..listed(record) })
+}
+
+/// As a list shows it.
+pub fn listed(record: DeploymentRecord) -> Deployment {
+    let waiting_on = waiting_on(&record, &[]);
+    Deployment {
+        id: record.id.to_string(),
+        pipeline_id: record.pipeline_id.to_string(),
+        pipeline: record.pipeline_slug,
+        definition_version: record.definition_version,
+        purpose: record.purpose,
+        trigger: record.trigger,
+        env_name: record.environment.map(|(_, name)| name),
+        session_id: record.session_id.map(|id| id.to_string()),
+        commit_id: record.commit_id,
+        branch: record.branch,
+        status: record.status,
+        reason: record.reason,
+        detail: record.detail,
+        created_by: Person {
+            id: record.created_by.to_string(),
+            name: record.created_by_name.unwrap_or_default(),
+        },
+        created_at: record.created_at,
+        started_at: record.started_at,
+        ended_at: record.ended_at,
+        waiting_on,
+        stages: Vec::new(),
+    }
+}
+
+pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
+    let newest = jobs.iter().find(|job| job.stage == record.key && job.attempt == record.attempt);
+    let steps = newest.map(|job| job.steps.iter().cloned().map(step).collect()).unwrap_or_default();
+    let detail = record.detail.or_else(|| newest.and_then(|job| job.detail.clone()));
+    Stage {
+        key: record.key,
+        name: record.name,
+        needs: record.needs,
+        pool: record.pool,
+        status: record.status,
+        reason: record.reason,
+        detail,
+        attempt: record.attempt,
+        retry_at: record.retry_at,
+        started_at: record.started_at,
+        ended_at: record.ended_at,
+        steps,
+    }
+}
+
+pub fn attempt(record: JobRecord) -> Attempt {
+    Attempt {
+        job_id: record.id.to_string(),
+        attempt: record.attempt,
+        status: record.status,
+        reason: record.reason,
+        detail: record.detail,
+        runner: record.runner,
+        queued_at: record.queued_at,
+        started_at: record.started_at,
+        ended_at: record.ended_at,
+        steps: record.steps.into_iter().map(step).collect(),
+    }
+}
+
+fn step(record: StepRecord) -> StepRun {
+    StepRun {
+        id: record.id.to_string(),
+        name: record.name,
+        status: record.status,
+        exit_code: record.exit_code,
+        reason: record.reason,
+        outputs: record.outputs,
+        log_bytes: record.log_bytes,
+        started_at: record.started_at,
+        ended_at: record.ended_at,
+    }
+}
+
+/// Nothing that lives and does not go on is without a reason.
+fn waiting_on(record: &DeploymentRecord, stages: &[StageRecord]) -> Vec<WaitingOn> {
+    let mut reasons = Vec::new();
+    if record.ended_at.is_some() {
+        return reasons;
+    }
+    if record.status == "queued" {
+        if let Some(slot) = record.slot_deployment_id.filter(|slot| *slot != record.id) {
+            reasons.push(WaitingOn::WorkSlot { deployment_id: slot.to_string() });
+        }
+        match record.pipeline_status.as_str() {
+            "stopped" => reasons.push(WaitingOn::PipelineStopped),
+            "archived" => reasons.push(WaitingOn::PipelineArchived),
+            _ => {}
+        }
+        if record.crowded {
+            reasons.push(WaitingOn::Concurrency);
+        }
+        if reasons.is_empty() {
+            reasons.push(WaitingOn::Engine);
+        }
+        return reasons;
+    }
+    if record.status == "paused" {
+        reasons.push(WaitingOn::PipelineStopped);
+    }
+    for stage in stages {
+        let key = stage.key.clone();
+        match (stage.status.as_str(), stage.retry_at) {
+            ("queued", _) => reasons.push(WaitingOn::Runner { stage: key, pool: stage.pool.clone() }),
+            ("waiting", _) => reasons.push(WaitingOn::Approval { stage: key }),
+            ("pending", Some(until)) => reasons.push(WaitingOn::Retry { stage: key, until }),
+            ("running", _) if record.status == "canceling" => {
+                reasons.push(WaitingOn::RunningSteps { stage: key });
+            }
+            _ => {}
+        }
+    }
+    reasons
+}

@@ -1,0 +1,300 @@
+//! Jobs, from a runner's side: getting one, keeping it, saying how its steps go, and its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use greenroom_api_types::runner::{
+    Artifact as Input, Complete, Heartbeat, Job, JobStep, Network, Source, StepEnd, StepEndStatus,
+};
+use greenroom_domain::definition::{Step, StepWork};
+use greenroom_domain::deployment::variables_of;
+use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_store::artifact::Artifact;
+use greenroom_store::job::{Assigned, Begun, Completed, EndedStep, JobWord, Noted, RunnerPrincipal};
+use greenroom_worker::engine::PolledJob;
+use tokio::sync::oneshot;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::app::token::new_secret_of;
+
+/// How long a runner waits for a job at most.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// What one step may log.
+pub const LOG_LIMIT: u64 = 1024 * 1024 * 1024 + 64 * 1024 * 1024;
+
+/// Before asking again.
+const AFTER_NOTHING: Duration = Duration::from_millis(100);
+
+/// How long a job stays a runner's, and what follows from that.
+#[derive(Clone, Copy, Debug)]
+pub struct JobTiming {
+    pub lease: Duration,
+    pub heartbeat: Duration,
+    /// Less than what passes from the lease's end until the job counts as lost.
+    pub silence: Duration,
+}
+
+impl Default for JobTiming {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { lease: seconds(60), heartbeat: seconds(5), silence: seconds(20) }
+    }
+}
+
+/// Waits for a job of the runner's pool. From the moment in which one is there it goes on in a task of its own: if the
+/// runner hangs up just then, the job goes back to its queue at once and not when its lease is over.
+pub async fn acquire(app: &App, runner: RunnerPrincipal, wait: Duration) -> Result<Option<Job>, Failure> {
+    let deadline = tokio::time::Instant::now() + wait;
+    loop {
+        let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+        if left.is_zero() || app.draining.is_cancelled() {
+            return Ok(None);
+        }
+        let polled = tokio::select! {
+            () = app.draining.cancelled() => return Ok(None),
+            polled = app.engine.poll_job(runner.pool_id, left) => polled,
+        };
+        let Ok(Some(polled)) = polled else {
+            // None came, or the engine is away: a moment later it may be back.
+            tokio::time::sleep(AFTER_NOTHING.min(left)).await;
+            continue;
+        };
+        let (sender, receiver) = oneshot::channel();
+        let (own, runner) = (app.clone(), runner.clone());
+        app.departures.spawn(async move { hand_over(&own, &runner, polled, sender).await });
+        if let Ok(Some(job)) = receiver.await {
+            return Ok(Some(job));
+        }
+    }
+}
+
+async fn hand_over(
+    app: &App,
+    runner: &RunnerPrincipal,
+    polled: PolledJob,
+    sender: oneshot::Sender<Option<Job>>,
+) {
+    let secret = new_secret_of(SecretKind::Job);
+    let (hash, job) = (secret.hash(), polled.run.job_id);
+    if polled.run.organization_id != runner.organization_id || sender.is_closed() {
+        return;
+    }
+    let word = JobWord { runner, job, secret: &hash };
+    let task_token = polled.accept();
+    let told = match app.store.assign_job(word, &task_token, app.job_timing.lease).await {
+        Ok(Some(assigned)) => {
+            app.bell.ring();
+            if sender.send(Some(told(app, runner, job, &secret, assigned))).is_ok() {
+                return;
+            }
+            if let Err(error) = app.store.take_job_back(word).await {
+                // Then its lease runs out.
+                tracing::warn!(error = &error as &dyn std::error::Error, %job, "a job was not taken back");
+            }
+            app.engine.fail(&task_token, "the runner hung up").await
+        }
+        Ok(None) => app.engine.complete(&task_token).await,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, %job, "a job could not be given to a runner");
+            app.engine.fail(&task_token, "the database was away").await
+        }
+    };
+    if let Err(error) = told {
+        tracing::debug!(error = &error as &dyn std::error::Error, %job, "the engine will notice by itself");
+    }
+}
+
+/// What the runner is told.
+fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, of: Assigned) -> Job {
+    let seconds = |duration: Duration| u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
+    let environment = of.environment.as_ref().map(|(name, _)| name.as_str());
+    let stage = of.definition.stage(&of.stage);
+    let shared = stage.map(|stage| variables_of(&of.definition, environment, stage)).unwrap_or_default();
+    let platform = platform_variables(runner, job, &of);
+    let definitions = stage.map(|stage| stage.steps.as_slice()).unwrap_or_default();
+    let steps = of
+        .steps
+        .iter()
+        .zip(definitions)
+        .map(|((id, name), step)| step_of(*id, name, step, &shared, &platform))
+        .collect();
+    Job {
+        job_id: job.to_string(),
+        job_token: secret.reveal().to_owned(),
+        lease_seconds: seconds(app.job_timing.lease),
+        heartbeat_seconds: seconds(app.job_timing.heartbeat).max(1),
+        silence_seconds: seconds(app.job_timing.silence),
+        organization_id: runner.organization_id.to_string(),
+        pipeline_id: of.pipeline_id.to_string(),
+        pipeline: of.pipeline_slug.clone(),
+        deployment_id: of.deployment_id.to_string(),
+        stage: of.stage.clone(),
+        attempt: u32::try_from(of.attempt).unwrap_or_default(),
+        source: of.repository.map(|repository| Source { repository, commit_id: of.commit_id.clone() }),
+        timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
+        log_limit_bytes: LOG_LIMIT,
+        network: match of.network.as_str() {
+            "none" => Network::None,
+            "host" => Network::Host,
+            _ => Network::Bridge,
+        },
+        inputs: of.artifacts.into_iter().map(input).collect(),
+        artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
+        caches: Vec::new(),
+        steps,
+    }
+}
+
+fn input(artifact: Artifact) -> Input {
+    Input {
+        artifact_id: artifact.id.to_string(),
+        stage: artifact.stage,
+        size: u64::try_from(artifact.bytes).unwrap_or_default(),
+        sha256: artifact.sha256,
+    }
+}
+
+fn step_of(
+    id: StepRunId,
+    name: &str,
+    step: &Step,
+    shared: &BTreeMap<String, String>,
+    platform: &BTreeMap<String, String>,
+) -> JobStep {
+    let (image, run) = match &step.work {
+        StepWork::Script { image, run } => (image.clone(), run.clone()),
+        // Never planned for a runner.
+        StepWork::Registry { .. } => (String::new(), "exit 1".to_owned()),
+    };
+    let mut variables = shared.clone();
+    variables.extend(step.variables.clone());
+    variables.extend(platform.clone());
+    variables.insert("GREENROOM_STEP".to_owned(), name.to_owned());
+    JobStep {
+        step_run_id: id.to_string(),
+        name: name.to_owned(),
+        image,
+        run,
+        variables,
+        timeout_seconds: step.timeout_seconds,
+    }
+}
+
+fn platform_variables(runner: &RunnerPrincipal, job: JobId, of: &Assigned) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    let mut set = |name: &str, value: String| variables.insert(format!("GREENROOM_{name}"), value);
+    set("ORGANIZATION_ID", runner.organization_id.to_string());
+    set("PIPELINE", of.pipeline_slug.clone());
+    set("PIPELINE_ID", of.pipeline_id.to_string());
+    set("DEPLOYMENT_ID", of.deployment_id.to_string());
+    set("JOB_ID", job.to_string());
+    set("STAGE", of.stage.clone());
+    set("ATTEMPT", of.attempt.to_string());
+    set("COMMIT_ID", of.commit_id.clone());
+    set("PURPOSE", of.purpose.to_string());
+    if let Some((name, url)) = &of.environment {
+        set("ENVIRONMENT", name.clone());
+        url.iter().for_each(|url| {
+            set("ENVIRONMENT_URL", url.clone());
+        });
+    }
+    if let Some(fence) = of.fence {
+        set("FENCE", fence.to_string());
+    }
+    if let Some(session) = of.session_id {
+        set("SESSION_ID", greenroom_domain::id::SessionId::from(session).to_string());
+    }
+    for (stage, values) in &of.outputs {
+        let stage = stage.to_uppercase().replace('-', "_");
+        for (name, value) in values {
+            set(&format!("OUTPUT_{stage}_{name}"), value.clone());
+        }
+    }
+    variables
+}
+
+pub async fn heartbeat(app: &App, word: JobWord<'_>) -> Result<Heartbeat, Failure> {
+    let beat = app.store.beat(word, app.job_timing.lease).await?.ok_or_else(gone)?;
+    if let Some(task_token) = beat.task_token {
+        // The engine's own time-out is only a second look: PostgreSQL's lease decides. So nobody waits for this.
+        let engine = app.engine.clone();
+        app.departures.spawn(async move { drop(engine.heartbeat(&task_token).await) });
+    }
+    Ok(Heartbeat {
+        lease_seconds: u32::try_from(app.job_timing.lease.as_secs()).unwrap_or(u32::MAX),
+        cancel: beat.cancel.map(|reason| greenroom_api_types::runner::Cancel {
+            grace_seconds: u32::try_from(beat.grace_seconds).unwrap_or_default(),
+            reason,
+        }),
+    })
+}
+
+pub async fn begin_step(app: &App, word: JobWord<'_>, step: StepRunId) -> Result<(), Failure> {
+    match app.store.begin_step(word, step).await? {
+        Begun::Yes => Ok(()),
+        Begun::Gone => Err(gone()),
+        Begun::Canceled => {
+            Err(Failure::new(Code::JobCanceled, "The job is to end: start no further step, and complete it."))
+        }
+        Begun::FenceOutdated => Err(Failure::new(
+            Code::FenceOutdated,
+            "The environment has passed on to another session. Start no further step, and complete the job.",
+        )),
+    }
+}
+
+pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEnd) -> Result<(), Failure> {
+    let status = match end.status {
+        StepEndStatus::Succeeded => "succeeded",
+        StepEndStatus::Failed => "failed",
+        StepEndStatus::Errored => "errored",
+        StepEndStatus::Canceled => "canceled",
+    };
+    let end = EndedStep {
+        status: status.to_owned(),
+        exit_code: end.exit_code,
+        reason: end.reason,
+        outputs: end.outputs,
+        log_bytes: i64::try_from(end.log_bytes).unwrap_or(i64::MAX),
+    };
+    match app.store.end_step(word, step, &end).await? {
+        Noted::Yes => Ok(()),
+        Noted::Gone => Err(gone()),
+        Noted::LogIncomplete(have) => {
+            let detail =
+                format!("Only {have} bytes of the step's log are here; send the rest before its end.");
+            Err(Failure::new(Code::LogOffset, detail).with("expected", have.into()))
+        }
+    }
+}
+
+pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<(), Failure> {
+    let done = app.store.complete_job(word, end.error.as_deref(), end.commit_id.as_deref()).await?;
+    let Completed { task_token, wake } = done.ok_or_else(gone)?;
+    if let Some(task_token) = task_token {
+        let own = app.clone();
+        // The word to the engine carries nothing and may fail: then the relay says it.
+        app.departures.spawn(async move {
+            if own.engine.complete(&task_token).await.is_ok()
+                && let Some(wake) = wake
+                && let Err(error) = own.store.wakes_done(&[wake]).await
+            {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "a wake stays, and will be for nothing"
+                );
+            }
+        });
+    }
+    app.bell.ring();
+    Ok(())
+}
+
+pub fn gone() -> Failure {
+    Failure::new(
+        Code::JobGone,
+        "The job is not this runner's, or not any more. End everything that belongs to it at once.",
+    )
+}

@@ -1,0 +1,67 @@
+//! Runners: making and revoking them.
+
+use greenroom_api_types::runner_pool::{CreateRunner, Runner, RunnerPool};
+use greenroom_domain::definition::DEFAULT_POOL;
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::{PoolId, RunnerId};
+use greenroom_domain::slug::Slug;
+use greenroom_domain::text::Name;
+use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_store::Command;
+use greenroom_store::runner::{Pool, Runner as Record};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::app::failure::Failure;
+use crate::app::token::new_secret_of;
+
+/// Makes a runner. Its token is not kept anywhere.
+pub async fn create(command: &mut Command, request: &CreateRunner) -> Result<(Record, TokenSecret), Failure> {
+    let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
+    let pool = request.pool.as_deref().unwrap_or(DEFAULT_POOL);
+    pool.parse::<Slug>().map_err(|error| Failure::field("/pool", error))?;
+    let secret = new_secret_of(SecretKind::Runner);
+    let ids = (RunnerId::from(Uuid::now_v7()), PoolId::from(Uuid::now_v7()));
+    let made = command.create_runner(ids, &secret, name.as_str(), pool).await?;
+    tell(command, EventType::RunnerCreated, &made).await?;
+    Ok((made, secret))
+}
+
+/// Revoking again changes nothing.
+pub async fn revoke(command: &mut Command, id: RunnerId) -> Result<Record, Failure> {
+    let (revoked, fresh) = command.revoke_runner(id).await?.ok_or_else(Failure::not_found)?;
+    if fresh {
+        tell(command, EventType::RunnerRevoked, &revoked).await?;
+    }
+    Ok(revoked)
+}
+
+async fn tell(command: &mut Command, event_type: EventType, runner: &Record) -> Result<(), Failure> {
+    let after = Some(json!({ "name": runner.name, "pool": runner.pool }));
+    let subject = format!("runners/{}", runner.id);
+    Ok(command.tell(NewEvent { event_type, subject, before: None, after, reason: None }).await?)
+}
+
+pub fn shown(record: Record) -> Runner {
+    Runner {
+        id: record.id.to_string(),
+        name: record.name,
+        pool: record.pool,
+        hint: record.hint,
+        version: record.version,
+        created_at: record.created_at,
+        last_seen_at: record.last_seen_at,
+        revoked_at: record.revoked_at,
+    }
+}
+
+pub fn shown_pool(pool: Pool) -> RunnerPool {
+    RunnerPool {
+        id: pool.id.to_string(),
+        name: pool.name,
+        network: pool.network,
+        runners: pool.runners,
+        queued: pool.queued,
+        running: pool.running,
+    }
+}

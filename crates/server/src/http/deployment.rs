@@ -1,0 +1,209 @@
+//! `…/deployments`: beginning, watching, ending and repeating what runs.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::deployment::{
+    Attempt, CancelDeployment, CreateDeployment, Deployment, RetryInputs, RetryStage, Stage,
+};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_domain::id::DeploymentId;
+use greenroom_domain::policy::action::{DeploymentRead, DeploymentRun, DeploymentStart};
+use greenroom_store::deployment::DeploymentFilter;
+use greenroom_store::pipeline::PipelineName;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::deployment::{self, answered, attempt, listed, stage};
+use crate::app::failure::Failure;
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::{Answered, Mutation};
+use crate::http::page::{PageQuery, list_with, page};
+use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
+use crate::http::permit::Permit;
+use crate::http::query::Query;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct DeploymentQuery {
+    /// How many records to return.
+    #[param(minimum = 1, maximum = 100, default = 20)]
+    limit: Option<i64>,
+    /// How many records to skip.
+    #[param(minimum = 0, default = 0)]
+    offset: Option<i64>,
+    /// Only those in this state.
+    status: Option<String>,
+    /// Only those into this ephemeral environment.
+    env_name: Option<String>,
+    /// Only those of this commit; the beginning of its id is enough.
+    commit_id: Option<String>,
+}
+
+/// List all deployments, newest first
+#[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), DeploymentQuery),
+    responses((status = 200, body = List<Deployment>)))]
+pub async fn list_deployments(
+    permit: Permit<DeploymentRead>,
+    query: Query<DeploymentQuery>,
+) -> Result<Json<List<Deployment>>, Failure> {
+    let page = page(query.0.limit, query.0.offset)?;
+    let filter = DeploymentFilter {
+        pipeline: None,
+        status: query.0.status.map(|text| plain("status", text)).transpose()?,
+        environment: query.0.env_name.map(|text| plain("envName", text)).transpose()?,
+        commit_id: query.0.commit_id.map(|text| plain("commitId", text)).transpose()?,
+    };
+    let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
+    Ok(Json(list_with(page, found, listed)))
+}
+
+/// List the deployments of a pipeline, newest first
+#[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), PageQuery),
+    responses((status = 200, body = List<Deployment>)))]
+pub async fn list_pipeline_deployments(
+    permit: Permit<DeploymentRead>,
+    path: At<PipelinePath>,
+    query: Query<PageQuery>,
+) -> Result<Json<List<Deployment>>, Failure> {
+    let page = query.0.page()?;
+    let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
+    let store = &permit.app.store;
+    let pipeline = store.pipeline(permit.organization(), &name).await?.ok_or_else(Failure::not_found)?;
+    let filter = DeploymentFilter { pipeline: Some(pipeline.id), ..DeploymentFilter::default() };
+    let found = store.deployment_records(permit.organization(), &filter, page).await?;
+    Ok(Json(list_with(page, found, listed)))
+}
+
+/// Deploy a commit through all stages of a pipeline
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    request_body = CreateDeployment,
+    responses((status = 202, description = "Accepted; look at it, or follow its events, to see how it goes on", body = Data<Deployment>)))]
+pub async fn create_deployment(
+    permit: Permit<DeploymentStart>,
+    path: At<PipelinePath>,
+    key: IdempotencyKey,
+    body: Body<CreateDeployment>,
+) -> Answered {
+    let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let request = &body.value;
+    let made =
+        deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref())
+            .await?;
+    let record = mutation.command.deployment_record(made).await?.ok_or_else(Failure::not_found)?;
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
+}
+
+/// View a deployment, with its stages and steps
+#[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path)),
+    responses((status = 200, body = Data<Deployment>)))]
+pub async fn get_deployment(
+    permit: Permit<DeploymentRead>,
+    path: At<DeploymentPath>,
+) -> Result<Response, Failure> {
+    let found = deployment::view(&permit.app, permit.organization(), id(&path.0.deployment_id)?).await?;
+    Ok(Answer::ok(&found)?.tagged().into_response())
+}
+
+/// Cancel a deployment: running steps are asked to end, then killed
+#[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
+    request_body = CancelDeployment,
+    responses((status = 202, description = "As it was when this was asked for; it ends soon", body = Data<Deployment>)))]
+pub async fn cancel_deployment(
+    permit: Permit<DeploymentRun>,
+    path: At<DeploymentPath>,
+    key: IdempotencyKey,
+    body: Body<CancelDeployment>,
+) -> Answered {
+    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let force = body.value.force.unwrap_or(false);
+    answered(mutation.command.cancel_deployment(deployment, force).await?, None)?;
+    accepted(mutation, deployment).await
+}
+
+/// View a stage of a deployment
+#[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
+    responses((status = 200, body = Data<Stage>)))]
+pub async fn get_stage(permit: Permit<DeploymentRead>, path: At<StagePath>) -> Result<Response, Failure> {
+    let (organization, deployment) = (permit.organization(), id(&path.0.deployment_id)?);
+    let stages = permit.app.store.stage_records(organization, deployment).await?;
+    let found =
+        stages.into_iter().find(|stage| stage.key == path.0.stage_key).ok_or_else(Failure::not_found)?;
+    let jobs = permit.app.store.job_records(organization, deployment, Some(&found.key)).await?;
+    Ok(Answer::ok(&stage(found, &jobs))?.tagged().into_response())
+}
+
+/// List the attempts of a stage, oldest first
+#[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
+    responses((status = 200, body = Data<Vec<Attempt>>)))]
+pub async fn list_attempts(permit: Permit<DeploymentRead>, path: At<StagePath>) -> Result<Response, Failure> {
+    let (organization, deployment) = (permit.organization(), id(&path.0.deployment_id)?);
+    let stages = permit.app.store.stage_records(organization, deployment).await?;
+    if !stages.iter().any(|stage| stage.key == path.0.stage_key) {
+        return Err(Failure::not_found());
+    }
+    let jobs = permit.app.store.job_records(organization, deployment, Some(&path.0.stage_key)).await?;
+    let attempts: Vec<Attempt> = jobs.into_iter().map(attempt).collect();
+    Ok(Answer::ok(&attempts)?.tagged().into_response())
+}
+
+/// Cancel one stage; what needs it is skipped, and the others go on
+#[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
+    responses((status = 202, body = Data<Deployment>)))]
+pub async fn cancel_stage(
+    permit: Permit<DeploymentRun>,
+    path: At<StagePath>,
+    key: IdempotencyKey,
+) -> Answered {
+    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+    let mut mutation = permit.open(key, &[]).await?;
+    let stage = path.0.stage_key.as_str();
+    answered(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
+    accepted(mutation, deployment).await
+}
+
+/// Try a stage again, and all that follows it
+#[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
+    request_body = RetryStage,
+    responses((status = 202, body = Data<Deployment>)))]
+pub async fn retry_stage(
+    permit: Permit<DeploymentRun>,
+    path: At<StagePath>,
+    key: IdempotencyKey,
+    body: Body<RetryStage>,
+) -> Answered {
+    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
+    let stage = path.0.stage_key.as_str();
+    answered(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
+    accepted(mutation, deployment).await
+}
+
+async fn accepted(mut mutation: Mutation, deployment: DeploymentId) -> Answered {
+    let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
+}
+
+/// PostgreSQL can't hold a NUL, so no record has one.
+fn plain(name: &str, text: String) -> Result<String, Failure> {
+    if text.chars().any(char::is_control) || text.contains('%') {
+        Err(Failure::field(name, "must not contain control characters or `%`"))
+    } else {
+        Ok(text)
+    }
+}

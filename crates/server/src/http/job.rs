@@ -1,0 +1,195 @@
+//! `/runner/jobs/…`: what runners say. No role is asked for here: a runner's token opens the jobs of its pool, and each job
+//! has a token of its own. What goes over the wire is in `greenroom_api_types::runner`.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd};
+use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
+use greenroom_store::job::{JobWord, RunnerPrincipal};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::app::{artifact, job, log};
+use crate::http::body::{Body, read};
+use crate::http::flight::Flight;
+use crate::http::path::id;
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/runner/jobs/acquire", post(acquire))
+        .route("/runner/jobs/{jobId}/heartbeat", post(heartbeat))
+        .route("/runner/jobs/{jobId}/steps/{stepRunId}/start", post(start_step))
+        .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
+        .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
+        .route("/runner/jobs/{jobId}/complete", post(complete))
+        .route("/runner/jobs/{jobId}/artifact", put(keep_artifact))
+        .route("/runner/jobs/{jobId}/artifacts/{artifactId}", get(read_artifact))
+}
+
+/// The runner that asks, by its token.
+struct Asking(RunnerPrincipal);
+
+impl FromRequestParts<App> for Asking {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = header
+            .and_then(|text| text.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .and_then(|(_, token)| TokenSecret::read(SecretKind::Runner, token.trim()).ok())
+            .ok_or_else(unknown)?;
+        match app.store.authenticate_runner(&token.hash()).await? {
+            None => Err(unknown()),
+            Some((_, true)) => Err(Failure::new(
+                Code::RunnerRevoked,
+                "This runner's token was revoked. End its jobs at once; an admin can make a new runner.",
+            )),
+            Some((runner, false)) => Ok(Self(runner)),
+        }
+    }
+}
+
+fn unknown() -> Failure {
+    Failure::new(
+        Code::Unauthenticated,
+        "Send `Authorization: Bearer <RUNNER_TOKEN>`: a token that starts with `grr_`, which an admin makes under /runners.",
+    )
+}
+
+/// The runner, and the job that it proves to have.
+struct Having {
+    runner: RunnerPrincipal,
+    job: JobId,
+    secret: TokenHash,
+}
+
+impl Having {
+    const fn word(&self) -> JobWord<'_> {
+        JobWord { runner: &self.runner, job: self.job, secret: &self.secret }
+    }
+}
+
+impl FromRequestParts<App> for Having {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let Asking(runner) = Asking::from_request_parts(parts, app).await?;
+        let path = axum::extract::RawPathParams::from_request_parts(parts, app)
+            .await
+            .map_err(|_| Failure::not_found())?;
+        let job = path.iter().find(|(name, _)| *name == "jobId").map(|(_, text)| text).unwrap_or_default();
+        let secret = parts.headers.get(JOB_TOKEN_HEADER).and_then(|value| value.to_str().ok());
+        let secret =
+            secret.and_then(|text| TokenSecret::read(SecretKind::Job, text).ok()).ok_or_else(job::gone)?;
+        Ok(Self { runner, job: id(job)?, secret: secret.hash() })
+    }
+}
+
+async fn acquire(
+    State(app): State<App>,
+    Asking(runner): Asking,
+    flight: Flight,
+    body: Body<Acquire>,
+) -> Result<Response, Failure> {
+    let wait =
+        body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
+    flight.waits(job::LONGEST_WAIT)?;
+    app.store.runner_seen(runner.organization_id, runner.id, body.value.version.as_deref()).await?;
+    match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {
+        Some(job) => Ok(Json(Data { data: job }).into_response()),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+async fn heartbeat(State(app): State<App>, having: Having) -> Result<Json<Data<Heartbeat>>, Failure> {
+    Ok(Json(Data { data: job::heartbeat(&app, having.word()).await? }))
+}
+
+async fn start_step(State(app): State<App>, having: Having, at: StepAt) -> Result<Json<Data<()>>, Failure> {
+    job::begin_step(&app, having.word(), step(&at)?).await?;
+    Ok(Json(Data { data: () }))
+}
+
+async fn end_step(
+    State(app): State<App>,
+    having: Having,
+    at: StepAt,
+    body: Body<StepEnd, END>,
+) -> Result<Json<Data<()>>, Failure> {
+    job::end_step(&app, having.word(), step(&at)?, body.value).await?;
+    Ok(Json(Data { data: () }))
+}
+
+async fn complete(
+    State(app): State<App>,
+    having: Having,
+    body: Body<Complete>,
+) -> Result<Json<Data<()>>, Failure> {
+    job::complete(&app, having.word(), &body.value).await?;
+    Ok(Json(Data { data: () }))
+}
+
+#[derive(Debug, Deserialize)]
+struct LogQuery {
+    /// The number of the first byte.
+    offset: u64,
+    /// When it was written, by the runner's clock.
+    at: Timestamp,
+}
+
+async fn append_log(
+    State(app): State<App>,
+    having: Having,
+    at: StepAt,
+    Query(query): Query<LogQuery>,
+    request: Request,
+) -> Result<Json<Data<LogSize>>, Failure> {
+    // Before the body is read: what waits here holds no memory.
+    let _room = app.log_room.acquire().await.map_err(Failure::internal)?;
+    let bytes = read(request, log::LARGEST_PIECE).await?;
+    let bytes = log::append(&app, having.word(), step(&at)?, (query.offset, query.at), bytes).await?;
+    Ok(Json(Data { data: LogSize { bytes } }))
+}
+
+async fn keep_artifact(
+    State(app): State<App>,
+    having: Having,
+    flight: Flight,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Json<Data<()>>, Failure> {
+    flight.waits(UPLOAD)?;
+    let sha256 = headers.get("x-greenroom-sha256").and_then(|value| value.to_str().ok());
+    artifact::keep(&app, having.word(), sha256, request.into_body()).await?;
+    Ok(Json(Data { data: () }))
+}
+
+async fn read_artifact(
+    State(app): State<App>,
+    having: Having,
+    Path((_, artifact)): StepAt,
+) -> Result<Response, Failure> {
+    Ok(artifact::read(&app, having.word(), id(&artifact)?).await?.into_response())
+}
+
+/// For an archive of some gigabytes on a slow line.
+const UPLOAD: Duration = Duration::from_secs(3_600);
+
+type StepAt = Path<(String, String)>;
+/// Outputs of 256 KiB, with room for what JSON's escapes add to them.
+const END: usize = 2 * 1024 * 1024;
+
+fn step(Path((_, step)): &StepAt) -> Result<StepRunId, Failure> {
+    id(step)
+}

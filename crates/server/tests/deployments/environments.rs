@@ -1,0 +1,96 @@
+//! Deployments into environments: the fence, the work slot, and cleaning up.
+
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::yard::Yard;
+
+const SHOP: &str = r#"
+ephemeralEnvironments:
+  qa-1: { stages: [deploy], onRelease: [teardown] }
+stages:
+  deploy: { steps: [{ image: a, run: "true" }, { image: a, run: "true" }] }
+  teardown: { steps: [{ image: a, run: "true" }] }
+"#;
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn who_is_overridden_starts_no_further_step_and_the_next_waits_for_its_end(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
+    let (_, old) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    let job = yard.take(&yard.advance(&old).await).await;
+    assert_eq!(yard.say(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
+
+    let (_, new) = yard.claim("qa-1", &mate, "force-claim").await;
+    let (status, answer) = yard.say(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
+    assert_eq!((status, answer["code"].as_str()), (409, Some("fence_outdated")));
+    let (_, beat) = yard.say(&job, "/heartbeat", json!({})).await;
+    assert_eq!(beat["data"]["cancel"]["reason"], "session_ended");
+    assert!(yard.advance(&new).await.dispatch.is_empty());
+    let slot = json!([{ "kind": "work_slot", "deploymentId": old }]);
+    assert_eq!(yard.deployment(&new).await["waitingOn"], slot);
+
+    let end = json!({ "status": "canceled" });
+    assert_eq!(yard.say(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
+    assert_eq!(yard.say(&job, "/complete", json!({})).await.0, 200);
+    assert!(yard.advance(&old).await.ended);
+    let shown = yard.deployment(&old).await;
+    assert_eq!(
+        (shown["status"].as_str(), shown["reason"].as_str()),
+        (Some("canceled"), Some("session_ended"))
+    );
+    // No teardown in between: who takes over goes on with what is there.
+    assert_eq!(yard.advance(&new).await.dispatch.len(), 1);
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
+    let (session, first) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    assert!(yard.pass(&first, 0).await.ended);
+    yard.release("qa-1", &yard.owner, &session).await;
+    let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
+
+    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
+    let teardown =
+        listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
+    let teardown = teardown["id"].as_str().unwrap();
+    assert!(yard.advance(&next).await.dispatch.is_empty());
+    assert_eq!(
+        yard.deployment(&next).await["waitingOn"],
+        json!([{ "kind": "work_slot", "deploymentId": teardown }])
+    );
+    // It runs although its session has ended and the fence has moved on, and although the pipeline stands still.
+    assert_eq!(yard.call(reqwest::Method::POST, "/pipelines/shop/stop", json!({})).await.0, 200);
+    assert!(yard.pass(teardown, 0).await.ended);
+    assert_eq!(yard.status(teardown).await, "succeeded");
+    assert_eq!(yard.call(reqwest::Method::POST, "/pipelines/shop/resume", json!({})).await.0, 200);
+    assert_eq!(yard.advance(&next).await.dispatch.len(), 1);
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_session_without_a_deployment_leaves_nothing_to_clean_up(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let path = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions", yard.pipeline);
+    let (_, made) = yard.call(reqwest::Method::POST, &path, json!({})).await;
+    let session = made["data"]["sessionId"].as_str().unwrap();
+    yard.release("qa-1", &yard.owner, session).await;
+    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
+    assert_eq!(listed["data"], json!([]));
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn nothing_is_tried_again_in_a_session_that_is_over(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let (session, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    yard.pass(&id, 1).await;
+    yard.release("qa-1", &yard.owner, &session).await;
+    let path = format!("/deployments/{id}/stages/deploy/retry");
+    let (status, answer) = yard.call(reqwest::Method::POST, &path, json!({})).await;
+    assert_eq!((status, answer["code"].as_str()), (409, Some("invalid_state")));
+    yard.end().await;
+}

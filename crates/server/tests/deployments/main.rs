@@ -1,0 +1,12 @@
+//! Deployments from the API's and a runner's side, without the engine: what it would ask, the tests ask in its place. That
+//! the engine asks at the right time is tried in `greenroom-worker` and in the scenarios.
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod asks;
+mod environments;
+mod logs;
+mod runs;
+mod yard;

@@ -1,0 +1,178 @@
+//! A pipeline, a runner of its pool, and what the engine and the runner do with them.
+
+use greenroom_domain::id::{DeploymentId, JobId, OrganizationId};
+use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_server::app::token::new_secret_of;
+use greenroom_store::engine::Advance;
+use greenroom_store::job::{JobWord, RunnerPrincipal};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use std::time::Duration;
+
+use crate::support::{Caller, TestServer};
+
+pub struct Yard {
+    pub server: TestServer,
+    pub owner: Caller,
+    pub pipeline: String,
+    runner: RunnerPrincipal,
+    runner_token: String,
+}
+
+/// A job in the runner's hands.
+pub struct Job {
+    pub id: JobId,
+    secret: TokenSecret,
+    pub steps: Vec<String>,
+}
+
+impl Yard {
+    pub async fn new(pool: &PgPool, definition: &str) -> Self {
+        let server = TestServer::start(pool).await;
+        let owner = server.organization("acme").await;
+        let body = json!({ "name": "Shop", "slug": "shop", "definition": definition });
+        let (status, made) =
+            server.json(Method::POST, "/organizations/acme/pipelines", &owner.token, Some(body)).await;
+        assert_eq!(status, 201, "{made}");
+        let pipeline = made["data"]["id"].as_str().unwrap().to_owned();
+        let body = json!({ "name": "runner-1" });
+        let (status, made) =
+            server.json(Method::POST, "/organizations/acme/runners", &owner.token, Some(body)).await;
+        assert_eq!(status, 201, "{made}");
+        let runner_token = made["data"]["token"].as_str().unwrap().to_owned();
+        let secret = TokenSecret::read(SecretKind::Runner, &runner_token).unwrap();
+        let found = server.server.app.store.authenticate_runner(&secret.hash()).await.unwrap();
+        let (runner, revoked) = found.unwrap();
+        assert!(!revoked);
+        Self { server, owner, pipeline, runner, runner_token }
+    }
+
+    fn organization(&self) -> OrganizationId {
+        self.owner.organization.parse().unwrap()
+    }
+
+    pub async fn call(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
+        let body = (!body.is_null()).then_some(body);
+        let path = format!("/organizations/acme{path}");
+        let (status, answer) = self.server.json(method, &path, &self.owner.token, body).await;
+        (status.as_u16(), answer)
+    }
+
+    /// A deployment of the whole pipeline.
+    pub async fn start(&self) -> String {
+        let path = format!("/pipelines/{}/deployments", self.pipeline);
+        let (status, made) = self.call(Method::POST, &path, json!({ "commitId": "0123abc" })).await;
+        assert_eq!(status, 202, "{made}");
+        made["data"]["id"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn deployment(&self, id: &str) -> Value {
+        let (status, shown) = self.call(Method::GET, &format!("/deployments/{id}"), Value::Null).await;
+        assert_eq!(status, 200, "{shown}");
+        shown["data"].clone()
+    }
+
+    /// Each stage's state, in the order of the file.
+    pub async fn stages(&self, id: &str) -> Vec<String> {
+        let shown = self.deployment(id).await;
+        let stages = shown["stages"].as_array().cloned().unwrap_or_default();
+        stages.iter().map(|stage| stage["status"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub async fn status(&self, id: &str) -> String {
+        self.deployment(id).await["status"].as_str().unwrap().to_owned()
+    }
+
+    /// What the engine does whenever something happens.
+    pub async fn advance(&self, id: &str) -> Advance {
+        let id: DeploymentId = id.parse().unwrap();
+        let store = &self.server.server.app.store;
+        let advance = store.advance_deployment(self.organization(), id).await.unwrap();
+        let again = store.advance_deployment(self.organization(), id).await.unwrap();
+        assert_eq!((advance.ended, &advance.dispatch), (again.ended, &again.dispatch), "asked twice");
+        advance
+    }
+
+    /// Gives the runner the first job that waits.
+    pub async fn take(&self, advance: &Advance) -> Job {
+        let dispatch = advance.dispatch.first().unwrap();
+        let secret = new_secret_of(SecretKind::Job);
+        let hash = secret.hash();
+        let word = JobWord { runner: &self.runner, job: dispatch.job_id, secret: &hash };
+        let store = &self.server.server.app.store;
+        let assigned = store.assign_job(word, b"task", Duration::from_secs(60)).await.unwrap().unwrap();
+        let steps = assigned.steps.iter().map(|(id, _)| id.to_string()).collect();
+        Job { id: dispatch.job_id, secret, steps }
+    }
+
+    /// What the runner says of its job.
+    pub async fn say(&self, job: &Job, path: &str, body: Value) -> (u16, Value) {
+        let request = self.request(job, path).json(&body);
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    pub async fn log(&self, job: &Job, step: &str, offset: u64, bytes: Vec<u8>) -> (u16, Value) {
+        let path = format!("/steps/{step}/logs?offset={offset}&at=2026-11-15T12:00:00Z");
+        let response = self.request(job, &path).body(bytes).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    fn request(&self, job: &Job, path: &str) -> reqwest::RequestBuilder {
+        let url = format!("{}/runner/jobs/{}{path}", self.server.base, job.id);
+        self.server
+            .client
+            .post(url)
+            .bearer_auth(&self.runner_token)
+            .header("x-greenroom-job-token", job.secret.reveal())
+    }
+
+    /// Carries a job out, each step with this exit code.
+    pub async fn carry_out(&self, job: &Job, exit_code: i32) {
+        for step in &job.steps {
+            assert_eq!(self.say(job, &format!("/steps/{step}/start"), json!({})).await.0, 200);
+            let status = if exit_code == 0 { "succeeded" } else { "failed" };
+            let end = json!({ "status": status, "exitCode": exit_code });
+            assert_eq!(self.say(job, &format!("/steps/{step}/end"), end).await.0, 200);
+            if exit_code != 0 {
+                break;
+            }
+        }
+        let (status, answer) = self.say(job, "/complete", json!({})).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Takes the next job, carries it out, and asks on.
+    pub async fn pass(&self, id: &str, exit_code: i32) -> Advance {
+        let job = self.take(&self.advance(id).await).await;
+        self.carry_out(&job, exit_code).await;
+        self.advance(id).await
+    }
+
+    /// Claims an environment and deploys into it: session and deployment.
+    pub async fn claim(&self, environment: &str, by: &Caller, verb: &str) -> (String, String) {
+        let path = format!(
+            "/organizations/acme/pipelines/{}/ephemeral-environments/{environment}/{verb}",
+            self.pipeline
+        );
+        let body = json!({ "commitId": "0123abc" });
+        let (status, made) = self.server.json(Method::POST, &path, &by.token, Some(body)).await;
+        assert_eq!(status, StatusCode::CREATED, "{made}");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        (text(&made["data"]["sessionId"]), text(&made["data"]["deployments"][0]["id"]))
+    }
+
+    pub async fn release(&self, environment: &str, by: &Caller, session: &str) {
+        let path = format!(
+            "/organizations/acme/pipelines/{}/ephemeral-environments/{environment}/sessions/{session}",
+            self.pipeline
+        );
+        let (status, answer) = self.server.json(Method::DELETE, &path, &by.token, None).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+    }
+
+    pub async fn end(self) {
+        self.server.server.stop(Duration::ZERO).await;
+    }
+}

@@ -1,0 +1,19 @@
+drop table wakes;
+drop table artifacts;
+drop table log_segments;
+drop table step_runs;
+drop table jobs;
+drop table stages;
+drop table runners;
+drop table runner_pools;
+alter table environments drop column cleanup;
+drop index deployments_live;
+drop index deployments_of_pipeline;
+alter table deployments
+    drop column purpose,
+    drop column branch,
+    drop column trigger,
+    drop column detail,
+    drop column cancel_reason,
+    drop column cancel_grace_seconds,
+    drop column planned_at;

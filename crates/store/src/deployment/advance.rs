@@ -1,0 +1,323 @@
+//! Takes a deployment on: locks its rows, lets the domain's machine decide, writes the difference and tells it.
+//!
+//! The order of locks is the environment's row, then the deployment's. Everything below the deployment (stages, jobs,
+//! steps) is changed only by who holds the deployment's row.
+
+use std::time::Duration;
+
+use greenroom_domain::definition::Definition;
+use greenroom_domain::deployment::{
+    Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus,
+    Timing, advance, next_look, plan,
+};
+use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
+use greenroom_domain::pipeline::{PipelineStatus, StopMode};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::StoreError;
+use crate::change::Change;
+use crate::deployment::stages::StageRow;
+use crate::engine::{Advance, Dispatch};
+use crate::error::word;
+
+/// How long jobs may take about things. The lease of a job plus this is when nothing of its steps runs any more.
+pub const TIMING: Timing = Timing {
+    grace: SignedDuration::from_secs(30),
+    longest_queue: SignedDuration::from_secs(24 * 3_600),
+    timeout_slack: SignedDuration::from_secs(60),
+};
+/// The workflow is woken by whatever happens; this is for what nobody would have told it.
+const LOOK_AGAIN: Duration = Duration::from_secs(600);
+
+/// A deployment whose row this transaction holds, and what it runs.
+pub(crate) struct Held {
+    pub(crate) id: DeploymentId,
+    pub(crate) pipeline_id: PipelineId,
+    pub(crate) pipeline_slug: String,
+    pub(crate) environment: Option<(EnvironmentId, String)>,
+    pub(crate) session_id: Option<uuid::Uuid>,
+    pub(crate) purpose: Purpose,
+    pub(crate) commit_id: String,
+    branch: Option<String>,
+    trigger: String,
+    definition_version: i32,
+    planned: bool,
+    has_slot: bool,
+    pipeline_status: PipelineStatus,
+    stop_mode: Option<StopMode>,
+    pub(crate) state: Deployment,
+    pub(crate) now: Timestamp,
+}
+
+impl Change {
+    pub(crate) async fn advance(&mut self, id: DeploymentId) -> Result<Advance, StoreError> {
+        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Advance::ENDED) };
+        if held.state.status.is_end() {
+            return Ok(Advance::ENDED);
+        }
+        let before = held.state.clone();
+        let definition = self.definition_of(held.pipeline_id, held.definition_version).await?;
+        let facts = self.facts(&held, &definition).await?;
+        let mut plan = None;
+        if !held.planned && facts.may_begin && held.state.cancel.is_none() {
+            plan = Some(held.plan(&definition));
+        }
+        held.state = advance(held.state.clone(), facts, held.timing(), held.now);
+        self.write_deployment(&held, &before, &definition, plan.as_deref()).await?;
+        if plan.is_some() {
+            self.note_what_to_clean_up(&held, &definition).await?;
+        }
+        if held.state.status.is_end() {
+            self.pass_slot_on(&held).await?;
+            self.wake_next_of_pipeline(&held, &definition).await?;
+            return Ok(Advance::ENDED);
+        }
+        let (dispatch, withdrawn) = self.untaken_jobs(id).await?;
+        let look = next_look(&held.state, held.timing()).map(|at| {
+            let until = at.duration_since(held.now).max(SignedDuration::ZERO);
+            // A little later rather than a little too early, which would be for nothing.
+            until.unsigned_abs() + Duration::from_millis(50)
+        });
+        let again_in = Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN));
+        Ok(Advance { ended: false, dispatch, withdrawn, again_in })
+    }
+
+    /// Locks the environment's row, then the deployment's, and reads the rest after that.
+    pub(crate) async fn hold_deployment(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
+        let organization = self.organization();
+        let environment = sqlx::query!(
+            r#"select e.id, e.name, e.slot_deployment_id
+               from deployments d join environments e on e.organization_id = $1 and e.id = d.environment_id
+               where d.organization_id = $1 and d.id = $2 for update of e"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let row = sqlx::query!(
+            r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
+                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!",
+                      p.slug, p.status as pipeline_status, p.stop_mode as "stop_mode?", clock_timestamp() as "now!"
+               from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
+               where d.organization_id = $1 and d.id = $2 for update of d"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let cancel =
+            row.cancel_reason.as_deref().map(|text| word("deployments.cancel_reason", text)).transpose()?;
+        let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
+        let mut held = Held {
+            id,
+            pipeline_id: row.pipeline_id.into(),
+            pipeline_slug: row.slug,
+            environment: environment.map(|place| (place.id.into(), place.name)),
+            session_id: row.session_id,
+            purpose: word("deployments.purpose", &row.purpose)?,
+            commit_id: row.commit_id,
+            branch: row.branch,
+            trigger: row.trigger,
+            definition_version: row.definition_version,
+            planned: row.planned,
+            has_slot,
+            pipeline_status: word("pipelines.status", &row.pipeline_status)?,
+            stop_mode: row.stop_mode.as_deref().map(|text| word("pipelines.stop_mode", text)).transpose()?,
+            state: Deployment {
+                status: word("deployments.status", &row.status)?,
+                reason: None,
+                cancel: cancel.map(|reason| Cancel { reason }),
+                stages: Vec::new(),
+            },
+            now: row.now.to_jiff(),
+        };
+        if held.planned && !held.state.status.is_end() {
+            held.state.stages = self.stages_of(id).await?;
+        }
+        Ok(Some(held))
+    }
+
+    async fn facts(&mut self, held: &Held, definition: &Definition) -> Result<Facts, StoreError> {
+        // Cleaning up goes on whatever else is stopped: others wait for it.
+        let teardown = held.purpose == Purpose::Teardown;
+        let active = teardown || held.pipeline_status == PipelineStatus::Active;
+        let may_begin = held.has_slot && active && (teardown || self.has_room(held, definition).await?);
+        Ok(Facts { may_begin, held: !teardown && held.stop_mode == Some(StopMode::Pause) })
+    }
+
+    /// Whether the pipeline's `concurrency` lets one more begin, the oldest first.
+    async fn has_room(&mut self, held: &Held, definition: &Definition) -> Result<bool, StoreError> {
+        let Some(most) = definition.concurrency else { return Ok(true) };
+        if held.state.status != DeploymentStatus::Queued {
+            return Ok(true);
+        }
+        let organization = self.organization();
+        // Two that begin at once count one after the other.
+        sqlx::query!(
+            "select pg_advisory_xact_lock(hashtextextended('concurrency ' || $1::text, 0))",
+            held.pipeline_id.uuid().to_string()
+        )
+        .execute(self.connection())
+        .await?;
+        let running = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from deployments
+               where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
+                 and status in ('running', 'waiting', 'paused', 'canceling')"#,
+            organization,
+            held.pipeline_id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        Ok(running < i64::from(most))
+    }
+
+    pub(crate) async fn definition_of(
+        &mut self,
+        pipeline: PipelineId,
+        version: i32,
+    ) -> Result<Definition, StoreError> {
+        let organization = self.organization();
+        let json = sqlx::query_scalar!(
+            "select definition from pipeline_versions
+             where organization_id = $1 and pipeline_id = $2 and version = $3",
+            organization,
+            pipeline.uuid(),
+            version,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        serde_json::from_value(json).map_err(|error| StoreError::Unreadable {
+            column: "pipeline_versions.definition",
+            value: error.to_string(),
+        })
+    }
+
+    /// From now on the environment has something in it.
+    async fn note_what_to_clean_up(
+        &mut self,
+        held: &Held,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
+        let Some((id, name)) = held.environment.as_ref().filter(|_| held.purpose == Purpose::Session) else {
+            return Ok(());
+        };
+        if definition.ephemeral_settings(name).is_none_or(|settings| settings.on_release.is_empty()) {
+            return Ok(());
+        }
+        let organization = self.organization();
+        sqlx::query!(
+            "update environments set cleanup = true where organization_id = $1 and id = $2 and not cleanup",
+            organization,
+            id.uuid()
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// Jobs that no runner has taken: those that wait for one, and those that do so no more.
+    async fn untaken_jobs(&mut self, id: DeploymentId) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            r#"select id, pool_id, status = 'queued' as "waits!" from jobs
+               where organization_id = $1 and deployment_id = $2 and runner_id is null
+               order by id"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let (mut dispatch, mut withdrawn) = (Vec::new(), Vec::new());
+        for row in rows {
+            if row.waits {
+                dispatch.push(Dispatch { job_id: row.id.into(), pool_id: row.pool_id.into() });
+            } else {
+                withdrawn.push(row.id.into());
+            }
+        }
+        Ok((dispatch, withdrawn))
+    }
+
+    /// The end of one makes room for the oldest that waits.
+    async fn wake_next_of_pipeline(
+        &mut self,
+        held: &Held,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
+        if definition.concurrency.is_none() {
+            return Ok(());
+        }
+        let organization = self.organization();
+        let next = sqlx::query_scalar!(
+            "select d.id from deployments d
+             left join environments e on e.organization_id = $1 and e.id = d.environment_id
+             where d.organization_id = $1 and d.pipeline_id = $2 and d.status = 'queued'
+               and (d.environment_id is null or e.slot_deployment_id = d.id)
+             order by d.id limit 1",
+            organization,
+            held.pipeline_id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        match next {
+            Some(next) => self.wake(next.into()).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Held {
+    const fn timing(&self) -> Timing {
+        TIMING
+    }
+
+    /// Fills in the stages. What can't be planned ends at once.
+    fn plan(&mut self, definition: &Definition) -> Vec<PlannedStage> {
+        let scene = Scene {
+            purpose: self.purpose,
+            environment: self.environment.as_ref().map(|(_, name)| name.as_str()),
+            pipeline: &self.pipeline_slug,
+            branch: self.branch.as_deref().unwrap_or_default(),
+            commit_id: &self.commit_id,
+            trigger: &self.trigger,
+        };
+        let Ok(plan) = plan(definition, &scene) else {
+            self.state.status = DeploymentStatus::Errored;
+            self.state.reason = Some(Reason::InvalidDefinition);
+            return Vec::new();
+        };
+        self.state.stages = plan.stages.iter().map(fresh).collect();
+        plan.stages
+    }
+
+    pub(crate) fn stage_rows<'a>(
+        &'a self,
+        before: &'a Deployment,
+    ) -> impl Iterator<Item = StageRow<'a>> + 'a {
+        self.state.stages.iter().map(|after| StageRow {
+            before: before.stages.iter().find(|stage| stage.key == after.key),
+            after,
+        })
+    }
+}
+
+/// A stage of which nothing has happened yet.
+fn fresh(planned: &PlannedStage) -> Stage {
+    let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+    Stage {
+        key: planned.key.clone(),
+        needs: planned.needs.clone(),
+        status: StageStatus::Pending,
+        reason: None,
+        verdict: planned.verdict,
+        gated: planned.gated,
+        timeout: seconds(planned.timeout_seconds),
+        attempts: planned.attempts,
+        backoff: seconds(planned.backoff_seconds),
+        retry_at: None,
+        attempt: 0,
+        tried: 0,
+        job: None,
+    }
+}

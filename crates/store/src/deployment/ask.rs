@@ -1,0 +1,235 @@
+//! What people ask of deployments: to begin one of the whole pipeline, to end one, to end or repeat a stage.
+
+use greenroom_domain::deployment::{Cancel, DeploymentStatus, NotRetried, Reason, cancel_stage, retry_stage};
+use greenroom_domain::event::EventType;
+use greenroom_domain::id::{DeploymentId, PipelineId};
+
+use crate::StoreError;
+use crate::change::Change;
+
+/// How long a step may take to end that is asked to.
+pub const CANCEL_GRACE_SECONDS: i32 = 30;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Done,
+    /// It was so already.
+    Nothing,
+    NoSuchDeployment,
+    NoSuchStage,
+    NotRetried(NotRetried),
+    /// Its session has ended.
+    SessionOver,
+    /// Another deployment ran in the same place since.
+    NewerRan(DeploymentId),
+}
+
+impl Change {
+    /// Accepts a deployment of all of a pipeline's stages.
+    pub async fn deploy_pipeline(
+        &mut self,
+        id: DeploymentId,
+        pipeline: PipelineId,
+        (commit_id, branch, trigger): (&str, Option<&str>, &str),
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let user = self.actor().user();
+        sqlx::query!(
+            "insert into deployments
+                 (organization_id, id, pipeline_id, definition_version, commit_id, branch, trigger, status, purpose,
+                  created_by)
+             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7
+             from pipelines p where p.organization_id = $1 and p.id = $3",
+            organization,
+            id.uuid(),
+            pipeline.uuid(),
+            commit_id,
+            branch,
+            trigger,
+            user,
+        )
+        .execute(self.connection())
+        .await?;
+        self.wake(id).await?;
+        if let Some(held) = self.hold_deployment(id).await? {
+            let actor = self.actor().clone();
+            self.tell_progress(&held, (&actor, EventType::DeploymentQueued), None, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a deployment: at once if nothing of it has begun, and else as soon as what runs has ended. With `force` its
+    /// steps get no time to end by themselves.
+    pub async fn cancel_deployment(&mut self, id: DeploymentId, force: bool) -> Result<Asked, StoreError> {
+        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
+        if held.state.status.is_end() {
+            return Ok(Asked::Nothing);
+        }
+        let organization = self.organization();
+        let again = held.state.cancel.is_some();
+        sqlx::query!(
+            "update deployments
+             set cancel_reason = coalesce(cancel_reason, 'canceled_by_user'),
+                 cancel_grace_seconds = least(cancel_grace_seconds, $3)
+             where organization_id = $1 and id = $2",
+            organization,
+            id.uuid(),
+            if force { 0 } else { CANCEL_GRACE_SECONDS },
+        )
+        .execute(self.connection())
+        .await?;
+        if again && !force {
+            return Ok(Asked::Nothing);
+        }
+        let before = held.state.status;
+        held.state.cancel = Some(Cancel { reason: Reason::CanceledByUser });
+        // Without stages nothing can be running.
+        if held.state.stages.is_empty() {
+            held.state.status = DeploymentStatus::Canceled;
+            held.state.reason = Some(Reason::CanceledByUser);
+            self.update_deployment(&held, before).await?;
+            self.pass_slot_on(&held).await?;
+            return Ok(Asked::Done);
+        }
+        held.state.status = DeploymentStatus::Canceling;
+        self.update_deployment(&held, before).await?;
+        self.wake(id).await?;
+        Ok(Asked::Done)
+    }
+
+    /// Ends one stage; what needs it is skipped, and the others go on.
+    pub async fn cancel_stage(&mut self, id: DeploymentId, key: &str) -> Result<Asked, StoreError> {
+        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
+        let before = held.state.clone();
+        match cancel_stage(&mut held.state, key, Reason::CanceledByUser) {
+            None => return Ok(Asked::NoSuchStage),
+            Some(false) => return Ok(Asked::Nothing),
+            Some(true) => {}
+        }
+        self.write_stages(&held, &before).await?;
+        self.wake(id).await?;
+        Ok(Asked::Done)
+    }
+
+    /// Tries a stage again, and all that follows it; a deployment that has ended goes on.
+    pub async fn retry_stage(
+        &mut self,
+        id: DeploymentId,
+        key: &str,
+        latest: bool,
+    ) -> Result<Asked, StoreError> {
+        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
+        if held.state.status.is_end() {
+            held.state.stages = self.stages_of(id).await?;
+            if let Some(refused) = self.why_not_again(id).await? {
+                return Ok(refused);
+            }
+        }
+        let before = held.state.clone();
+        match retry_stage(&mut held.state, key) {
+            Err(NotRetried::NoSuchStage) => return Ok(Asked::NoSuchStage),
+            Err(refused) => return Ok(Asked::NotRetried(refused)),
+            Ok(()) => {}
+        }
+        self.write_stages(&held, &before).await?;
+        let organization = self.organization();
+        sqlx::query!(
+            "update deployments d
+             set status = 'running', reason = null, detail = null, ended_at = null, cancel_reason = null,
+                 cancel_grace_seconds = $4,
+                 definition_version = case when $3 then p.definition_version else d.definition_version end
+             from pipelines p
+             where d.organization_id = $1 and d.id = $2 and p.organization_id = $1 and p.id = d.pipeline_id",
+            organization,
+            id.uuid(),
+            latest,
+            CANCEL_GRACE_SECONDS,
+        )
+        .execute(self.connection())
+        .await?;
+        if let Some((environment, _)) = held.environment {
+            sqlx::query!(
+                "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3)
+                 where organization_id = $1 and id = $2",
+                organization,
+                environment.uuid(),
+                id.uuid(),
+            )
+            .execute(self.connection())
+            .await?;
+        }
+        self.wake(id).await?;
+        Ok(Asked::Done)
+    }
+
+    /// One that has ended goes on only if its place is still its own.
+    async fn why_not_again(&mut self, id: DeploymentId) -> Result<Option<Asked>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            r#"select d.session_id is not null and (d.purpose = 'teardown'
+                      or e.session_id is distinct from d.session_id or e.fence is distinct from d.fence
+                      or e.expires_at <= clock_timestamp()) as "over!",
+                      (select newer.id from deployments newer
+                       where newer.organization_id = $1 and newer.pipeline_id = d.pipeline_id
+                         and newer.environment_id is not distinct from d.environment_id and newer.id > d.id
+                         and newer.status <> 'superseded' order by newer.id desc limit 1) as newer
+               from deployments d
+               left join environments e on e.organization_id = $1 and e.id = d.environment_id
+               where d.organization_id = $1 and d.id = $2"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        Ok(if row.over {
+            Some(Asked::SessionOver)
+        } else {
+            row.newer.map(|newer| Asked::NewerRan(newer.into()))
+        })
+    }
+
+    /// A stop of the pipeline with `cancel`: everything of it that runs is to end, except what cleans up. `waiting`: so is
+    /// what has not begun, and never will.
+    pub async fn cancel_deployments_of_pipeline(
+        &mut self,
+        pipeline: PipelineId,
+        waiting: bool,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let live = sqlx::query_scalar!(
+            "update deployments set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped')
+             where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
+               and status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and ($3 or status <> 'queued')
+             returning id",
+            organization,
+            pipeline.uuid(),
+            waiting,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        for id in live {
+            self.wake(id.into()).await?;
+        }
+        Ok(())
+    }
+
+    /// A pipeline goes on: so does what it held.
+    pub async fn wake_deployments_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "insert into wakes (organization_id, deployment_id)
+             select d.organization_id, d.id from deployments d
+             left join environments e on e.organization_id = $1 and e.id = d.environment_id
+             where d.organization_id = $1 and d.pipeline_id = $2
+               and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and (d.environment_id is null or e.slot_deployment_id = d.id)",
+            organization,
+            pipeline.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+}

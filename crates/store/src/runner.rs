@@ -1,0 +1,194 @@
+//! Runner pools and runners: who may carry jobs out. Finding the runner of a request is in `system/runner.rs`.
+
+use greenroom_domain::id::{OrganizationId, PoolId, RunnerId};
+use greenroom_domain::token::TokenSecret;
+use jiff::Timestamp;
+
+use crate::{Command, Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runner {
+    pub id: RunnerId,
+    pub name: String,
+    pub pool: String,
+    pub hint: String,
+    pub version: Option<String>,
+    pub created_at: Timestamp,
+    pub last_seen_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    pub id: PoolId,
+    pub name: String,
+    pub network: String,
+    /// Runners that were not revoked.
+    pub runners: i64,
+    /// Jobs that wait for one of them, and those that have one.
+    pub queued: i64,
+    pub running: i64,
+}
+
+struct Row {
+    id: uuid::Uuid,
+    name: String,
+    pool: String,
+    hint: String,
+    version: Option<String>,
+    created_at: jiff_sqlx::Timestamp,
+    last_seen_at: Option<jiff_sqlx::Timestamp>,
+    revoked_at: Option<jiff_sqlx::Timestamp>,
+}
+
+impl From<Row> for Runner {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id.into(),
+            name: row.name,
+            pool: row.pool,
+            hint: row.hint,
+            version: row.version,
+            created_at: row.created_at.to_jiff(),
+            last_seen_at: row.last_seen_at.map(jiff_sqlx::Timestamp::to_jiff),
+            revoked_at: row.revoked_at.map(jiff_sqlx::Timestamp::to_jiff),
+        }
+    }
+}
+
+impl Store {
+    /// All runners that were not revoked, by name.
+    pub async fn runners(&self, organization: OrganizationId) -> Result<Vec<Runner>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at
+             from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id
+             where r.organization_id = $1 and r.revoked_at is null
+             order by r.name, r.id limit 1000",
+            organization.uuid(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows.into_iter().map(Runner::from).collect())
+    }
+
+    pub async fn runner_pools(&self, organization: OrganizationId) -> Result<Vec<Pool>, StoreError> {
+        let rows = sqlx::query!(
+            r#"select p.id, p.name, p.network,
+                      (select count(*) from runners r where r.organization_id = $1 and r.pool_id = p.id
+                           and r.revoked_at is null) as "runners!",
+                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
+                           and j.status = 'queued') as "queued!",
+                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
+                           and j.status = 'running') as "running!"
+               from runner_pools p where p.organization_id = $1 order by p.name limit 1000"#,
+            organization.uuid(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| Pool {
+                id: row.id.into(),
+                name: row.name,
+                network: row.network,
+                runners: row.runners,
+                queued: row.queued,
+                running: row.running,
+            })
+            .collect())
+    }
+
+    /// A runner was heard from.
+    pub async fn runner_seen(
+        &self,
+        organization: OrganizationId,
+        runner: RunnerId,
+        version: Option<&str>,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "update runners set last_seen_at = clock_timestamp(), version = coalesce($3, version)
+             where organization_id = $1 and id = $2
+               and (last_seen_at is null or last_seen_at < clock_timestamp() - interval '10 seconds')",
+            organization.uuid(),
+            runner.uuid(),
+            version,
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
+}
+
+impl Command {
+    /// Makes a runner of a pool; the pool comes into being with its first one.
+    pub async fn create_runner(
+        &mut self,
+        (id, pool_id): (RunnerId, PoolId),
+        secret: &TokenSecret,
+        name: &str,
+        pool: &str,
+    ) -> Result<Runner, StoreError> {
+        let (organization, user) = (self.organization(), self.principal().user_id.uuid());
+        let hash = secret.hash();
+        let row = sqlx::query_as!(
+            Row,
+            r#"with named as (
+                   insert into runner_pools (organization_id, id, name) values ($1, $3, $4)
+                   on conflict (organization_id, name) do update set name = excluded.name
+                   returning id, name
+               )
+               insert into runners (organization_id, id, pool_id, name, secret_hash, hint, created_by)
+               select $1, $2, named.id, $5, $6, $7, $8 from named
+               returning id, name, $4 as "pool!", hint, version, created_at, last_seen_at, revoked_at"#,
+            organization,
+            id.uuid(),
+            pool_id.uuid(),
+            pool,
+            name,
+            hash.as_slice(),
+            secret.hint(),
+            user,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        Ok(row.into())
+    }
+
+    /// A revoked runner gets no more jobs, and loses those that it has. Revoking again changes nothing.
+    pub async fn revoke_runner(&mut self, id: RunnerId) -> Result<Option<(Runner, bool)>, StoreError> {
+        let organization = self.organization();
+        let fresh = sqlx::query!(
+            "update runners set revoked_at = clock_timestamp()
+             where organization_id = $1 and id = $2 and revoked_at is null",
+            organization,
+            id.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        let row = sqlx::query_as!(
+            Row,
+            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at
+             from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id
+             where r.organization_id = $1 and r.id = $2",
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(row.map(|row| (row.into(), fresh.rows_affected() > 0)))
+    }
+
+    pub async fn set_pool_network(&mut self, name: &str, network: &str) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        let set = sqlx::query!(
+            "update runner_pools set network = $3 where organization_id = $1 and name = $2",
+            organization,
+            name,
+            network,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(set.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,219 @@
+//! The real parts, once for all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and a container
+//! engine if one is asked for.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+use crate::ports;
+use crate::scenarios::Scenarios;
+use crate::scenarios::api::Api;
+use crate::scenarios::containers::Containers;
+use crate::scenarios::daemon::Daemon;
+use crate::scenarios::git_server::GitServer;
+use crate::scenarios::report::say;
+use crate::scenarios::repository::{self, Repository};
+use crate::scenarios::services::{Services, dev_stack};
+use crate::scenarios::step::Part;
+
+const STEPS: &str = "steps";
+
+pub(crate) struct Parts {
+    services: Services,
+    /// Everything that scenarios and daemons write. It is in the stack's own, so it goes with it.
+    pub(crate) folder: PathBuf,
+    pub(crate) programs: Programs,
+    /// Only a scenario that is alone takes them down.
+    server: Mutex<Daemon>,
+    worker: Mutex<Daemon>,
+    pub(crate) api: Api,
+    git_server: GitServer,
+    pub(crate) repository: Repository,
+    pub(crate) containers: Option<Containers>,
+    pub(crate) log_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Programs {
+    daemon: PathBuf,
+    pub(crate) runner: PathBuf,
+    pub(crate) entry: PathBuf,
+}
+
+impl Programs {
+    fn find(options: &Scenarios) -> anyhow::Result<Self> {
+        let folder = match &options.bin_dir {
+            Some(folder) => {
+                folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
+            }
+            None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
+        };
+        let entry = options.entry.clone().unwrap_or_else(|| folder.join("greenroom-entry"));
+        let own = Self { daemon: folder.join("greenroomd"), runner: folder.join("greenroom-runner"), entry };
+        for program in [&own.daemon, &own.runner, &own.entry] {
+            if !program.is_file() {
+                bail!("{} is missing; `cargo xtask e2e` builds it", program.display());
+            }
+        }
+        Ok(own)
+    }
+}
+
+impl Parts {
+    pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
+        let programs = Programs::find(options)?;
+        let stack = format!("scenarios-{}", std::process::id());
+        say(&format!(
+            "starting PostgreSQL, Temporal, server, worker{}",
+            if containers { ", podman" } else { "" }
+        ));
+        let started = Self::start_on(options, &stack, programs, containers).await;
+        if started.is_err() && !options.keep {
+            dev_stack(&["reset", "--name", &stack]).await?;
+        }
+        started
+    }
+
+    async fn start_on(
+        options: &Scenarios,
+        stack: &str,
+        programs: Programs,
+        containers: bool,
+    ) -> anyhow::Result<Self> {
+        let services = Services::start(stack).await?;
+        let folder = services.folder.join("scenarios");
+        for part in ["logs", "objects", "repositories"] {
+            std::fs::create_dir_all(folder.join(part))?;
+        }
+        let repository = Repository::make(&folder.join("repositories")).await?;
+        let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
+        let containers = if containers { Some(Containers::start().await?) } else { None };
+        admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
+        let port = ports::free()?;
+        let daemon = |role: &'static str| {
+            let log = std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned());
+            let mut variables = vec![
+                ("GREENROOM_DATABASE_URL", services.database_url.clone()),
+                ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
+                ("GREENROOM_LOG", log),
+            ];
+            if role == "serve" {
+                variables.extend([
+                    ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
+                    ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
+                    ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
+                ]);
+            }
+            let log = folder.join("logs").join(format!("{role}.log"));
+            Daemon::new(role, programs.daemon.clone(), log, variables)
+        };
+        let (mut server, mut worker) = (daemon("serve")?, daemon("worker")?);
+        server.start()?;
+        worker.start()?;
+        server.ready().await?;
+        worker.ready().await?;
+        let api = Api::new(format!("http://127.0.0.1:{port}/api/v1"))?;
+        let (server, worker) = (Mutex::new(server), Mutex::new(worker));
+        let log_bytes = options.log_mib * 1024 * 1024;
+        Ok(Self {
+            services,
+            folder,
+            programs,
+            server,
+            worker,
+            api,
+            git_server,
+            repository,
+            containers,
+            log_bytes,
+        })
+    }
+
+    /// The repository's address; for whom checkouts are held, one of their own.
+    pub(crate) fn repository_url(&self, held: Option<&str>) -> String {
+        self.git_server.url(repository::NAME, held)
+    }
+
+    /// Where a scenario's steps write.
+    pub(crate) fn steps_folder(&self, slug: &str) -> PathBuf {
+        self.folder.join(STEPS).join(slug)
+    }
+
+    /// An operator's command, straight on the database. Its answer.
+    pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let said = admin(&self.programs.daemon, &self.services.database_url, arguments).await?;
+        serde_json::from_str(&said)
+            .with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
+    }
+
+    /// kill -9.
+    pub(crate) async fn down(&self, part: Part, lose: bool) -> anyhow::Result<()> {
+        match part {
+            Part::Server => self.server.lock().await.kill().await?,
+            Part::Worker => self.worker.lock().await.kill().await?,
+            Part::Postgres => self.services.kill("postgres").await?,
+            Part::Temporal => self.services.kill("temporal").await?,
+        }
+        match (part, lose) {
+            (_, false) => Ok(()),
+            (Part::Temporal, true) => self.services.lose_temporal(),
+            (part, true) => bail!("only Temporal may be lost, and not {part:?}"),
+        }
+    }
+
+    /// Starts a part again and waits until all that run are ready.
+    pub(crate) async fn up(&self, part: Part) -> anyhow::Result<()> {
+        match part {
+            Part::Server => self.server.lock().await.start()?,
+            Part::Worker => self.worker.lock().await.start()?,
+            Part::Postgres | Part::Temporal => self.services.up().await?,
+        }
+        self.server.lock().await.ready().await?;
+        self.worker.lock().await.ready().await
+    }
+
+    /// Whatever a scenario has left down.
+    pub(crate) async fn all_up(&self) -> anyhow::Result<()> {
+        for part in [Part::Postgres, Part::Server, Part::Worker] {
+            self.up(part).await?;
+        }
+        Ok(())
+    }
+
+    /// What the daemons complained of, for whoever wants to know why something failed.
+    pub(crate) async fn complaints(&self) {
+        for (name, part) in [("server", &self.server), ("worker", &self.worker)] {
+            let words = part.lock().await.complaints();
+            if !words.is_empty() {
+                say(&format!("--- the last complaints of the {name}\n{words}"));
+            }
+        }
+    }
+
+    pub(crate) async fn end(self, keep: bool) -> anyhow::Result<()> {
+        self.server.lock().await.end().await?;
+        self.worker.lock().await.end().await?;
+        if let Some(containers) = self.containers {
+            containers.end().await?;
+        }
+        if keep {
+            say(&format!("kept: {}; `dev/stack reset --name …` removes it", self.folder.display()));
+        }
+        self.services.end(keep).await
+    }
+}
+
+async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow::Result<String> {
+    let mut command = Command::new(daemon);
+    command.args(arguments).env("GREENROOM_DATABASE_URL", database_url).env("GREENROOM_LOG", "warn");
+    let output = command.stdin(Stdio::null()).output().await?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        bail!("greenroomd {} failed: {words}", arguments.join(" "));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

@@ -1,0 +1,50 @@
+//! Who does things in a scenario: its organization's owner, and whoever else is named in a `by`, as a developer.
+
+use std::collections::HashMap;
+
+use anyhow::Context;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::scenarios::parts::Parts;
+
+#[derive(Debug)]
+pub(crate) struct People {
+    /// The organization's.
+    pub(crate) slug: String,
+    owner: String,
+    others: HashMap<String, String>,
+}
+
+impl People {
+    /// Makes the organization.
+    pub(crate) async fn of(parts: &Parts, slug: &str) -> anyhow::Result<Self> {
+        let email = format!("owner@{slug}.example.test");
+        let words = ["admin", "bootstrap", "--slug", slug, "--owner-email", &email, "--owner-name", "Owner"];
+        let made = parts.admin(&words).await?;
+        let owner = made["token"].as_str().context("admin bootstrap said no token")?.to_owned();
+        Ok(Self { slug: slug.to_owned(), owner, others: HashMap::new() })
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// Somebody's token. Whoever is named for the first time becomes a developer of the organization.
+    pub(crate) async fn token(&mut self, parts: &Parts, by: Option<&str>) -> anyhow::Result<String> {
+        let Some(name) = by else { return Ok(self.owner.clone()) };
+        if let Some(token) = self.others.get(name) {
+            return Ok(token.clone());
+        }
+        let email = format!("{name}@{}.example.test", self.slug);
+        let member = json!({ "email": email, "name": name, "role": "developer" });
+        let path = format!("/organizations/{}/members", self.slug);
+        parts.api.done(Method::POST, &path, &self.owner, Some(&member)).await?;
+        let words =
+            ["admin", "create-token", "--organization", &self.slug, "--email", &email, "--name", "scenario"];
+        let made = parts.admin(&words).await?;
+        let token = made["token"].as_str().context("admin create-token said no token")?.to_owned();
+        self.others.insert(name.to_owned(), token.clone());
+        Ok(token)
+    }
+}

@@ -1,0 +1,94 @@
+//! Plays one scenario: its steps in their order, and then nothing of it may be left.
+
+use anyhow::{Context, bail};
+use reqwest::Method;
+
+use crate::scenarios::parts::Parts;
+use crate::scenarios::scenario::Scenario;
+use crate::scenarios::step::{Down, Step, Written};
+use crate::scenarios::world::World;
+
+/// The entrypoint of a step whose runner was killed notices after 20 s.
+const LEFT_WITHIN: u64 = 30;
+
+pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyhow::Result<()> {
+    let mut world = World::make(parts, scenario, round).await?;
+    let mut played = Ok(());
+    for (number, Written { step, text }) in scenario.script.steps.iter().enumerate() {
+        played = Box::pin(world.step(step)).await.with_context(|| format!("step {} {text}", number + 1));
+        if played.is_err() {
+            break;
+        }
+    }
+    let words: Vec<String> = match &played {
+        Ok(()) => Vec::new(),
+        Err(_) => world.runners.values().map(super::runner::Runner::last_words).collect(),
+    };
+    let left = world.clear_away().await;
+    match played {
+        Err(error) => Err(anyhow::anyhow!("{error:#}\n{}", words.join("\n"))),
+        Ok(()) => left.context("afterwards"),
+    }
+}
+
+impl World<'_> {
+    async fn step(&mut self, step: &Step) -> anyhow::Result<()> {
+        match step {
+            Step::Start(step) => self.start(step).await,
+            Step::Claim(step) => self.claim(step).await,
+            Step::Deploy(step) => self.deploy(step).await,
+            Step::Release(step) => self.release(step).await,
+            Step::Cancel(step) => self.cancel(step).await,
+            Step::CancelStage(step) => self.cancel_stage(step).await,
+            Step::Retry(step) => self.retry(step).await,
+            Step::Force(step) => self.force(step).await,
+            Step::Stop(step) => self.stop(step).await,
+            Step::Resume(_) => self.resume().await,
+            Step::Define(step) => self.define(step).await,
+            Step::Until(step) => self.until(step).await,
+            Step::Expect(step) => self.expect(step).await,
+            Step::Find(step) => self.find(step).await,
+            Step::Log(step) => self.log(step).await,
+            Step::Follow(step) => self.follow(step).await,
+            Step::Events(step) => self.events(step).await,
+            Step::Touch(step) => self.stage_folder.touch(&step.touch),
+            Step::StartRunner(step) => {
+                let settings = Step::StartRunner(step.clone()).runner().context("it is one")?;
+                self.start_runner(&step.start_runner, &settings).await
+            }
+            Step::Kill(step) => self.runner(&step.kill)?.program()?.kill().await,
+            Step::Pause(step) => self.runner(&step.pause)?.program()?.signal("STOP").await,
+            Step::Continue(step) => self.runner(&step.runner)?.program()?.signal("CONT").await,
+            Step::Terminate(step) => self.runner(&step.terminate)?.program()?.signal("TERM").await,
+            Step::Ended(step) => self.ended(step).await,
+            Step::Revoke(step) => self.revoke(&step.revoke).await,
+            Step::Pool(step) => self.pool(step).await,
+            Step::Down(step) => self.take_down(step).await,
+            Step::Up(step) => self.parts.up(step.up).await,
+            Step::NoSteps(step) => self.no_steps(step).await,
+            Step::File(step) => self.file(step).await,
+        }
+    }
+
+    async fn take_down(&self, step: &Down) -> anyhow::Result<()> {
+        if !self.scenario.script.alone {
+            bail!("a scenario that takes parts down has to be `alone`");
+        }
+        self.parts.down(step.down, step.lose).await
+    }
+
+    /// Ends the runners, and sees to it that no step outlives them; the pipeline goes too, so that nothing of it waits.
+    async fn clear_away(&mut self) -> anyhow::Result<()> {
+        if self.scenario.script.alone {
+            self.parts.all_up().await?;
+        }
+        for runner in self.runners.values_mut() {
+            runner.end().await?;
+        }
+        let left = self.nothing_runs(LEFT_WITHIN).await;
+        let path = self.pipeline_path("");
+        let archived = self.parts.api.call(Method::DELETE, &path, self.people.owner(), None).await;
+        left?;
+        archived.map(drop)
+    }
+}

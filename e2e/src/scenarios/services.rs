@@ -1,0 +1,69 @@
+//! PostgreSQL and Temporal, by `dev/stack`: started, killed, started again with the same data and on the same ports.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::signal;
+
+pub(crate) struct Services {
+    stack: String,
+    pub(crate) database_url: String,
+    pub(crate) temporal_address: String,
+    /// The stack's.
+    pub(crate) folder: PathBuf,
+}
+
+impl Services {
+    pub(crate) async fn start(stack: &str) -> anyhow::Result<Self> {
+        let facts = up(stack).await?;
+        let fact = |key: &str| {
+            facts[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack said no {key}"))
+        };
+        let folder = std::env::current_dir()?.join(".stack").join(stack);
+        let (database_url, temporal_address) = (fact("databaseUrl")?, fact("temporalAddress")?);
+        Ok(Self { stack: stack.to_owned(), database_url, temporal_address, folder })
+    }
+
+    /// Starts what does not run.
+    pub(crate) async fn up(&self) -> anyhow::Result<()> {
+        up(&self.stack).await.map(drop)
+    }
+
+    /// kill -9 of `postgres` or `temporal`.
+    pub(crate) async fn kill(&self, part: &str) -> anyhow::Result<()> {
+        let state = std::fs::read_to_string(self.folder.join("state.json"))?;
+        let state: Value = serde_json::from_str(&state)?;
+        let pid = state["processes"][part]["pid"].as_u64().with_context(|| format!("{part} does not run"))?;
+        signal::send("KILL", u32::try_from(pid)?).await
+    }
+
+    /// Everything that Temporal knows. It does not run.
+    pub(crate) fn lose_temporal(&self) -> anyhow::Result<()> {
+        std::fs::remove_dir_all(self.folder.join("temporal"))?;
+        Ok(())
+    }
+
+    /// Stops them; without `keep`, their data goes too.
+    pub(crate) async fn end(&self, keep: bool) -> anyhow::Result<()> {
+        dev_stack(&[if keep { "down" } else { "reset" }, "--name", &self.stack]).await.map(drop)
+    }
+}
+
+async fn up(stack: &str) -> anyhow::Result<Value> {
+    let facts = dev_stack(&["up", "--services", "--json", "--name", stack]).await?;
+    serde_json::from_str(&facts).context("dev/stack said no JSON")
+}
+
+pub(crate) async fn dev_stack(arguments: &[&str]) -> anyhow::Result<String> {
+    let mut command = Command::new("dev/stack");
+    let output = command.args(arguments).stderr(Stdio::piped()).output().await;
+    let output = output.context("run this from the root of the checkout, by `cargo xtask e2e`")?;
+    if !output.status.success() {
+        bail!("dev/stack {} failed:\n{}", arguments.join(" "), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

@@ -1,0 +1,58 @@
+//! The scenario's own folder, `SCENARIO_DIR`: steps write down there what they do, and wait for files that the script makes.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+#[derive(Debug)]
+pub(crate) struct StageFolder(PathBuf);
+
+impl StageFolder {
+    pub(crate) fn make(path: PathBuf) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn touch(&self, name: &str) -> anyhow::Result<()> {
+        Ok(std::fs::write(self.file(name)?, "")?)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> anyhow::Result<String> {
+        std::fs::read_to_string(self.file(name)?)
+            .with_context(|| format!("the steps have written no file `{name}`"))
+    }
+
+    /// None are in a file that is not there.
+    pub(crate) fn lines(&self, name: &str) -> anyhow::Result<Vec<String>> {
+        let text = std::fs::read_to_string(self.file(name)?).unwrap_or_default();
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
+        if name.contains('/') || name.starts_with('.') {
+            bail!("`{name}` is no file of a scenario");
+        }
+        Ok(self.0.join(name))
+    }
+
+    /// The processes of steps that still run: they have the folder in their environment.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let own = format!("SCENARIO_DIR={}", self.0.display());
+        let has = |pid: &u32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == own.as_bytes())
+        };
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        numbers.filter(has).filter(|pid| !is_dead(*pid)).collect()
+    }
+}
+
+fn is_dead(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
+}

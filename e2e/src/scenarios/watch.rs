@@ -1,0 +1,172 @@
+//! Waiting until something is so, and saying what was so instead. Nothing here sleeps for a fixed time and hopes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use serde_json::Value;
+
+use crate::scenarios::compare::{differences, matches};
+use crate::scenarios::step::{Ended, Events, Expect, File, Find, NoSteps, Until};
+use crate::scenarios::world::World;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How long to wait for something that a deployment comes to.
+const WITHIN: u64 = 60;
+/// How long to wait for something that has happened and only has to be seen.
+const SOON: u64 = 15;
+
+/// Until when to look; and what to do between two looks.
+pub(super) struct Deadline(Instant, u64);
+
+impl Deadline {
+    pub(super) fn in_seconds(seconds: u64) -> Self {
+        Self(Instant::now() + Duration::from_secs(seconds), seconds)
+    }
+
+    /// Waits a moment; an error if there is no more time, with what is still wrong.
+    pub(super) async fn again(&self, wrong: impl FnOnce() -> String) -> anyhow::Result<()> {
+        if Instant::now() >= self.0 {
+            bail!("not within {} s: {}", self.1, wrong());
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        Ok(())
+    }
+}
+
+impl World<'_> {
+    pub(super) async fn until(&self, step: &Until) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(step.within.unwrap_or(WITHIN));
+        let wanted = self.filled(&step.is)?;
+        loop {
+            let found = self.look_at(&step.until).await?;
+            let different = differences(&wanted, &found);
+            if different.is_empty() {
+                return Ok(());
+            }
+            deadline.again(|| format!("{}\n{} is {found:#}", different.join("\n"), step.until)).await?;
+        }
+    }
+
+    pub(super) async fn expect(&self, step: &Expect) -> anyhow::Result<()> {
+        let found = self.look_at(&step.expect).await?;
+        let different = differences(&self.filled(&step.is)?, &found);
+        if different.is_empty() {
+            return Ok(());
+        }
+        bail!("{}\n{} is {found:#}", different.join("\n"), step.expect)
+    }
+
+    pub(super) async fn find(&mut self, step: &Find) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(step.within.unwrap_or(WITHIN));
+        let (wanted, path) = (self.filled(&step.find)?, self.organization_path("/deployments?limit=100"));
+        loop {
+            let listed = self.parts.api.get(&path, self.people.owner()).await?;
+            let found = listed.as_array().into_iter().flatten().find(|record| matches(&wanted, record));
+            if let Some(found) = found {
+                return self.name_deployment(&step.name, found);
+            }
+            deadline.again(|| format!("no deployment is like {wanted}; there are {listed:#}")).await?;
+        }
+    }
+
+    pub(super) async fn events(&self, step: &Events) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(step.within.unwrap_or(SOON));
+        let id =
+            step.of.as_deref().map(|name| self.named(name).map(|named| named.id().to_owned())).transpose()?;
+        loop {
+            let types = self.event_types(id.as_deref()).await?;
+            let mut rest = types.iter();
+            let missing = step.events.iter().find(|wanted| !rest.any(|found| found == *wanted));
+            let Some(missing) = missing else { return Ok(()) };
+            deadline.again(|| format!("`{missing}` does not come in its turn; there are {types:#?}")).await?;
+        }
+    }
+
+    /// Oldest first, all of the organization or those that name an id.
+    async fn event_types(&self, id: Option<&str>) -> anyhow::Result<Vec<String>> {
+        let (mut types, mut after) = (Vec::new(), 0);
+        loop {
+            let path = self.organization_path(&format!("/events?limit=100&after={after}"));
+            let page = self.parts.api.get(&path, self.people.owner()).await?;
+            let events = page.as_array().map_or(&[][..], Vec::as_slice);
+            let Some(last) = events.last() else { return Ok(types) };
+            let names = |event: &&Value| id.is_none_or(|id| event.to_string().contains(id));
+            types.extend(
+                events.iter().filter(names).filter_map(|event| Some(event["type"].as_str()?.to_owned())),
+            );
+            after = last["sequence"].as_i64().unwrap_or_default();
+        }
+    }
+
+    pub(super) async fn file(&self, step: &File) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(step.within.unwrap_or(SOON));
+        loop {
+            let lines = self.stage_folder.lines(&step.file)?;
+            let Some(wrong) = wrong_with(step, &lines) else { return Ok(()) };
+            deadline.again(|| format!("{wrong}; {} has {lines:#?}", step.file)).await?;
+        }
+    }
+
+    pub(super) async fn ended(&mut self, step: &Ended) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(step.within.unwrap_or(WITHIN));
+        let program = self.runner(&step.ended)?.program()?;
+        while program.end_seen()?.is_none() {
+            deadline.again(|| "the runner still runs".to_owned()).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn no_steps(&self, step: &NoSteps) -> anyhow::Result<()> {
+        self.nothing_runs(step.within.unwrap_or(SOON)).await
+    }
+
+    pub(super) async fn nothing_runs(&self, within: u64) -> anyhow::Result<()> {
+        let deadline = Deadline::in_seconds(within);
+        loop {
+            let running = self.stage_folder.processes();
+            if running.is_empty() {
+                return Ok(());
+            }
+            deadline.again(|| format!("processes of steps still run: {running:?}")).await?;
+        }
+    }
+}
+
+fn wrong_with(step: &File, lines: &[String]) -> Option<String> {
+    if step.lines.is_none() && step.order.is_none() && step.lacks.is_none() {
+        return Some("nothing is expected of it: say `lines`, `order` or `lacks`".to_owned());
+    }
+    if let Some(wanted) = step.lines.as_ref().filter(|wanted| wanted.as_slice() != lines) {
+        return Some(format!("expected {wanted:?}"));
+    }
+    let mut rest = lines.iter();
+    let missing = step.order.iter().flatten().find(|wanted| !rest.any(|line| line == *wanted));
+    if let Some(missing) = missing {
+        return Some(format!("`{missing}` does not come in its turn"));
+    }
+    let unwanted = step.lacks.iter().flatten().find(|unwanted| lines.contains(unwanted));
+    unwanted.map(|unwanted| format!("`{unwanted}` should not be there"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wrong(step: Value, lines: &[&str]) -> Option<String> {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        wrong_with(&serde_json::from_value(step).unwrap(), &lines)
+    }
+
+    #[test]
+    fn lines_are_all_of_them_and_order_is_some() {
+        assert_eq!(wrong(json!({ "file": "f", "lines": ["a", "b"] }), &["a", "b"]), None);
+        assert!(wrong(json!({ "file": "f", "lines": ["a"] }), &["a", "b"]).is_some());
+        assert_eq!(wrong(json!({ "file": "f", "order": ["a", "c"] }), &["a", "b", "c"]), None);
+        assert!(wrong(json!({ "file": "f", "order": ["c", "a"] }), &["a", "b", "c"]).is_some());
+        assert!(wrong(json!({ "file": "f", "order": ["a", "a"] }), &["a"]).is_some());
+        assert!(wrong(json!({ "file": "f", "lacks": ["b"] }), &["a", "b"]).is_some());
+        assert!(wrong(json!({ "file": "f" }), &[]).is_some());
+    }
+}

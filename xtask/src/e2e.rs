@@ -1,0 +1,56 @@
+//! `cargo xtask e2e`: builds daemon, runner, entrypoint and e2e's program, and lets the program play the scenarios.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::fault;
+use crate::workspace::{self, Workspace};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only scenarios whose name has this in it
+    names: Vec<String>,
+    /// Only the program's JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    /// Keep logs and data in .stack
+    #[arg(long)]
+    keep: bool,
+    /// Take the programs from this folder instead of building them
+    #[arg(long)]
+    bin_dir: Option<PathBuf>,
+    /// What else the program is to be told, after `--`
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    let mut build = workspace.cargo(&["build", "-p", "greenroom-e2e"]);
+    if options.bin_dir.is_none() {
+        build.args(["-p", "greenroom-server", "-p", "greenroom-runner"]);
+    }
+    workspace::run(&mut build)?;
+    let mut program = Command::new(workspace.target_directory.join("debug").join("greenroom-e2e"));
+    program.arg("scenarios").args(&options.names).current_dir(&workspace.workspace_root);
+    match &options.bin_dir {
+        Some(folder) => program.arg("--bin-dir").arg(folder),
+        None => program.arg("--entry").arg(entry(workspace)?),
+    };
+    for (flag, set) in [("--json", options.json), ("--keep", options.keep)] {
+        if set {
+            program.arg(flag);
+        }
+    }
+    let status = program.args(&options.rest).status().context("cannot start greenroom-e2e")?;
+    Ok(fault::code(status.code()))
+}
+
+/// Has `cargo xtask entry` build the static entrypoint; where it is.
+fn entry(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+    let mut own = Command::new(std::env::current_exe()?);
+    let said = workspace::output(own.arg("entry").current_dir(&workspace.workspace_root))?;
+    Ok(said.trim().into())
+}
