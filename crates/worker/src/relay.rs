@@ -22,6 +22,8 @@ const AT_ONCE: usize = 16;
 const IDLE: Duration = Duration::from_millis(500);
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// An engine that nothing was sent to for so long is asked whether it is there, so that an outage shows before it matters.
+const SILENCE: Duration = Duration::from_secs(15);
 
 /// By which a command that has committed wakes the relay of its own daemon.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +53,7 @@ impl Outbox for Store {
 
 /// Runs until it is told to stop.
 pub async fn run(outbox: impl Outbox, engine: Engine, bell: RelayBell, stop: CancellationToken) {
-    let mut relay = Relay { engine, held: Rounds::default(), outage: None };
+    let mut relay = Relay { engine, held: Rounds::default(), outage: None, heard: Instant::now() };
     loop {
         let pause = match relay.once(&outbox).await {
             Ok(pause) => pause,
@@ -80,6 +82,8 @@ struct Relay {
     /// Taken from the outbox and not delivered yet. It holds one batch at most; all the rest stays where it is safe.
     held: Rounds,
     outage: Option<Outage>,
+    /// When the engine was last known to be there.
+    heard: Instant,
 }
 
 struct Outage {
@@ -120,17 +124,21 @@ impl Relay {
                 ((organization, deployment), engine.wake(organization, deployment).await)
             })
             .buffer_unordered(at_once);
-        let (mut delivered, mut away) = (Vec::new(), None);
+        let (mut delivered, mut heard) = (Vec::new(), None);
         while let Some((to, outcome)) = calls.next().await {
             match outcome {
-                Ok(()) => delivered.extend(self.held.remove(&to).unwrap_or_default()),
+                Ok(()) => {
+                    delivered.extend(self.held.remove(&to).unwrap_or_default());
+                    heard = Some(Ok(()));
+                }
                 Err(error) if error.is_unavailable() => {
-                    away = Some(error);
+                    heard = Some(Err(error));
                     break;
                 }
                 Err(error) => {
                     // It stays in the outbox and comes again; the others must not wait for it.
                     self.held.remove(&to);
+                    heard = Some(Ok(()));
                     metrics::counter!("greenroom_wakes_refused_total").increment(1);
                     tracing::error!(
                         error = &error as &dyn std::error::Error,
@@ -141,27 +149,33 @@ impl Relay {
             }
         }
         drop(calls);
-        self.note(away);
+        if heard.is_none() && (self.outage.is_some() || self.heard.elapsed() > SILENCE) {
+            heard = Some(self.engine.ping().await);
+        }
+        if let Some(word) = heard {
+            self.note(word);
+        }
         delivered
     }
 
     /// Says once when the engine goes away, and once when it is back.
-    fn note(&mut self, away: Option<EngineError>) {
-        match (away, &mut self.outage) {
-            (Some(error), None) => {
+    fn note(&mut self, word: Result<(), EngineError>) {
+        match (word, &mut self.outage) {
+            (Err(error), None) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "the engine is away: wakes stay in the outbox until it is back"
                 );
                 self.outage = Some(Outage { since: Instant::now(), pause: IDLE * 2 });
             }
-            (Some(_), Some(outage)) => outage.pause = (outage.pause * 2).min(LONGEST_PAUSE),
-            (None, Some(outage)) => {
-                let seconds = outage.since.elapsed().as_secs();
-                tracing::info!(seconds, "the engine is back after {seconds} s");
-                self.outage = None;
+            (Err(_), Some(outage)) => outage.pause = (outage.pause * 2).min(LONGEST_PAUSE),
+            (Ok(()), outage) => {
+                self.heard = Instant::now();
+                if let Some(outage) = outage.take() {
+                    let seconds = outage.since.elapsed().as_secs();
+                    tracing::info!(seconds, "the engine is back after {seconds} s");
+                }
             }
-            (None, None) => {}
         }
         let lag = self.outage.as_ref().map_or(0.0, |outage| outage.since.elapsed().as_secs_f64());
         metrics::gauge!("greenroom_relay_lag_seconds").set(lag);

@@ -14,10 +14,12 @@ use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_workflows::names::{DEPLOYMENTS, workflow_id};
 use greenroom_workflows::{DeploymentWorkflow, Subject};
 use temporalio_client::grpc::WorkflowService;
+use temporalio_client::tonic::IntoRequest;
 use temporalio_client::{
     Client, ClientOptions, Connection, RetryOptions, RpcOptions, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowStartOptions,
 };
+use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
@@ -74,6 +76,14 @@ impl Engine {
                 options,
             )
             .await?;
+        Ok(())
+    }
+
+    /// Answers if the engine does.
+    pub async fn ping(&self) -> Result<(), EngineError> {
+        let mut request = GetSystemInfoRequest::default().into_request();
+        request.set_timeout(CALL_LIMIT);
+        self.service().await?.get_system_info(request).await?;
         Ok(())
     }
 
