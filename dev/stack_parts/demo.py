@@ -10,7 +10,6 @@ from .talk import Trouble, say
 from .web import call
 
 DEFINITIONS = CHECKOUT / "dev" / "demo"
-REPOSITORY = "https://git.example.test/acme/{slug}.git"
 OWNER = ("owner", "owner@example.test", "Acme Owner")
 MEMBERS = (
     # key, address, name, role
@@ -113,7 +112,6 @@ class Seeding:
             body = {
                 "name": slug.replace("-", " ").capitalize(),
                 "slug": slug,
-                "repository": REPOSITORY.format(slug=slug),
                 "definition": file.read_text(),
             }
             made = self.post("/pipelines", body)

@@ -135,8 +135,12 @@ impl Relay {
                     heard = Some(Err(error));
                     break;
                 }
+                // It stays in the outbox and comes again; the others must not wait for it.
+                Err(EngineError::Busy(_)) => {
+                    self.held.remove(&to);
+                    heard = Some(Ok(()));
+                }
                 Err(error) => {
-                    // It stays in the outbox and comes again; the others must not wait for it.
                     self.held.remove(&to);
                     heard = Some(Ok(()));
                     metrics::counter!("greenroom_wakes_refused_total").increment(1);

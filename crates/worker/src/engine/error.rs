@@ -11,6 +11,9 @@ pub enum EngineError {
     /// Trying again later is right.
     #[error("the engine is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It is there and can't do this one thing at the moment: a workflow that is just closing, or a limit that is reached.
+    #[error("the engine is busy")]
+    Busy(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The task has ended, timed out or was canceled: nobody waits for word of it any more.
     #[error("the engine has no such task any more")]
     Gone,
@@ -31,6 +34,7 @@ impl From<Status> for EngineError {
     fn from(status: Status) -> Self {
         match status.code() {
             Code::NotFound => Self::Gone,
+            Code::ResourceExhausted => Self::Busy(Box::new(status)),
             // What repeating can't mend.
             Code::InvalidArgument
             | Code::AlreadyExists
