@@ -2,24 +2,24 @@
 //! them. What a scenario may say is in `e2e/scenarios/README.md`.
 
 mod answer;
-mod api;
+pub(crate) mod api;
 mod compare;
-mod containers;
-mod daemon;
+pub(crate) mod containers;
+pub(crate) mod daemon;
 mod fill;
 mod follow;
 mod git_server;
 mod log;
-mod parts;
+pub(crate) mod parts;
 mod people;
 mod play;
-mod program;
+pub(crate) mod program;
 mod report;
 mod repository;
 mod runner;
 mod scenario;
 mod script;
-mod services;
+pub(crate) mod services;
 mod stage_folder;
 mod step;
 mod target;

@@ -39,20 +39,21 @@ pub(crate) struct Parts {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
-    daemon: PathBuf,
+    pub(crate) daemon: PathBuf,
     pub(crate) runner: PathBuf,
     pub(crate) entry: PathBuf,
 }
 
 impl Programs {
-    fn find(options: &Scenarios) -> anyhow::Result<Self> {
-        let folder = match &options.bin_dir {
+    /// In that folder, or beside this program; the entrypoint may be elsewhere.
+    pub(crate) fn find(bin_dir: Option<&Path>, entry: Option<&Path>) -> anyhow::Result<Self> {
+        let folder = match bin_dir {
             Some(folder) => {
                 folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
             }
             None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
         };
-        let entry = options.entry.clone().unwrap_or_else(|| folder.join("greenroom-entry"));
+        let entry = entry.map_or_else(|| folder.join("greenroom-entry"), Path::to_owned);
         let own = Self { daemon: folder.join("greenroomd"), runner: folder.join("greenroom-runner"), entry };
         for program in [&own.daemon, &own.runner, &own.entry] {
             if !program.is_file() {
@@ -65,7 +66,7 @@ impl Programs {
 
 impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
-        let programs = Programs::find(options)?;
+        let programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         say(&format!(
             "starting PostgreSQL, Temporal, server, worker{}",
@@ -207,7 +208,8 @@ impl Parts {
     }
 }
 
-async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow::Result<String> {
+/// An operator's command, straight on the database. Its words.
+pub(crate) async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = Command::new(daemon);
     command.args(arguments).env("GREENROOM_DATABASE_URL", database_url).env("GREENROOM_LOG", "warn");
     let output = command.stdin(Stdio::null()).output().await?;
