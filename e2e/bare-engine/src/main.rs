@@ -2,6 +2,7 @@
 //! Temporal. No rights, no locks, no database of its own, no HTTP, no logs, no events. It starts a number of these
 //! workflows at once, and prints how long it took until the last one was done.
 
+mod steps;
 mod wave;
 mod workers;
 mod workflow;

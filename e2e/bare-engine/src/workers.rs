@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::connect;
-use crate::workflow::{Runner, STEPS, ThreeSteps, WORKFLOWS};
+use crate::steps::Runner;
+use crate::workflow::{STEPS, ThreeSteps, WORKFLOWS};
 
 /// More than there ever are at once: none is read a second time.
 const CACHED_WORKFLOWS: usize = 5_000;

@@ -4,10 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use temporalio_sdk::activities::{ActivityContext, ActivityError, activities};
 use temporalio_workflow::{
     ActivityOptions, RetryPolicy, WorkflowContext, WorkflowResult, workflow, workflow_methods,
 };
+
+use crate::steps::RunStep;
 
 pub const WORKFLOWS: &str = "bare-workflows";
 /// Steps are not done by who runs workflows, so there is no short way from one to the other.
@@ -38,20 +39,9 @@ impl ThreeSteps {
                 .heartbeat_timeout(HEARTBEAT_TIMEOUT)
                 .retry_policy(RetryPolicy::builder().maximum_attempts(1).build())
                 .build();
-            ctx.execute_activity(Runner::run_step, deployment.clone(), options).await?;
+            ctx.execute_activity(RunStep, deployment.clone(), options).await?;
         }
         DONE.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-pub struct Runner;
-
-#[activities]
-impl Runner {
-    #[activity]
-    #[expect(clippy::unused_async, reason = "what an activity has to be")]
-    pub async fn run_step(_ctx: ActivityContext, _deployment: String) -> Result<(), ActivityError> {
         Ok(())
     }
 }
