@@ -21,16 +21,16 @@ pub struct Wave<'a> {
 impl Wave<'_> {
     /// How many seconds it took.
     pub async fn run(&self) -> anyhow::Result<f64> {
-        let (began, before) = (Instant::now(), workflow::done());
+        let began = Instant::now();
         let starts = stream::iter(0..self.count).map(|number| async move {
             let id = format!("{}/{number}", self.name);
             let options = WorkflowStartOptions::new(WORKFLOWS, id.clone()).build();
             self.client.start_workflow(ThreeSteps::run, id, options).await.map(drop)
         });
         starts.buffer_unordered(self.clients.max(1)).try_collect::<()>().await?;
-        while workflow::done() < before + self.count {
+        while workflow::done(self.name) < self.count {
             if began.elapsed() > PATIENCE {
-                bail!("{} of {} were done after {PATIENCE:?}", workflow::done() - before, self.count);
+                bail!("{} of {} were done after {PATIENCE:?}", workflow::done(self.name), self.count);
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }

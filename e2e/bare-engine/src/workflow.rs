@@ -1,12 +1,11 @@
 //! The workflow: as many activities as a deployment of three stages has, with the same limits, on a queue of their own as
 //! runners have one. It counts itself when its last step is done, which is when a deployment would be `succeeded`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use temporalio_workflow::{
-    ActivityOptions, RetryPolicy, WorkflowContext, WorkflowResult, workflow, workflow_methods,
-};
+use temporalio_workflow::{ActivityOptions, WorkflowContext, WorkflowResult, workflow, workflow_methods};
 
 use crate::steps::RunStep;
 
@@ -18,11 +17,14 @@ const STEPS_EACH: usize = 3;
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 const STEP_LIMIT: Duration = Duration::from_secs(25 * 60 * 60);
 
-/// How many workflows have come to their end. Outside of the engine, so that counting costs it nothing.
-static DONE: AtomicUsize = AtomicUsize::new(0);
+/// The workflows that have come to their end. Outside of the engine, so that counting costs it nothing; by name, as the
+/// engine may run the end of one again.
+static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-pub fn done() -> usize {
-    DONE.load(Ordering::Relaxed)
+/// How many of a wave have come to their end.
+pub fn done(wave: &str) -> usize {
+    let done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    done.iter().filter(|name| name.split_once('/').is_some_and(|(of, _)| of == wave)).count()
 }
 
 #[workflow]
@@ -37,11 +39,10 @@ impl ThreeSteps {
             let options = ActivityOptions::with_schedule_to_close_timeout(STEP_LIMIT)
                 .task_queue(STEPS.to_owned())
                 .heartbeat_timeout(HEARTBEAT_TIMEOUT)
-                .retry_policy(RetryPolicy::builder().maximum_attempts(1).build())
                 .build();
             ctx.execute_activity(RunStep, deployment.clone(), options).await?;
         }
-        DONE.fetch_add(1, Ordering::Relaxed);
+        DONE.lock().unwrap_or_else(PoisonError::into_inner).insert(deployment);
         Ok(())
     }
 }
