@@ -20,12 +20,13 @@ use crate::fault::finding::Finding;
 use crate::fault::history::Op;
 use crate::fault::ledger::{Ledger, Since};
 use crate::fault::options::Locks;
-use crate::fault::progress::{Progress, say};
+use crate::fault::progress::Progress;
 use crate::fault::report::Report;
 use crate::fault::settle::settle;
 use crate::fault::stack::Stack;
 use crate::fault::target::Target;
 use crate::fault::world::World;
+use crate::parts::say::say;
 
 /// How many operations a chapter has; fewer if the first finding ends the campaign.
 const CHAPTER: u64 = 20_000;

@@ -34,7 +34,7 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
     };
     // A campaign that could not be carried out must not be taken for one that found something.
     outcome.or_else(|error| {
-        progress::say(&format!("{error:#}"));
+        crate::parts::say::say(&format!("{error:#}"));
         Ok(ExitCode::from(2))
     })
 }

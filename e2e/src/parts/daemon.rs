@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::ports;
-use crate::scenarios::program::Program;
+use crate::parts::ports;
+use crate::parts::program::Program;
 
 const END: Duration = Duration::from_secs(20);
 

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use sqlx::{Connection, PgConnection};
 use tokio::process::{Child, Command};
 
-use crate::{ports, signal};
+use crate::parts::{ports, signal};
 
 const START: Duration = Duration::from_secs(60);
 const DATABASE: &str = "fault";
