@@ -113,6 +113,18 @@ impl Postgres {
         Ok(())
     }
 
+    /// `STOP` or `CONT` for all of it.
+    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+        let Some(child) = &self.child else { return Ok(()) };
+        let postmaster = signal::pid(child)?;
+        signal::send(word, postmaster).await?;
+        for pid in signal::children(postmaster).await {
+            // It may have gone.
+            let _ = signal::send(word, pid).await;
+        }
+        Ok(())
+    }
+
     /// kill -9 of the postmaster and of everything that it has started.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         if let Some(mut child) = self.child.take() {
