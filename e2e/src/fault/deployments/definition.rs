@@ -10,9 +10,9 @@ pub(crate) const CONTAINERS: &str = "containers";
 pub(crate) const MARK: &str = "FAULT_RUN";
 
 /// A step says at the target when it begins, a few times a second that it is still at work, that it has applied its effect, and
-/// how it ends. It stops as soon as the target refuses.
+/// how it ends. It stops as soon as the target refuses. (No `-T`: some builds of busybox crash with it.)
 const SAY: &str = r#"say() {
-  busybox wget -q -T 20 -O /dev/null "$TARGET?word=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID"
+  busybox wget -q -O /dev/null "$TARGET?word=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID"
 }
 "#;
 const WORK: &str = r#"say begin

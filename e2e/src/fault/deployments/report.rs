@@ -13,6 +13,9 @@ use crate::fault::deployments::misfortunes::Told;
 use crate::fault::deployments::target::Word;
 use crate::fault::finding::Found;
 
+/// One in so many has to succeed: where nearly nothing runs to its end, little can be said about it.
+const LEAST_SUCCEEDED: usize = 5;
+
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
@@ -76,7 +79,10 @@ impl Report {
         (self.lost, self.stuck) = (self.found.of("D1"), self.found.of("D2"));
         (self.stale_effects, self.duplicates) = (self.found.of("D3"), self.found.of("D4"));
         self.overlaps = self.found.of("D5");
-        if 2 * self.faults_while_working < self.faults {
+        let succeeded = self.ended_by_status.get("succeeded").copied().unwrap_or(0);
+        if LEAST_SUCCEEDED * succeeded < self.ended {
+            self.void = Some(format!("only {succeeded} of {} deployments have succeeded", self.ended));
+        } else if 2 * self.faults_while_working < self.faults {
             let text = format!(
                 "only {} of {} faults came while a step was at work",
                 self.faults_while_working, self.faults
