@@ -1,4 +1,7 @@
-//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults.
+//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Deployments, which need
+//! the runner too, are in `fault/deployments.rs`.
+
+mod deployments;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -29,7 +32,9 @@ const OPS_PER_FAULT: u64 = 1_000;
 pub(crate) enum Target {
     /// The locks, under load and faults. Exit code 0: nothing found; 1: violations; 2: not carried out; 3: void
     Locks(Locks),
-    /// The same against daemons with bugs in them, each of which has to be found
+    /// Deployments, from their acceptance to their last step. The same exit codes
+    Deployments(deployments::Options),
+    /// The locks against daemons with bugs in them, each of which has to be found
     Planted(Planted),
 }
 
@@ -81,6 +86,7 @@ pub(crate) struct Planted {
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<ExitCode> {
     match target {
         Target::Locks(options) => locks(workspace, options),
+        Target::Deployments(options) => deployments::run(workspace, options),
         Target::Planted(options) => planted(workspace, options),
     }
 }
