@@ -30,6 +30,11 @@ const FAIL_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID-$GREENROOM_ATTEMPT" in
 esac
 "#;
 const END: &str = "say \"end&code=0\"\n";
+/// Some go on for longer than a lease: if their runner is gone, it is the entrypoint that has to end them.
+const WORK_ON_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
+  *[2345]) TICKS=64 ;;
+esac
+"#;
 /// Who is asked to end takes its time.
 const LINGER: &str = "trap 'say tick; sleep 1; say tick; exit 1' TERM\n";
 
@@ -40,6 +45,8 @@ enum Manner {
     Fails,
     /// It does not end at once when it is asked to.
     Lingers,
+    /// It works for a quarter of a minute at times.
+    WorksOn,
     /// It is tried twice if the platform fails.
     Tried,
 }
@@ -60,7 +67,7 @@ pub(crate) struct Pipeline {
     stages: &'static [Stage],
 }
 
-use Manner::{Fails, Lingers, Plain, Tried};
+use Manner::{Fails, Lingers, Plain, Tried, WorksOn};
 
 pub(crate) static PIPELINES: [Pipeline; 4] = [
     Pipeline {
@@ -71,7 +78,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
         pool: "default",
         stages: &[
             Stage { key: "build", needs: "", steps: &[(2, Plain)] },
-            Stage { key: "deploy", needs: "build", steps: &[(8, Plain), (1, Fails)] },
+            Stage { key: "deploy", needs: "build", steps: &[(8, WorksOn), (1, Fails)] },
         ],
     },
     Pipeline {
@@ -80,7 +87,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
         environments: &["lab-1", "lab-2"],
         cleans_up: false,
         pool: "default",
-        stages: &[Stage { key: "deploy", needs: "", steps: &[(1, Plain), (10, Lingers), (2, Fails)] }],
+        stages: &[Stage { key: "deploy", needs: "", steps: &[(1, WorksOn), (10, Lingers), (2, Fails)] }],
     },
     Pipeline {
         slug: "boxes",
@@ -88,7 +95,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
         environments: &["box-1"],
         cleans_up: true,
         pool: CONTAINERS,
-        stages: &[Stage { key: "deploy", needs: "", steps: &[(2, Plain), (6, Fails)] }],
+        stages: &[Stage { key: "deploy", needs: "", steps: &[(2, WorksOn), (6, Fails)] }],
     },
     Pipeline {
         slug: "wide",
@@ -138,7 +145,11 @@ impl Stage {
                 file.push_str("        retry: { attempts: 2, backoff: 1s }\n");
             }
             file.push_str("        run: |\n");
-            let before = if matches!(manner, Lingers) { LINGER } else { "" };
+            let before = match manner {
+                Lingers => LINGER,
+                WorksOn => WORK_ON_AT_TIMES,
+                Plain | Fails | Tried => "",
+            };
             let fail = if matches!(manner, Fails) { FAIL_AT_TIMES } else { "" };
             for line in [SAY, before, WORK, fail, END].concat().lines() {
                 let _ = writeln!(file, "          {line}");

@@ -39,6 +39,8 @@ pub(crate) struct StageRow {
     pub(crate) status: String,
     /// The number of its newest attempt.
     pub(crate) attempt: i32,
+    /// How often it may be tried, by its definition, if the platform fails.
+    pub(crate) allowed: i32,
 }
 
 /// An attempt of a stage.
@@ -83,6 +85,8 @@ pub(crate) struct EventRow {
     pub(crate) deployment: Option<Uuid>,
     pub(crate) stage: Option<String>,
     pub(crate) attempt: Option<i32>,
+    /// Somebody did it, and not the clock.
+    pub(crate) by_person: bool,
 }
 
 const DEPLOYMENTS: &str =
@@ -90,7 +94,8 @@ const DEPLOYMENTS: &str =
         (extract(epoch from d.ended_at) * 1000000)::bigint as ended_at
     from deployments d left join environments e on e.organization_id = $1 and e.id = d.environment_id
     where d.organization_id = $1 order by d.id";
-const STAGES: &str = "select deployment_id, key, status, attempt from stages where organization_id = $1
+const STAGES: &str =
+    "select deployment_id, key, status, attempt, attempts as allowed from stages where organization_id = $1
     order by deployment_id, position";
 const JOBS: &str = "select id, deployment_id, stage_key, attempt, status, reason, runner_name,
         (extract(epoch from ended_at) * 1000000)::bigint as ended_at
@@ -103,7 +108,7 @@ const SESSIONS: &str = "select id, status, (extract(epoch from ended_at) * 10000
 const ENVIRONMENTS: &str = "select name, slot_deployment_id, session_id is not null as held
     from environments where organization_id = $1 order by name";
 const EVENTS: &str = "select sequence, type, data -> 'after' ->> 'deploymentId' as deployment_id,
-        data -> 'after' ->> 'stage' as stage, (data -> 'after' ->> 'attempt')::integer as attempt
+        actor_id is not null as by_person, data -> 'after' ->> 'stage' as stage, (data -> 'after' ->> 'attempt')::integer as attempt
     from events where organization_id = $1 order by sequence";
 
 impl Ledger {
@@ -157,6 +162,7 @@ fn stage(row: &PgRow) -> Result<StageRow, sqlx::Error> {
         key: row.try_get("key")?,
         status: row.try_get("status")?,
         attempt: row.try_get("attempt")?,
+        allowed: row.try_get("allowed")?,
     })
 }
 
@@ -205,5 +211,6 @@ fn event(row: &PgRow) -> Result<EventRow, sqlx::Error> {
         deployment: row.try_get::<Option<String>, _>("deployment_id")?.as_deref().and_then(parse_id),
         stage: row.try_get("stage")?,
         attempt: row.try_get("attempt")?,
+        by_person: row.try_get("by_person")?,
     })
 }

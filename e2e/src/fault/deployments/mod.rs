@@ -97,7 +97,12 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     }
     say("all deployments were asked for; waiting until all have ended");
     let waiting = settle::settle(stack, &shared.world).await?;
-    let mut report = Report { seed, deployments: shared.load.settled(), ..Report::default() };
+    let mut report = Report {
+        seed,
+        planted: options.planted.clone(),
+        deployments: shared.load.settled(),
+        ..Report::default()
+    };
     report.found.add(settle::left_over(&mark).await);
     report.found.add(died(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
     report.found.add(panics(stack));

@@ -30,4 +30,10 @@ pub(crate) struct Deployments {
     /// The entrypoint, if it is elsewhere.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
+    /// The `greenroomd` to try, if it is elsewhere.
+    #[arg(long)]
+    pub(crate) daemon: Option<PathBuf>,
+    /// The name of a planted bug, for a daemon that was built with the feature `planted`.
+    #[arg(long)]
+    pub(crate) planted: Option<String>,
 }

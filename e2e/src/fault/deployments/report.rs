@@ -45,6 +45,7 @@ pub(crate) struct Report {
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
+    pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
     pub(crate) void: Option<String>,
     #[serde(flatten)]

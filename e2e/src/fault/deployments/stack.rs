@@ -32,6 +32,8 @@ pub(crate) struct Stack {
     git_server: GitServer,
     pub(crate) commits: Commits,
     programs: Programs,
+    /// The name of a planted bug.
+    planted: Option<String>,
     pub(crate) folder: Folder,
 }
 
@@ -60,7 +62,10 @@ pub(crate) struct Hand {
 
 impl Stack {
     pub(crate) async fn start(options: &Deployments, commits: usize) -> anyhow::Result<Self> {
-        let programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
+        let mut programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
+        if let Some(daemon) = &options.daemon {
+            programs.daemon = daemon.clone();
+        }
         let folder = Folder::make("fault-deployments", options.keep)?;
         let repositories = folder.path.join("repositories");
         std::fs::create_dir_all(folder.path.join("objects"))?;
@@ -83,6 +88,7 @@ impl Stack {
             git_server,
             commits,
             programs,
+            planted: options.planted.clone(),
             folder,
         };
         for number in 1..=OF_EACH {
@@ -118,6 +124,7 @@ impl Stack {
                 ("GREENROOM_JOB_LEASE_SECONDS", JOB_LEASE_SECONDS.to_string()),
             ]);
         }
+        variables.extend(self.planted.clone().map(|bug| ("GREENROOM_PLANTED", bug)));
         let log = self.folder.path.join("logs").join(format!("{name}.log"));
         let daemon = Daemon::new(role, self.programs.daemon.clone(), log, variables)?;
         Ok(Part { name, daemon, to_postgres, to_temporal, port })

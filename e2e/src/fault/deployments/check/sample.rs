@@ -72,6 +72,7 @@ impl Sample {
             key: STAGE.to_owned(),
             status: "succeeded".to_owned(),
             attempt: 0,
+            allowed: 1,
         });
         self.event("deployment.queued", number, None);
         self.event("deployment.started", number, None);
@@ -136,6 +137,7 @@ impl Sample {
             deployment: Some(id(number)),
             stage: attempt.map(|_| STAGE.to_owned()),
             attempt,
+            by_person: false,
         });
     }
 

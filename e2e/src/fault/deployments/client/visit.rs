@@ -41,7 +41,12 @@ impl Client {
 
     /// Claims, at times with a first commit. The refusal's code, or nothing if the outcome is not known.
     async fn claim(&mut self, place: Place, door: &str) -> Result<Option<Stay>, String> {
-        let ttl = self.rng.random_range(12..30);
+        // Some leases are shorter than a deployment takes, and end in its middle if nobody is quick.
+        let ttl = if self.rng.random_ratio(1, 4) {
+            self.rng.random_range(3..6)
+        } else {
+            self.rng.random_range(12..30)
+        };
         let body = json!({ "ttlSeconds": ttl, "context": "a campaign" });
         let path = place.path(door);
         let commit = if self.rng.random_ratio(1, 2) { self.shared.load.try_take() } else { None };
@@ -69,6 +74,10 @@ impl Client {
             };
             let asked = self.ask_for(commit, stay.path("/deploy"), json!({})).await;
             let Asked::Accepted(deployment, _) = asked else { break };
+            if self.rng.random_ratio(1, 10) {
+                // It dies, and what it had begun goes on until its lease runs out.
+                return;
+            }
             // At times the next one comes at once and takes its place.
             if !self.rng.random_ratio(1, 5) && !self.follow(deployment, Some(stay)).await {
                 return;
