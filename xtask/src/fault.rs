@@ -1,6 +1,7 @@
-//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Whether it finds what is
-//! there to be found is `fault/planted.rs`.
+//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Deployments, which need
+//! the runner too, are in `fault/deployments.rs`; whether it finds what is there to be found is `fault/planted.rs`.
 
+mod deployments;
 mod planted;
 
 use std::path::PathBuf;
@@ -15,7 +16,9 @@ use crate::workspace::{self, Workspace};
 pub(crate) enum Target {
     /// The locks, under load and faults. Exit code 0: nothing found; 1: violations; 2: not carried out; 3: void
     Locks(Locks),
-    /// The same against daemons with bugs in them, each of which has to be found
+    /// Deployments, from their acceptance to their last step. The same exit codes
+    Deployments(deployments::Options),
+    /// The locks against daemons with bugs in them, each of which has to be found
     Planted(planted::Options),
 }
 
@@ -49,6 +52,7 @@ pub(crate) struct Locks {
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<ExitCode> {
     match target {
         Target::Locks(options) => locks(workspace, options),
+        Target::Deployments(options) => deployments::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
     }
 }

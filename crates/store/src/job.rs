@@ -11,6 +11,7 @@ use greenroom_domain::token::TokenHash;
 use crate::artifact::Artifact;
 use crate::change::{Actor, Change};
 use crate::error::word;
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// If the engine was not told directly by then, the relay tells it.
@@ -228,6 +229,7 @@ impl Store {
         if let Some(place) = place
             && place.purpose != Purpose::Teardown.as_str()
             && place.own != Some(place.fence)
+            && !planted::is(Bug::StepIgnoresFence)
         {
             return Ok(Begun::FenceOutdated);
         }
@@ -247,7 +249,7 @@ impl Store {
         .await?;
         match job {
             None => return Ok(Begun::Gone),
-            Some(job) if job.canceled => return Ok(Begun::Canceled),
+            Some(job) if job.canceled && !planted::is(Bug::StepIgnoresFence) => return Ok(Begun::Canceled),
             Some(_) => {}
         }
         let begun = sqlx::query!(
@@ -355,7 +357,11 @@ impl Store {
         )
         .fetch_all(change.connection())
         .await?;
-        let (status, reason) = outcome(&steps, error.is_some(), job.canceled);
+        let (status, reason) = if planted::is(Bug::StepsNotAsked) {
+            (JobStatus::Succeeded, None)
+        } else {
+            outcome(&steps, error.is_some(), job.canceled)
+        };
         sqlx::query!(
             "update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
              where organization_id = $1 and id = $2",

@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::lock::LockedEnvironment;
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
@@ -287,6 +288,9 @@ impl Change {
                 self.next_in_slot(environment.id, id).await?;
                 EventType::DeploymentCanceled
             } else {
+                if planted::is(Bug::SlotPassedOnTooEarly) {
+                    self.next_in_slot(environment.id, id).await?;
+                }
                 self.wake(id).await?;
                 EventType::DeploymentCanceling
             };

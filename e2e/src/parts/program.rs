@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
-use crate::signal;
+use crate::parts::signal;
 
 const START: Duration = Duration::from_secs(60);
 

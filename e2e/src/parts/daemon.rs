@@ -1,10 +1,10 @@
 //! A server or a worker of the product, that can be killed and started again on the same port.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ports;
-use crate::scenarios::program::Program;
+use crate::parts::ports;
+use crate::parts::program::Program;
 
 const END: Duration = Duration::from_secs(20);
 
@@ -57,6 +57,22 @@ impl Daemon {
             Some(mut program) => program.kill().await,
             None => Ok(()),
         }
+    }
+
+    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+        match &self.running {
+            Some(program) => program.signal(word).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it has ended without being asked to.
+    pub(crate) fn has_died(&mut self) -> bool {
+        self.running.as_mut().is_some_and(|program| !matches!(program.end_seen(), Ok(None)))
+    }
+
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
     }
 
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
