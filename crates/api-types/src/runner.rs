@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_domain::runner_pool::Network as Word;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -69,12 +70,36 @@ pub struct Source {
     pub commit_id: String,
 }
 
+/// What the steps of a pool's runners may reach.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
+    /// Nothing but themselves.
     None,
+    /// Whatever the runner's machine reaches.
     Bridge,
+    /// The machine's own network.
     Host,
+}
+
+impl From<Word> for Network {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::None => Self::None,
+            Word::Bridge => Self::Bridge,
+            Word::Host => Self::Host,
+        }
+    }
+}
+
+impl From<Network> for Word {
+    fn from(network: Network) -> Self {
+        match network {
+            Network::None => Self::None,
+            Network::Bridge => Self::Bridge,
+            Network::Host => Self::Host,
+        }
+    }
 }
 
 /// What a stage has left: a tar archive, by `GET …/artifacts/{artifactId}`.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StageStatus};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, PoolId, RunnerId, StepRunId};
+use greenroom_domain::runner_pool::Network;
 use greenroom_domain::token::TokenHash;
 
 use crate::artifact::Artifact;
@@ -41,7 +42,7 @@ pub struct Assigned {
     pub pipeline_slug: String,
     pub repository: Option<String>,
     /// What its steps may reach, as its pool has it now.
-    pub network: String,
+    pub network: Network,
     pub purpose: Purpose,
     pub commit_id: String,
     pub environment: Option<(String, Option<String>)>,
@@ -454,7 +455,7 @@ impl Change {
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             repository: row.repository,
-            network: row.network,
+            network: word("runner_pools.network", &row.network)?,
             purpose: word("deployments.purpose", &row.purpose)?,
             commit_id: row.commit_id,
             environment: row.environment.map(|name| (name, row.url)),

@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod planted;
 mod pool;
 pub mod runner;
+pub mod runner_pool;
 pub mod session;
 pub mod system;
 pub mod token;

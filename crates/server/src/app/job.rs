@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
-    Artifact as Input, Complete, Heartbeat, Job, JobStep, Network, Source, StepEnd, StepEndStatus,
+    Artifact as Input, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
 };
 use greenroom_domain::definition::{Step, StepWork};
 use greenroom_domain::deployment::variables_of;
@@ -135,11 +135,7 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
         source: of.repository.map(|repository| Source { repository, commit_id: of.commit_id.clone() }),
         timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
         log_limit_bytes: LOG_LIMIT,
-        network: match of.network.as_str() {
-            "none" => Network::None,
-            "host" => Network::Host,
-            _ => Network::Bridge,
-        },
+        network: of.network.into(),
         inputs: of.artifacts.into_iter().map(input).collect(),
         artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
         caches: Vec::new(),

@@ -21,6 +21,7 @@ pub mod planted;
 pub mod precondition;
 pub mod refusal;
 pub mod runner;
+pub mod runner_pool;
 pub mod session;
 pub mod settled;
 pub mod token;

@@ -32,6 +32,7 @@ mod query;
 mod request_id;
 mod router;
 mod runner;
+mod runner_pool;
 mod session;
 mod session_wire;
 mod stream;
