@@ -195,6 +195,9 @@ pub struct Complete {
     /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored.
     #[serde(default)]
     pub error: Option<String>,
+    /// The time of the stage, or of one of its steps, was over. Then the attempt has failed.
+    #[serde(default)]
+    pub timed_out: bool,
     /// The commit that was checked out, in full.
     #[serde(default)]
     pub commit_id: Option<String>,

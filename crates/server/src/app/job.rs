@@ -11,7 +11,9 @@ use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::artifact::Artifact;
-use greenroom_store::job::{Assigned, Begun, Completed, EndedStep, JobWord, Noted, RunnerPrincipal};
+use greenroom_store::job::{
+    Assigned, Begun, Completed, EndedStep, JobReport, JobWord, Noted, RunnerPrincipal,
+};
 use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
 
@@ -267,7 +269,12 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
 }
 
 pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<(), Failure> {
-    let done = app.store.complete_job(word, end.error.as_deref(), end.commit_id.as_deref()).await?;
+    let report = JobReport {
+        error: end.error.as_deref(),
+        timed_out: end.timed_out,
+        commit_id: end.commit_id.as_deref(),
+    };
+    let done = app.store.complete_job(word, report).await?;
     let Completed { task_token, wake } = done.ok_or_else(gone)?;
     if let Some(task_token) = task_token {
         let own = app.clone();

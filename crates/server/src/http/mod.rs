@@ -29,6 +29,7 @@ mod precondition;
 mod prefer;
 mod problem;
 mod query;
+mod range;
 mod request_id;
 mod router;
 mod runner;
