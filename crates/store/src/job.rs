@@ -399,7 +399,37 @@ impl Store {
     }
 }
 
+/// What a job that speaks for itself belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnJob {
+    pub(crate) deployment_id: DeploymentId,
+    pub(crate) pipeline_id: PipelineId,
+    pub(crate) stage: String,
+}
+
 impl Change {
+    /// The job, if the word is good: it is this runner's and runs, and will until this change is over.
+    pub(crate) async fn own_job(&mut self, word: JobWord<'_>) -> Result<Option<OwnJob>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            "select j.deployment_id, j.stage_key, d.pipeline_id
+             from jobs j join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+             where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
+               and j.status = 'running' for share of j",
+            organization,
+            word.job.uuid(),
+            word.runner.id.uuid(),
+            word.secret.as_slice(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(row.map(|row| OwnJob {
+            deployment_id: row.deployment_id.into(),
+            pipeline_id: row.pipeline_id.into(),
+            stage: row.stage_key,
+        }))
+    }
+
     async fn deployment_of(&mut self, job: JobId) -> Result<Option<DeploymentId>, StoreError> {
         let organization = self.organization();
         let found = sqlx::query_scalar!(

@@ -2,6 +2,7 @@
 //! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
 
 pub mod artifact;
+pub mod cache;
 pub mod change;
 pub mod command;
 pub mod deployment;
@@ -17,6 +18,7 @@ mod lane;
 pub mod lock;
 pub mod log;
 pub mod member;
+pub mod object;
 pub mod organization;
 pub mod page;
 mod patience;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
-    Artifact as Input, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
+    Artifact as Input, Cache, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
 };
-use greenroom_domain::definition::{Step, StepWork};
+use greenroom_domain::definition::{self, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
@@ -140,7 +140,7 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
         network: of.network.into(),
         inputs: of.artifacts.into_iter().map(input).collect(),
         artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
-        caches: Vec::new(),
+        caches: stage.map(|stage| stage.caches.iter().map(cache).collect()).unwrap_or_default(),
         steps,
     }
 }
@@ -152,6 +152,10 @@ fn input(artifact: Artifact) -> Input {
         size: u64::try_from(artifact.bytes).unwrap_or_default(),
         sha256: artifact.sha256,
     }
+}
+
+fn cache(cache: &definition::Cache) -> Cache {
+    Cache { key: cache.key.clone(), paths: cache.paths.clone() }
 }
 
 fn step_of(

@@ -14,6 +14,7 @@ mod handover;
 mod health;
 mod idempotency;
 mod job;
+mod job_archive;
 mod log;
 mod me;
 mod member;
