@@ -6,6 +6,7 @@ use std::time::Duration;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StageStatus};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, PoolId, RunnerId, StepRunId};
+use greenroom_domain::runner_pool::Network;
 use greenroom_domain::token::TokenHash;
 
 use crate::artifact::Artifact;
@@ -42,7 +43,7 @@ pub struct Assigned {
     pub pipeline_slug: String,
     pub repository: Option<String>,
     /// What its steps may reach, as its pool has it now.
-    pub network: String,
+    pub network: Network,
     pub purpose: Purpose,
     pub commit_id: String,
     pub environment: Option<(String, Option<String>)>,
@@ -93,6 +94,17 @@ pub enum Noted {
     Gone,
     /// Of the step's log, only this much is here.
     LogIncomplete(i64),
+}
+
+/// What a runner says of a job beyond what its steps say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobReport<'a> {
+    /// Why it could not be carried out.
+    pub error: Option<&'a str>,
+    /// Its time was over, or that of one of its steps.
+    pub timed_out: bool,
+    /// The commit that was checked out, in full.
+    pub commit_id: Option<&'a str>,
 }
 
 /// A job that has ended: whom to tell.
@@ -320,8 +332,7 @@ impl Store {
     pub async fn complete_job(
         &self,
         word: JobWord<'_>,
-        error: Option<&str>,
-        commit_id: Option<&str>,
+        report: JobReport<'_>,
     ) -> Result<Option<Completed>, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
         let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
@@ -360,7 +371,7 @@ impl Store {
         let (status, reason) = if planted::is(Bug::StepsNotAsked) {
             (JobStatus::Succeeded, None)
         } else {
-            outcome(&steps, error.is_some(), job.canceled)
+            outcome(&steps, report, job.canceled)
         };
         sqlx::query!(
             "update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
@@ -369,13 +380,13 @@ impl Store {
             word.job.uuid(),
             status.as_str(),
             reason.map(Reason::as_str),
-            error,
+            report.error,
         )
         .execute(change.connection())
         .await?;
         let left = if status == JobStatus::Errored { "errored" } else { "canceled" };
         change.end_open_steps(word.job.uuid(), left).await?;
-        if let Some(commit) = commit_id {
+        if let Some(commit) = report.commit_id {
             // A short one was resolved by the checkout: the later stages get what this one got.
             sqlx::query!(
                 "update deployments set commit_id = $3
@@ -394,7 +405,37 @@ impl Store {
     }
 }
 
+/// What a job that speaks for itself belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnJob {
+    pub(crate) deployment_id: DeploymentId,
+    pub(crate) pipeline_id: PipelineId,
+    pub(crate) stage: String,
+}
+
 impl Change {
+    /// The job, if the word is good: it is this runner's and runs, and will until this change is over.
+    pub(crate) async fn own_job(&mut self, word: JobWord<'_>) -> Result<Option<OwnJob>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            "select j.deployment_id, j.stage_key, d.pipeline_id
+             from jobs j join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+             where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
+               and j.status = 'running' for share of j",
+            organization,
+            word.job.uuid(),
+            word.runner.id.uuid(),
+            word.secret.as_slice(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(row.map(|row| OwnJob {
+            deployment_id: row.deployment_id.into(),
+            pipeline_id: row.pipeline_id.into(),
+            stage: row.stage_key,
+        }))
+    }
+
     async fn deployment_of(&mut self, job: JobId) -> Result<Option<DeploymentId>, StoreError> {
         let organization = self.organization();
         let found = sqlx::query_scalar!(
@@ -460,7 +501,7 @@ impl Change {
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             repository: row.repository,
-            network: row.network,
+            network: word("runner_pools.network", &row.network)?,
             purpose: word("deployments.purpose", &row.purpose)?,
             commit_id: row.commit_id,
             environment: row.environment.map(|name| (name, row.url)),
@@ -478,17 +519,54 @@ impl Change {
 }
 
 /// How an attempt went, by its steps.
-fn outcome(steps: &[String], could_not: bool, canceled: bool) -> (JobStatus, Option<Reason>) {
+fn outcome(steps: &[String], report: JobReport<'_>, canceled: bool) -> (JobStatus, Option<Reason>) {
     let any = |status: &str| steps.iter().any(|step| step == status);
+    let all_succeeded = steps.iter().all(|step| step == "succeeded");
     if any("failed") {
-        (JobStatus::Failed, Some(Reason::StepFailed))
-    } else if any("canceled") || canceled && !steps.iter().all(|step| step == "succeeded") {
+        let reason = if report.timed_out { Reason::TimedOut } else { Reason::StepFailed };
+        (JobStatus::Failed, Some(reason))
+    } else if any("canceled") || canceled && !all_succeeded {
         (JobStatus::Canceled, None)
-    } else if could_not || any("errored") {
+    } else if report.timed_out {
+        // Beside its steps: in the checkout, or while it kept what they left.
+        (JobStatus::Failed, Some(Reason::TimedOut))
+    } else if report.error.is_some() || any("errored") {
         (JobStatus::Errored, Some(Reason::RunnerError))
-    } else if steps.iter().all(|step| step == "succeeded") {
+    } else if all_succeeded {
         (JobStatus::Succeeded, None)
     } else {
         (JobStatus::Errored, Some(Reason::RunnerError))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_an_attempt_went_follows_from_its_steps_and_the_report() {
+        use JobStatus::{Canceled, Errored, Failed, Succeeded};
+        let (fine, error) =
+            (JobReport::default(), JobReport { error: Some("no checkout"), ..JobReport::default() });
+        let late = JobReport { timed_out: true, ..JobReport::default() };
+        let late_outside = JobReport { timed_out: true, ..error };
+        for (steps, report, canceled, expected) in [
+            (["succeeded", "succeeded"], fine, false, (Succeeded, None)),
+            (["succeeded", "succeeded"], fine, true, (Succeeded, None)),
+            (["succeeded", "failed"], fine, false, (Failed, Some(Reason::StepFailed))),
+            (["failed", "pending"], late, false, (Failed, Some(Reason::TimedOut))),
+            (["failed", "pending"], fine, true, (Failed, Some(Reason::StepFailed))),
+            (["succeeded", "canceled"], fine, true, (Canceled, None)),
+            (["pending", "pending"], fine, true, (Canceled, None)),
+            (["pending", "pending"], late_outside, true, (Canceled, None)),
+            (["pending", "pending"], late_outside, false, (Failed, Some(Reason::TimedOut))),
+            (["succeeded", "succeeded"], late_outside, false, (Failed, Some(Reason::TimedOut))),
+            (["pending", "pending"], error, false, (Errored, Some(Reason::RunnerError))),
+            (["succeeded", "errored"], fine, false, (Errored, Some(Reason::RunnerError))),
+            (["succeeded", "pending"], fine, false, (Errored, Some(Reason::RunnerError))),
+        ] {
+            let steps = steps.map(str::to_owned);
+            assert_eq!(outcome(&steps, report, canceled), expected, "{steps:?} {report:?} {canceled}");
+        }
     }
 }

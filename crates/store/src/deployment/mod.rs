@@ -4,6 +4,7 @@ mod advance;
 mod ask;
 mod record;
 mod slot;
+mod stage_record;
 mod stages;
 
 use std::collections::HashMap;
@@ -22,7 +23,8 @@ use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
-pub use self::record::{DeploymentFilter, DeploymentRecord, JobRecord, StageRecord, StepRecord};
+pub use self::record::{DeploymentFilter, DeploymentRecord, JobRecord, StepRecord};
+pub use self::stage_record::StageRecord;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
