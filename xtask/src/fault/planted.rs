@@ -1,0 +1,130 @@
+//! `cargo xtask fault planted`: the campaigns against daemons with bugs in them, each of which has to be found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::fault::build;
+use crate::workspace::Workspace;
+use crate::{e2e, say};
+
+/// Bugs that a daemon built with the feature `planted` has, if it is told so: those of locks, and those of deployments.
+const IN_LOCKS: [&str; 9] = [
+    "no_recheck_after_wait",
+    "claim_overtakes_waiter",
+    "fence_not_raised_on_force",
+    "release_without_owner_check",
+    "stale_lock_cache",
+    "answer_before_commit",
+    "event_outside_transaction",
+    "client_clock_for_expiry",
+    "now_of_waiting_transaction",
+];
+const IN_DEPLOYMENTS: [&str; 7] = [
+    "step_ignores_fence",
+    "lost_at_once",
+    "slot_passed_on_too_early",
+    "wake_forgotten",
+    "key_forgotten",
+    "touch_forgotten",
+    "steps_not_asked",
+];
+/// One fault for so many operations.
+const OPS_PER_FAULT: u64 = 1_000;
+/// Slowness does not count as found: a busy machine may be the cause of it.
+const SLOWNESS: [&str; 2] = ["L10", "D10"];
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How many operations a bug of the locks may take to be found
+    #[arg(long, default_value_t = 200_000)]
+    ops: u64,
+    /// How many deployments there are against each bug of deployments
+    #[arg(long, default_value_t = 100)]
+    deployments: u64,
+    /// And how many faults
+    #[arg(long, default_value_t = 17)]
+    faults: u64,
+    /// Only this one
+    #[arg(long, value_parser = IN_LOCKS.into_iter().chain(IN_DEPLOYMENTS).collect::<Vec<_>>())]
+    only: Option<String>,
+    /// Only one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Build in release mode
+    #[arg(long)]
+    release: bool,
+}
+
+struct Programs {
+    e2e: PathBuf,
+    daemon: PathBuf,
+    entry: PathBuf,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
+    build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
+    // Apart from the normal ones, so that nobody ever starts a daemon with bugs in it by mistake.
+    let apart = workspace.target_directory.join("planted");
+    let features = ["-p", "greenroom-server", "--features", "planted"];
+    let daemon = build(workspace, &features, options.release, Some(&apart))?;
+    let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), e2e::entry(workspace)?);
+    let programs = Programs { e2e, daemon, entry };
+    let mut bugs = Vec::new();
+    let all = IN_LOCKS.into_iter().chain(IN_DEPLOYMENTS);
+    for name in all.filter(|name| options.only.as_deref().is_none_or(|only| only == *name)) {
+        say::progress(format_args!("planted: {name}"));
+        let bug = search(&workspace.workspace_root, &programs, options, name)?;
+        let found = if bug["found"] == true { "found" } else { "NOT FOUND" };
+        say::progress(format_args!("planted: {name} {found}"));
+        bugs.push(bug);
+    }
+    let found = bugs.iter().filter(|bug| bug["found"] == true).count();
+    if options.json {
+        say::answer(json!({ "planted": bugs.len(), "found": found, "bugs": bugs }))?;
+    } else {
+        for bug in &bugs {
+            say::answer(format_args!("{} by {} after {} s", bug["name"], bug["by"], bug["seconds"]))?;
+        }
+        say::answer(format_args!("{found} of {} found", bugs.len()))?;
+    }
+    Ok(if found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the campaign in which it has to be found. What came of it.
+fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> anyhow::Result<Value> {
+    let mut search = Command::new(&programs.e2e);
+    search.current_dir(root).arg("fault");
+    if IN_LOCKS.contains(&name) {
+        search.args(["locks", "--until-found", "--ops", &options.ops.to_string()]);
+        search.args(["--faults", &options.ops.div_ceil(OPS_PER_FAULT).to_string()]);
+    } else {
+        search.args(["deployments", "--deployments", &options.deployments.to_string()]);
+        search.args(["--faults", &options.faults.to_string()]).arg("--entry").arg(&programs.entry);
+    }
+    search.args(["--json", "--planted", name]).arg("--daemon").arg(&programs.daemon);
+    if let Some(seed) = options.seed {
+        search.args(["--seed", &seed.to_string()]);
+    }
+    let output = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("the search for {name} was not carried out"))?;
+    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let counts = |finding: &&Value| !SLOWNESS.iter().any(|property| finding["property"] == *property);
+    let first = findings.iter().find(counts).unwrap_or(&Value::Null);
+    Ok(json!({
+        "name": name,
+        "found": !first.is_null(),
+        "ops": report["ops"],
+        "deployments": report["deployments"],
+        "seconds": report["seconds"],
+        "by": first["property"],
+        "finding": first["text"],
+    }))
+}
