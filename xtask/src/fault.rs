@@ -1,5 +1,5 @@
 //! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Deployments, which need
-//! the runner too, are in `fault/deployments.rs`; whether it finds what is there to be found is `fault/planted.rs`.
+//! the runner too, are in `fault/deployments.rs`, daemons with bugs in them in `fault/planted.rs`.
 
 mod deployments;
 mod planted;
@@ -18,7 +18,7 @@ pub(crate) enum Target {
     Locks(Locks),
     /// Deployments, from their acceptance to their last step. The same exit codes
     Deployments(deployments::Options),
-    /// The locks against daemons with bugs in them, each of which has to be found
+    /// Both against daemons with bugs in them, each of which has to be found
     Planted(planted::Options),
 }
 

@@ -15,8 +15,12 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// In `folder`, or beside this program; the entrypoint may be elsewhere.
-    pub(crate) fn find(folder: Option<&Path>, entry: Option<&Path>) -> anyhow::Result<Self> {
+    /// In `folder`, or beside this program; daemon and entrypoint may be elsewhere.
+    pub(crate) fn find(
+        folder: Option<&Path>,
+        daemon: Option<&Path>,
+        entry: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let folder = match folder {
             Some(folder) => {
                 folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
@@ -24,7 +28,8 @@ impl Programs {
             None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
         };
         let entry = entry.map_or_else(|| folder.join("greenroom-entry"), Path::to_owned);
-        let own = Self { daemon: folder.join("greenroomd"), runner: folder.join("greenroom-runner"), entry };
+        let daemon = daemon.map_or_else(|| folder.join("greenroomd"), Path::to_owned);
+        let own = Self { daemon, runner: folder.join("greenroom-runner"), entry };
         for program in [&own.daemon, &own.runner, &own.entry] {
             if !program.is_file() {
                 bail!("{} is missing; `cargo xtask` builds it", program.display());

@@ -38,7 +38,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
-        let programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
+        let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         say(&format!(
             "starting PostgreSQL, Temporal, server, worker{}",

@@ -130,7 +130,9 @@ impl Injector {
     /// The entrypoint, which in a container is all of it; or what the entrypoint has started.
     async fn kill_step(&mut self) -> anyhow::Result<String> {
         let entrypoint = self.rng.random_ratio(1, 2);
-        let of_step = |pid: &u32| command_line(*pid).contains("greenroom-entry") == entrypoint;
+        // On the host it is `greenroom-entry`, in a container `/greenroom/entry`.
+        let is_entrypoint = |line: &str| line.split(' ').next().is_some_and(|word| word.ends_with("entry"));
+        let of_step = |pid: &u32| is_entrypoint(&command_line(*pid)) == entrypoint;
         let processes: Vec<u32> = processes_with(&self.mark).into_iter().filter(of_step).collect();
         let Some(pid) = processes.get(self.rng.random_range(0..processes.len().max(1))) else {
             return Ok("killed no step: none ran".to_owned());

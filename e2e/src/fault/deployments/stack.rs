@@ -62,10 +62,8 @@ pub(crate) struct Hand {
 
 impl Stack {
     pub(crate) async fn start(options: &Deployments, commits: usize) -> anyhow::Result<Self> {
-        let mut programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
-        if let Some(daemon) = &options.daemon {
-            programs.daemon = daemon.clone();
-        }
+        let (folder, daemon) = (options.bin_dir.as_deref(), options.daemon.as_deref());
+        let programs = Programs::find(folder, daemon, options.entry.as_deref())?;
         let folder = Folder::make("fault-deployments", options.keep)?;
         let repositories = folder.path.join("repositories");
         std::fs::create_dir_all(folder.path.join("objects"))?;
