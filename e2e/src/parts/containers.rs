@@ -70,6 +70,11 @@ impl Containers {
         format!("unix://{}", self.folder.0.join("engine.sock").display())
     }
 
+    /// A command of podman's own, with the same storage as the engine.
+    pub(crate) fn podman(&self) -> Command {
+        podman(&self.folder.0, &[])
+    }
+
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         let remove = podman(&self.folder.0, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
         if let Ok(pid) = signal::pid(&self.service) {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
+
 use crate::parts::ports;
 use crate::parts::program::Program;
 
@@ -49,6 +51,10 @@ impl Daemon {
             Some(program) => program.ready(&url).await,
             None => Ok(()),
         }
+    }
+
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        self.running.as_ref().with_context(|| format!("{} does not run", self.role))?.pid()
     }
 
     /// kill -9.

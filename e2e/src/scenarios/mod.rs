@@ -13,7 +13,7 @@ mod report;
 mod repository;
 mod scenario;
 mod script;
-mod services;
+pub(crate) mod services;
 mod stage_folder;
 mod step;
 mod target;
