@@ -51,7 +51,8 @@ async fn no_step_starts_after_the_lease_even_if_nobody_has_noticed(pool: PgPool)
     let job = yard.take(&yard.advance(&id).await).await;
     assert_eq!(yard.say(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
     // Nothing looks at it before the next step does.
-    let over = "update environments set expires_at = clock_timestamp() - interval '1 second', sweep_at = null";
+    let over =
+        "update environments set expires_at = clock_timestamp() - interval '1 second', sweep_at = null";
     sqlx::query(over).execute(&pool).await.unwrap();
 
     let (status, answer) = yard.say(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;

@@ -12,13 +12,13 @@ pub(crate) const MARK: &str = "FAULT_RUN";
 /// A step says at the target when it begins, a few times a second that it is still at work, that it has applied its effect, and
 /// how it ends. It stops as soon as the target refuses. (No `-T`: some builds of busybox crash with it.)
 const SAY: &str = r#"say() {
-  busybox wget -q -O /dev/null "$TARGET?word=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID"
+  busybox wget -q -O /dev/null "$TARGET?word=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID&ticks=$TICKS"
 }
 "#;
 const WORK: &str = r#"say begin
 left=$TICKS
 while [ "$left" -gt 0 ]; do
-  sleep 0.25
+  sleep 0.25 || true
   say tick
   left=$((left - 1))
 done
@@ -32,11 +32,21 @@ esac
 const END: &str = "say \"end&code=0\"\n";
 /// Some go on for longer than a lease: if their runner is gone, it is the entrypoint that has to end them.
 const WORK_ON_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
-  *[2345]) TICKS=64 ;;
+  *[2-7]) TICKS=64 ;;
 esac
 "#;
 /// Who is asked to end takes its time.
-const LINGER: &str = "trap 'say tick; sleep 1; say tick; exit 1' TERM\n";
+const LINGER: &str = r#"linger() {
+  left=12
+  while [ "$left" -gt 0 ]; do
+    sleep 0.25
+    say tick
+    left=$((left - 1))
+  done
+  exit 1
+}
+trap linger TERM
+"#;
 
 #[derive(Clone, Copy)]
 enum Manner {
@@ -45,7 +55,7 @@ enum Manner {
     Fails,
     /// It does not end at once when it is asked to.
     Lingers,
-    /// It works for a quarter of a minute at times.
+    /// The same, and it works for a quarter of a minute at times.
     WorksOn,
     /// It is tried twice if the platform fails.
     Tried,
@@ -146,12 +156,12 @@ impl Stage {
             }
             file.push_str("        run: |\n");
             let before = match manner {
-                Lingers => LINGER,
-                WorksOn => WORK_ON_AT_TIMES,
-                Plain | Fails | Tried => "",
+                Lingers => LINGER.to_owned(),
+                WorksOn => [LINGER, WORK_ON_AT_TIMES].concat(),
+                Plain | Fails | Tried => String::new(),
             };
             let fail = if matches!(manner, Fails) { FAIL_AT_TIMES } else { "" };
-            for line in [SAY, before, WORK, fail, END].concat().lines() {
+            for line in [SAY, &before, WORK, fail, END].concat().lines() {
                 let _ = writeln!(file, "          {line}");
             }
         }

@@ -39,6 +39,11 @@ faults! {
 }
 
 impl Fault {
+    /// Who ends what goes on without its runner shows only in a step that would go on for long.
+    pub(crate) fn wants_long_work(self) -> bool {
+        matches!(self, Self::KillRunner | Self::PauseRunnerLong)
+    }
+
     /// Those whose names have one of these words in them; all if there is none.
     pub(crate) fn named(words: &[String]) -> Vec<Self> {
         let has = |fault: &&Self| {

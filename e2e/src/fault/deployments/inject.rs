@@ -6,6 +6,7 @@ use anyhow::Context;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
 
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::stack::{Part, Stack};
@@ -25,18 +26,24 @@ pub(crate) struct Injector {
 
 impl Injector {
     /// Returns when everything is healed again, as far as that is in the injector's hands. What was done.
-    pub(crate) async fn inject(&mut self, stack: &mut Stack, fault: Fault) -> anyhow::Result<String> {
+    /// Runners are chosen among those that have one of these `jobs`, if there is any.
+    pub(crate) async fn inject(
+        &mut self,
+        stack: &mut Stack,
+        fault: Fault,
+        jobs: &[Uuid],
+    ) -> anyhow::Result<String> {
         match fault {
             Fault::KillRunner => {
-                let index = self.busy_runner(stack).await;
+                let index = self.busy_runner(stack, jobs).await;
                 let name = stack.runners[index].runner.name.clone();
                 stack.runners[index].runner.program()?.kill().await?;
-                self.pause((0, 8_000)).await;
+                let waited = self.pause((0, 25_000)).await;
                 stack.start_runner(index)?;
-                Ok(format!("killed {name}"))
+                Ok(format!("killed {name} for {waited:.1?}"))
             }
-            Fault::PauseRunner => self.pause_runner(stack, SHORT).await,
-            Fault::PauseRunnerLong => self.pause_runner(stack, LONG).await,
+            Fault::PauseRunner => self.pause_runner(stack, SHORT, jobs).await,
+            Fault::PauseRunnerLong => self.pause_runner(stack, LONG, jobs).await,
             Fault::KillServer => self.kill_one(|stack| &mut stack.servers, stack).await,
             Fault::KillWorker => self.kill_one(|stack| &mut stack.workers, stack).await,
             Fault::PauseServer => self.pause_one(&stack.servers).await,
@@ -107,8 +114,13 @@ impl Injector {
         Ok(format!("paused {} for {waited:.1?}", part.name))
     }
 
-    async fn pause_runner(&mut self, stack: &mut Stack, bounds: (u64, u64)) -> anyhow::Result<String> {
-        let index = self.busy_runner(stack).await;
+    async fn pause_runner(
+        &mut self,
+        stack: &mut Stack,
+        bounds: (u64, u64),
+        jobs: &[Uuid],
+    ) -> anyhow::Result<String> {
+        let index = self.busy_runner(stack, jobs).await;
         let runner = &mut stack.runners[index].runner;
         runner.program()?.signal("STOP").await?;
         let waited = self.pause(bounds).await;
@@ -116,9 +128,8 @@ impl Injector {
         Ok(format!("paused {} for {waited:.1?}", runner.name))
     }
 
-    /// One that has a step at work, if there is any.
-    async fn busy_runner(&mut self, stack: &Stack) -> usize {
-        let busy = busy_runners(&stack.postgres.url()).await.unwrap_or_default();
+    async fn busy_runner(&mut self, stack: &Stack, jobs: &[Uuid]) -> usize {
+        let busy = runners_of(&stack.postgres.url(), jobs).await.unwrap_or_default();
         let known = |name: &String| stack.runners.iter().position(|hand| hand.runner.name == *name);
         let busy: Vec<usize> = busy.iter().filter_map(known).collect();
         if busy.is_empty() {
@@ -164,12 +175,8 @@ impl Injector {
     }
 }
 
-async fn busy_runners(url: &str) -> anyhow::Result<Vec<String>> {
+async fn runners_of(url: &str, jobs: &[Uuid]) -> anyhow::Result<Vec<String>> {
     let mut connection = PgConnection::connect(url).await.context("who is busy can't be asked")?;
-    Ok(sqlx::query_scalar(
-        "select distinct j.runner_name from jobs j join step_runs s on s.job_id = j.id
-         where j.status = 'running' and s.status = 'running' and j.runner_name is not null",
-    )
-    .fetch_all(&mut connection)
-    .await?)
+    let names = "select distinct runner_name from jobs where id = any($1) and runner_name is not null";
+    Ok(sqlx::query_scalar(names).bind(jobs).fetch_all(&mut connection).await?)
 }

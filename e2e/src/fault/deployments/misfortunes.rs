@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use rand::RngExt;
+use uuid::Uuid;
 
-use crate::fault::clock::Clock;
+use crate::fault::clock::{Clock, Micros, SECOND};
 use crate::fault::deployments::client::Shared;
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::inject::Injector;
@@ -15,6 +16,9 @@ use crate::parts::say::say;
 
 /// How long to wait for a step that a fault can hit.
 const WORK: Duration = Duration::from_secs(40);
+/// And for one that goes on for so long, in microseconds.
+const LONG_WORK: Duration = Duration::from_secs(15);
+const LONG: Micros = 12 * SECOND;
 /// Within this time after a fault a step has to begin and to end: a lost job is given away after 36 s, and the environment that it
 /// had may be the only one that anybody wants.
 const RECOVERY: Duration = Duration::from_secs(90);
@@ -48,9 +52,9 @@ impl Scene<'_> {
         for (index, fault) in deck.iter().enumerate() {
             // Half of a fault's share begins before it and half after, so that it hits some and some show that work goes on.
             self.shared.load.open(self.deployments * (2 * index as u64 + 1) / halves);
-            let hit = self.wait_for_work(injector).await;
-            let number = self.target.at_work();
-            let done = injector.inject(stack, *fault).await?;
+            let jobs = self.wait_for_work(injector, *fault).await;
+            let (hit, number) = (!jobs.is_empty(), self.target.at_work());
+            let done = injector.inject(stack, *fault, &jobs).await?;
             told.faults.push(*fault);
             told.hits += u64::from(hit);
             self.shared.load.open(self.deployments * (2 * index as u64 + 2) / halves);
@@ -69,18 +73,18 @@ impl Scene<'_> {
         Ok(told)
     }
 
-    /// Waits until a step is at work, and then a moment by chance. Whether one is.
-    async fn wait_for_work(&self, injector: &mut Injector) -> bool {
-        let (started, later) = (Instant::now(), Duration::from_millis(injector.rng.random_range(0..1_500)));
-        let mut wait = later;
-        while started.elapsed() < WORK {
-            tokio::time::sleep(wait).await;
-            if self.target.at_work() > 0 && started.elapsed() >= later {
-                return true;
+    /// Waits a moment by chance, and until there is something for this fault to hit. The attempts that are at work then.
+    async fn wait_for_work(&self, injector: &mut Injector, fault: Fault) -> Vec<Uuid> {
+        tokio::time::sleep(Duration::from_millis(injector.rng.random_range(0..1_500))).await;
+        let started = Instant::now();
+        loop {
+            let patient = fault.wants_long_work() && started.elapsed() < LONG_WORK;
+            let jobs = self.target.at_work_for(if patient { LONG } else { 0 });
+            if !jobs.is_empty() || started.elapsed() > WORK {
+                return jobs;
             }
-            wait = Duration::from_millis(50);
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        false
     }
 
     /// Waits until a step has begun and ended since. What is wrong, if that takes too long.

@@ -17,6 +17,8 @@ use crate::fault::clock::{Clock, Micros, SECOND};
 use crate::fault::world::parse_id;
 use crate::parts::say::say;
 
+/// What a step waits between two ticks.
+const TICK: Micros = SECOND / 4;
 /// A step that works says so more often than this.
 const SILENT: Micros = SECOND + SECOND / 2;
 
@@ -58,8 +60,24 @@ pub(crate) struct StepKey {
 struct Heard {
     words: Vec<Word>,
     fences: HashMap<String, i64>,
-    /// When a step began, when it was last heard of, and whether it has said its end.
-    steps: HashMap<StepKey, (Micros, Micros, bool)>,
+    steps: HashMap<StepKey, Heed>,
+}
+
+/// What is known of a step while it goes on.
+#[derive(Debug)]
+struct Heed {
+    job: Uuid,
+    begun: Micros,
+    last: Micros,
+    ended: bool,
+    /// Before this it will not have come to its end by itself.
+    works_until: Micros,
+}
+
+impl Heed {
+    fn is_at_work(&self, now: Micros) -> bool {
+        !self.ended && now - self.last < SILENT
+    }
 }
 
 #[derive(Debug)]
@@ -84,6 +102,7 @@ struct Asked {
     attempt: i32,
     step: String,
     job: String,
+    ticks: i64,
     code: Option<i32>,
 }
 
@@ -106,13 +125,21 @@ impl Target {
     pub(crate) fn at_work(&self) -> usize {
         let now = self.inner.clock.now();
         let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.steps.values().filter(|(_, last, ended)| !ended && now - last < SILENT).count()
+        heard.steps.values().filter(|step| step.is_at_work(now)).count()
+    }
+
+    /// The attempts whose steps are at work now, and will be for so much longer if nobody ends them.
+    pub(crate) fn at_work_for(&self, time: Micros) -> Vec<Uuid> {
+        let now = self.inner.clock.now();
+        let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let long = heard.steps.values().filter(|step| step.is_at_work(now) && step.works_until > now + time);
+        long.map(|step| step.job).collect()
     }
 
     /// How many steps have begun after this moment, and ended.
     pub(crate) fn done_since(&self, moment: Micros) -> usize {
         let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.steps.values().filter(|(begun, _, ended)| *ended && *begun > moment).count()
+        heard.steps.values().filter(|step| step.ended && step.begun > moment).count()
     }
 
     pub(crate) fn words(&self) -> Vec<Word> {
@@ -138,8 +165,10 @@ async fn hear(State(inner): State<Arc<Inner>>, Query(asked): Query<Asked>) -> St
         }
         _ => true,
     };
-    let (_, last, ended) = heard.steps.entry(step.clone()).or_insert((at, at, false));
-    (*last, *ended) = (at, asked.word == Saying::End);
+    let works_until = at + asked.ticks * TICK;
+    let heed = Heed { job, begun: at, last: at, ended: false, works_until };
+    let heed = heard.steps.entry(step.clone()).or_insert(heed);
+    (heed.last, heed.ended) = (at, asked.word == Saying::End);
     let (saying, code) = (asked.word, asked.code);
     heard.words.push(Word { at, saying, environment, fence, step, job, code, accepted });
     if accepted { StatusCode::NO_CONTENT } else { StatusCode::CONFLICT }

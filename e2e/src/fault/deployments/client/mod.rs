@@ -102,10 +102,12 @@ impl Client {
             Answer::Unknown => Asked::Unknown,
         };
         // Who is not sure that it was heard says it again, and must be told the same.
-        if asking.key.is_some() && matches!(asked, Asked::Accepted(..)) && self.rng.random_ratio(1, 4) {
-            if let Answer::Done(record) = self.ask(&asking).await {
-                request.answers.extend(deployment_in(&record));
-            }
+        if asking.key.is_some()
+            && matches!(asked, Asked::Accepted(..))
+            && self.rng.random_ratio(1, 4)
+            && let Answer::Done(record) = self.ask(&asking).await
+        {
+            request.answers.extend(deployment_in(&record));
         }
         match asked {
             Asked::Refused(_) => self.shared.load.put_back(),
