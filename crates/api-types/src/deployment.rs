@@ -36,6 +36,8 @@ pub struct Deployment {
     pub ended_at: Option<Timestamp>,
     /// All that keeps it from going on; empty if it goes on, or has ended.
     pub waiting_on: Vec<WaitingOn>,
+    /// When the first of its stages that wait or run is ended by the clock; null if there is no such moment.
+    pub deadline_at: Option<Timestamp>,
     /// In the order of the file; none before it has begun. Left out in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
@@ -52,6 +54,7 @@ pub struct Stage {
     pub pool: String,
     /// `pending` `waiting` `queued` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
     pub status: String,
+    /// Why it ended so, or is tried again, in one word: `step_failed`, `timed_out`, `runner_lost` and others.
     pub reason: Option<String>,
     pub detail: Option<String>,
     /// From 1; 0 before the first.
@@ -60,6 +63,8 @@ pub struct Stage {
     pub retry_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// Until when it waits for a runner, or may run; null if it does neither.
+    pub deadline_at: Option<Timestamp>,
     /// Of its newest attempt.
     pub steps: Vec<StepRun>,
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_domain::runner_pool::Network as Word;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -69,12 +70,36 @@ pub struct Source {
     pub commit_id: String,
 }
 
+/// What the steps of a pool's runners may reach.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
+    /// Nothing but themselves.
     None,
+    /// Whatever the runner's machine reaches.
     Bridge,
+    /// The machine's own network.
     Host,
+}
+
+impl From<Word> for Network {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::None => Self::None,
+            Word::Bridge => Self::Bridge,
+            Word::Host => Self::Host,
+        }
+    }
+}
+
+impl From<Network> for Word {
+    fn from(network: Network) -> Self {
+        match network {
+            Network::None => Self::None,
+            Network::Bridge => Self::Bridge,
+            Network::Host => Self::Host,
+        }
+    }
 }
 
 /// What a stage has left: a tar archive, by `GET …/artifacts/{artifactId}`.
@@ -170,6 +195,9 @@ pub struct Complete {
     /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored.
     #[serde(default)]
     pub error: Option<String>,
+    /// The time of the stage, or of one of its steps, was over. Then the attempt has failed.
+    #[serde(default)]
+    pub timed_out: bool,
     /// The commit that was checked out, in full.
     #[serde(default)]
     pub commit_id: Option<String>,

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::runner::Network;
+
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Runner {
@@ -44,10 +46,17 @@ pub struct RunnerPool {
     pub id: String,
     pub name: String,
     /// What the steps of its runners may reach: `none`, `bridge` or `host`.
-    pub network: String,
+    pub network: Network,
     pub runners: i64,
     /// Jobs that wait for a runner.
     pub queued: i64,
     /// Jobs that have one.
     pub running: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateRunnerPool {
+    /// Holds for jobs that are given out from now on.
+    pub network: Option<Network>,
 }

@@ -110,6 +110,7 @@ event_types! {
     StageRetried        "deployment.stage.retried" Deployment,
     RunnerCreated       "runner.created"       Audit,
     RunnerRevoked       "runner.revoked"       Audit,
+    RunnerPoolUpdated   "runner_pool.updated"  Audit,
 }
 
 impl fmt::Display for EventType {

@@ -13,6 +13,7 @@ pub mod policy;
 pub mod principal;
 pub mod queue;
 pub mod role;
+pub mod runner_pool;
 pub mod session;
 pub mod slug;
 pub mod text;

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::app::App;
 use crate::app::job::JobTiming;
 use crate::app::objects::Objects;
+use crate::app::removal;
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
 };
@@ -27,7 +28,8 @@ use crate::telemetry;
 
 const UPKEEP: Duration = Duration::from_secs(5);
 const DEADLINE: Duration = Duration::from_secs(15);
-/// For the sequencer, the feed, the watch over streams, their signs of life, the relay, and the watcher of the database.
+/// For the sequencer, the feed, the watch over streams, their signs of life, the relay, the watcher of the database, and now
+/// and then what keeps house.
 const SYSTEM_CONNECTIONS: u32 = 7;
 
 /// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
@@ -100,6 +102,8 @@ impl Server {
         tasks.run(|stop| async move { own.feed.run(store, stop).await });
         let (store, own) = (system.clone(), app.clone());
         tasks.run(|stop| async move { own.attendance.run(store, stop).await });
+        let (store, objects) = (system.clone(), app.objects.clone());
+        tasks.run(|stop| removal::run(store, objects, stop));
         let (store, own) = (system, app.clone());
         tasks.run(|stop| async move { own.vigil.run(store, stop).await });
         let own = app.clone();

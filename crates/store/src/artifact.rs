@@ -15,54 +15,71 @@ pub struct Artifact {
     pub object: String,
 }
 
-impl Store {
-    /// Keeps what a job has left; said again, it is the same. Whether the job is still its runner's.
-    pub async fn keep_artifact(&self, word: JobWord<'_>, artifact: &Artifact) -> Result<bool, StoreError> {
-        let kept = sqlx::query!(
-            "insert into artifacts (organization_id, id, deployment_id, stage_key, job_id, bytes, sha256, object)
-             select $1, $3, j.deployment_id, j.stage_key, j.id, $6, $7, $8 from jobs j
-             where j.organization_id = $1 and j.id = $2 and j.runner_id = $4 and j.secret_hash = $5
-               and j.status = 'running'",
-            word.runner.organization_id.uuid(),
-            word.job.uuid(),
-            artifact.id.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
-            artifact.bytes,
-            artifact.sha256,
-            artifact.object,
-        )
-        .execute(&self.pool())
-        .await?;
-        Ok(kept.rows_affected() > 0)
-    }
+struct Row {
+    id: uuid::Uuid,
+    stage_key: String,
+    bytes: i64,
+    sha256: String,
+    object: String,
+}
 
-    /// One of the deployment that a job belongs to.
-    pub async fn artifact_for(
-        &self,
-        word: JobWord<'_>,
-        id: ArtifactId,
-    ) -> Result<Option<Artifact>, StoreError> {
-        let row = sqlx::query!(
-            "select a.id, a.stage_key, a.bytes, a.sha256, a.object from artifacts a
-             join jobs j on j.organization_id = $1 and j.deployment_id = a.deployment_id
-             where a.organization_id = $1 and a.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
-               and j.status = 'running'",
-            word.runner.organization_id.uuid(),
-            id.uuid(),
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
-        )
-        .fetch_optional(&self.pool())
-        .await?;
-        Ok(row.map(|row| Artifact {
+impl From<Row> for Artifact {
+    fn from(row: Row) -> Self {
+        Self {
             id: row.id.into(),
             stage: row.stage_key,
             bytes: row.bytes,
             sha256: row.sha256,
             object: row.object,
-        }))
+        }
+    }
+}
+
+impl Store {
+    /// Keeps what a job has left; said again, it is the same. Whether the job is still its runner's.
+    pub async fn keep_artifact(&self, word: JobWord<'_>, artifact: &Artifact) -> Result<bool, StoreError> {
+        let mut change = self.change_by_clock(word.runner.organization_id).await?;
+        let Some(own) = change.own_job(word).await? else { return Ok(false) };
+        let organization = change.organization();
+        sqlx::query!(
+            "insert into artifacts (organization_id, id, deployment_id, stage_key, job_id, bytes, sha256, object)
+             values ($1, $2, $3, $4, $5, $6, $7, $8)",
+            organization,
+            artifact.id.uuid(),
+            own.deployment_id.uuid(),
+            own.stage,
+            word.job.uuid(),
+            artifact.bytes,
+            artifact.sha256,
+            artifact.object,
+        )
+        .execute(change.connection())
+        .await?;
+        change.keep_object(&artifact.object).await?;
+        change.commit().await?;
+        Ok(true)
+    }
+
+    /// One of the deployment that a job belongs to. The outer `None`: the job is not this runner's.
+    pub async fn artifact_for(
+        &self,
+        word: JobWord<'_>,
+        id: ArtifactId,
+    ) -> Result<Option<Option<Artifact>>, StoreError> {
+        let mut change = self.change_by_clock(word.runner.organization_id).await?;
+        let Some(own) = change.own_job(word).await? else { return Ok(None) };
+        let organization = change.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "select id, stage_key, bytes, sha256, object from artifacts
+             where organization_id = $1 and id = $2 and deployment_id = $3",
+            organization,
+            id.uuid(),
+            own.deployment_id.uuid(),
+        )
+        .fetch_optional(change.connection())
+        .await?;
+        Ok(Some(row.map(Artifact::from)))
     }
 }
 
@@ -74,7 +91,8 @@ impl Change {
         stages: &[String],
     ) -> Result<Vec<Artifact>, StoreError> {
         let organization = self.organization();
-        let rows = sqlx::query!(
+        let rows = sqlx::query_as!(
+            Row,
             "select distinct on (s.position, a.stage_key) a.id, a.stage_key, a.bytes, a.sha256, a.object
              from artifacts a
              join stages s on s.organization_id = $1 and s.deployment_id = a.deployment_id and s.key = a.stage_key
@@ -87,15 +105,6 @@ impl Change {
         )
         .fetch_all(self.connection())
         .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| Artifact {
-                id: row.id.into(),
-                stage: row.stage_key,
-                bytes: row.bytes,
-                sha256: row.sha256,
-                object: row.object,
-            })
-            .collect())
+        Ok(rows.into_iter().map(Artifact::from).collect())
     }
 }

@@ -2,6 +2,7 @@
 //! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
 
 pub mod artifact;
+pub mod cache;
 pub mod change;
 pub mod command;
 pub mod deployment;
@@ -17,6 +18,7 @@ mod lane;
 pub mod lock;
 pub mod log;
 pub mod member;
+pub mod object;
 pub mod organization;
 pub mod page;
 mod patience;
@@ -24,6 +26,7 @@ pub mod pipeline;
 pub mod planted;
 mod pool;
 pub mod runner;
+pub mod runner_pool;
 pub mod session;
 pub mod system;
 pub mod token;

@@ -1,4 +1,4 @@
-//! Runner pools and runners: who may carry jobs out. Finding the runner of a request is in `system/runner.rs`.
+//! Runners: who may carry jobs out. Finding the runner of a request is in `system/runner.rs`.
 
 use greenroom_domain::id::{OrganizationId, PoolId, RunnerId};
 use greenroom_domain::token::TokenSecret;
@@ -16,18 +16,6 @@ pub struct Runner {
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    pub id: PoolId,
-    pub name: String,
-    pub network: String,
-    /// Runners that were not revoked.
-    pub runners: i64,
-    /// Jobs that wait for one of them, and those that have one.
-    pub queued: i64,
-    pub running: i64,
 }
 
 struct Row {
@@ -70,33 +58,6 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         Ok(rows.into_iter().map(Runner::from).collect())
-    }
-
-    pub async fn runner_pools(&self, organization: OrganizationId) -> Result<Vec<Pool>, StoreError> {
-        let rows = sqlx::query!(
-            r#"select p.id, p.name, p.network,
-                      (select count(*) from runners r where r.organization_id = $1 and r.pool_id = p.id
-                           and r.revoked_at is null) as "runners!",
-                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
-                           and j.status = 'queued') as "queued!",
-                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
-                           and j.status = 'running') as "running!"
-               from runner_pools p where p.organization_id = $1 order by p.name limit 1000"#,
-            organization.uuid(),
-        )
-        .fetch_all(&self.pool())
-        .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| Pool {
-                id: row.id.into(),
-                name: row.name,
-                network: row.network,
-                runners: row.runners,
-                queued: row.queued,
-                running: row.running,
-            })
-            .collect())
     }
 
     /// A runner was heard from.
@@ -177,18 +138,5 @@ impl Command {
         .fetch_optional(self.connection())
         .await?;
         Ok(row.map(|row| (row.into(), fresh.rows_affected() > 0)))
-    }
-
-    pub async fn set_pool_network(&mut self, name: &str, network: &str) -> Result<bool, StoreError> {
-        let organization = self.organization();
-        let set = sqlx::query!(
-            "update runner_pools set network = $3 where organization_id = $1 and name = $2",
-            organization,
-            name,
-            network,
-        )
-        .execute(self.connection())
-        .await?;
-        Ok(set.rows_affected() > 0)
     }
 }

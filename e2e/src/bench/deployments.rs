@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchDeployments {
@@ -92,7 +92,7 @@ enum Part {
 type Figures = Map<String, Value>;
 
 pub(crate) async fn run(options: BenchDeployments) -> anyhow::Result<()> {
-    let programs = Programs::find(options.bin_dir.as_deref(), options.entry.as_deref())?;
+    let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
     let wanted = |part| options.only.is_none_or(|only| only == part);
     let mut figures = Figures::new();
     if wanted(Part::Engine) {

@@ -2,21 +2,15 @@
 //! them. What a scenario may say is in `e2e/scenarios/README.md`.
 
 mod answer;
-pub(crate) mod api;
 mod compare;
-pub(crate) mod containers;
-pub(crate) mod daemon;
 mod fill;
 mod follow;
-mod git_server;
 mod log;
-pub(crate) mod parts;
+mod parts;
 mod people;
 mod play;
-pub(crate) mod program;
 mod report;
 mod repository;
-mod runner;
 mod scenario;
 mod script;
 pub(crate) mod services;
@@ -37,10 +31,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::parts::deadline::Deadline;
+use crate::parts::say::say;
 use crate::scenarios::parts::Parts;
-use crate::scenarios::report::{Outcome, Report, say};
+use crate::scenarios::report::{Outcome, Report};
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::watch::Deadline;
 
 /// A scenario that takes longer than this hangs.
 const LONGEST: Duration = Duration::from_secs(15 * 60);

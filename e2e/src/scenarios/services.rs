@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::signal;
+use crate::parts::signal;
 
 pub(crate) struct Services {
     stack: String,

@@ -22,6 +22,9 @@ pub(super) const LABELS: usize = 20;
 pub(super) const ENTRIES: usize = 100;
 /// Files and folders that a stage leaves to those after it.
 pub(super) const ARTIFACTS: usize = 20;
+/// Caches of a stage, and files and folders in one.
+pub(super) const CACHES: usize = 10;
+pub(super) const CACHE_PATHS: usize = 20;
 pub(super) const PATH_BYTES: usize = 255;
 pub(super) const APPROVERS: usize = 50;
 pub(super) const APPROVALS: u64 = 20;

@@ -24,11 +24,12 @@ pub use condition::{Circumstances, holds};
 pub use diagnostic::Diagnostic;
 pub use limits::{DEFAULT_LEASE_SECONDS, DEFAULT_POOL, LONGEST_LEASE_SECONDS};
 pub use model::{
-    Approval, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
+    Approval, Cache, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
     ForceRule, Lease, Retry, Runner, Scalar, Stage, Step, StepReference, StepWork,
 };
 pub use nearest::nearest;
 pub use schema::json_schema;
+pub use words::is_cache_key;
 
 /// Reads and checks a definition. A text that can't be read gives one diagnostic; one that can be read gives all of
 /// its problems (the first hundred), in the order of the file.

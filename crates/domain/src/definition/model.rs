@@ -112,7 +112,18 @@ pub struct Stage {
     /// Paths in the workspace that are kept for the stages after it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
+    /// What is kept from one deployment to the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<Cache>,
     pub steps: Vec<Step>,
+}
+
+/// Paths in the workspace under a key of the pipeline's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cache {
+    pub key: String,
+    pub paths: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,11 +7,14 @@ pub(super) const NAME_OR_TEMPLATE: &str = r"^[a-z]([a-z0-9-]{0,62}|[a-z0-9-]{0,6
 pub(super) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
 pub(super) const INPUT: &str = "^[A-Za-z_][A-Za-z0-9_-]{0,62}$";
 pub(super) const IMAGE: &str = "^[A-Za-z0-9][A-Za-z0-9._/:@-]*$";
+pub(super) const CACHE_KEY: &str = "^[A-Za-z0-9][A-Za-z0-9._/:@+=-]{0,127}$";
 pub(super) const STEP_REFERENCE: &str =
     r"^[a-z0-9-]+/[a-z0-9-]+@(v?[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?|sha256:[0-9a-f]{64})$";
 
 pub(super) const NAME_RULE: &str =
     "1 to 63 characters: a small letter, then small letters, digits or hyphens";
+pub(super) const CACHE_KEY_RULE: &str =
+    "1 to 128 characters: a letter or digit, then letters, digits and `. _ - / : @ + =`";
 pub(super) const VARIABLE_RULE: &str = "letters, digits and `_`, not starting with a digit, 128 at most";
 
 /// What the platform itself tells a step (the fence among it) starts with this, and nobody may write over it.
@@ -41,6 +44,14 @@ pub(super) fn is_image(text: &str) -> bool {
     let rest =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'-');
     starts_and_goes_on(text, usize::MAX, |first| first.is_ascii_alphanumeric(), rest)
+}
+
+/// Neither `.` nor `..`, which an address would lose.
+pub fn is_cache_key(text: &str) -> bool {
+    let rest = |byte: u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'+' | b'=' | b'-')
+    };
+    starts_and_goes_on(text, 128, |first| first.is_ascii_alphanumeric(), rest)
 }
 
 /// `registry/name@version` in its three parts.
@@ -145,12 +156,13 @@ mod tests {
         let all =
             texts.into_iter().chain([digest.as_str()]).chain(long.iter().chain(&starred).map(String::as_str));
         type Holds = fn(&str) -> bool;
-        let rules: [(&str, Holds); 6] = [
+        let rules: [(&str, Holds); 7] = [
             (NAME, is_name),
             (NAME_OR_TEMPLATE, |text| is_name(text) || template_prefix(text).is_some()),
             (VARIABLE, is_variable),
             (INPUT, is_input),
             (IMAGE, is_image),
+            (CACHE_KEY, is_cache_key),
             (STEP_REFERENCE, |text| step_reference(text).is_some()),
         ];
         let compiled = rules.map(|(pattern, holds)| (Regex::new(pattern), holds));

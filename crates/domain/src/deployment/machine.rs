@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::deadline::{AttemptTimes, deadline};
 use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +223,7 @@ impl Stage {
             JobStatus::Queued => {
                 if job.cancel.is_some() {
                     job.end(JobStatus::Canceled, None);
-                } else if job.queued_at.saturating_add(timing.longest_queue).is_ok_and(|at| at <= now) {
+                } else if self.deadline(StageStatus::Queued, job, timing).is_some_and(|at| at <= now) {
                     job.end(JobStatus::Errored, Some(Reason::NoRunner));
                 }
             }
@@ -308,14 +309,18 @@ impl Stage {
     }
 
     fn overdue_at(&self, job: Job, timing: Timing) -> Option<Timestamp> {
-        let ends = job.started_at?.saturating_add(self.timeout).ok()?;
+        let ends = self.deadline(StageStatus::Running, job, timing)?;
         ends.saturating_add(timing.timeout_slack).ok()
+    }
+
+    fn deadline(&self, status: StageStatus, job: Job, timing: Timing) -> Option<Timestamp> {
+        deadline(status, job.times(), self.timeout, timing)
     }
 
     fn next_look(&self, timing: Timing) -> Option<Timestamp> {
         match (self.status, self.job) {
             (StageStatus::Pending, _) => self.retry_at,
-            (StageStatus::Queued, Some(job)) => job.queued_at.saturating_add(timing.longest_queue).ok(),
+            (StageStatus::Queued, Some(job)) => self.deadline(self.status, job, timing),
             (StageStatus::Running, Some(job)) => {
                 let overdue = self.overdue_at(job, timing).filter(|_| job.cancel.is_none());
                 [overdue, job.lost_at(timing)].into_iter().flatten().min()
@@ -329,6 +334,10 @@ impl Job {
     fn end(&mut self, status: JobStatus, reason: Option<Reason>) {
         self.status = status;
         self.reason = reason;
+    }
+
+    const fn times(&self) -> AttemptTimes {
+        AttemptTimes { queued_at: self.queued_at, started_at: self.started_at }
     }
 
     fn is_lost(&self, timing: Timing, now: Timestamp) -> bool {

@@ -1,11 +1,14 @@
-//! Deployments: what is planned (`plan`), how it goes on (`machine`), and what a live one waits for (`waiting`).
+//! Deployments: what is planned (`plan`), how it goes on (`machine`), and what a live one waits for (`waiting`) and until
+//! when (`deadline`).
 
+mod deadline;
 mod machine;
 mod plan;
 mod retry;
 mod status;
 mod waiting;
 
+pub use deadline::{AttemptTimes, deadline};
 pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
 pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, retry_stage};

@@ -24,6 +24,66 @@ fn the_definition() {
 }
 
 #[test]
+fn what_is_kept() {
+    let long = "a".repeat(129);
+    hold(&[
+        refused(
+            stage("artifacts: [/etc]"),
+            (4, 17),
+            "/stages/build/artifacts/0",
+            "within the workspace",
+            None,
+        ),
+        refused(stage("artifacts: [a/../../b]"), (4, 17), "/stages/build/artifacts/0", "within", None),
+        refused(stage("artifacts: [a, a]"), (4, 20), "/stages/build/artifacts/1", "listed twice", None),
+        refused(stage("artifacts: ['']"), (4, 17), "/stages/build/artifacts/0", "must not be empty", None),
+        refused(
+            stage("caches: [{paths: [a]}]"),
+            (4, 14),
+            "/stages/build/caches/0/key",
+            "needs a `key`",
+            None,
+        ),
+        refused(stage("caches: [{key: a}]"), (4, 14), "/stages/build/caches/0/paths", "needs `paths`", None),
+        refused(
+            stage("caches: [{key: a, paths: []}]"),
+            (4, 14),
+            "/stages/build/caches/0/paths",
+            "at least one path",
+            None,
+        ),
+        refused(
+            stage("caches: [{key: a, paths: [../a]}]"),
+            (4, 31),
+            "/stages/build/caches/0/paths/0",
+            "within the workspace",
+            None,
+        ),
+        refused(
+            stage("caches: [{key: '..', paths: [a]}]"),
+            (4, 20),
+            "/stages/build/caches/0/key",
+            "`..` is not a valid key",
+            None,
+        ),
+        refused(
+            stage(&format!("caches: [{{key: {long}, paths: [a]}}]")),
+            (4, 20),
+            "/stages/build/caches/0/key",
+            "1 to 128 characters",
+            None,
+        ),
+        refused(
+            stage("caches: [{key: a, paths: [a]}, {key: a, paths: [b]}]"),
+            (4, 42),
+            "/stages/build/caches/1/key",
+            "`a` is the key of two caches",
+            None,
+        ),
+    ]);
+}
+
+#[test]
 fn stages() {
     hold(&[
         refused("stages: {build: }", (1, 10), "/stages/build/steps", "stage `build` needs `steps`", None),

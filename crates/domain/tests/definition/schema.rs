@@ -51,7 +51,7 @@ fn every_field_is_described() -> Result<(), Box<dyn Error>> {
             fields += 1;
         }
     }
-    assert_eq!(fields, 48);
+    assert_eq!(fields, 51);
     assert!(!schema.to_string().contains("\"null\""));
     Ok(())
 }
@@ -94,6 +94,12 @@ fn invalid_definitions_do_not() -> Result<(), Box<dyn Error>> {
         stage("timeout: soon"),
         stage("approval: {roles: [viewer]}"),
         stage("shell: bash"),
+        stage("artifacts: ['']"),
+        stage("caches: [{key: a}]"),
+        stage("caches: [{paths: [a]}]"),
+        stage("caches: [{key: a, paths: []}]"),
+        stage("caches: [{key: '..', paths: [a]}]"),
+        stage("caches: [{key: a, path: [a]}]"),
         step("uses: a/b@v1"),
         step("with: {a: 1}"),
         step("secrets: [API_KEY]"),

@@ -51,6 +51,8 @@ enum Outcome {
     /// The job is no longer this runner's: nobody is to be told anything.
     Over,
     Error(String),
+    /// The time of the stage or of a step was over; what to say of it, if no step says it.
+    TimedOut(Option<String>),
 }
 
 /// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end.
@@ -99,10 +101,11 @@ fn beside(
 impl<B: Backend> Work<'_, B> {
     async fn carry_out(&self) {
         let mut commit_id = None;
-        let mut error = match self.stages(&mut commit_id).await {
-            Outcome::Done => None,
+        let (mut error, timed_out) = match self.stages(&mut commit_id).await {
+            Outcome::Done => (None, false),
             Outcome::Over => return,
-            Outcome::Error(error) => Some(error),
+            Outcome::Error(error) => (Some(error), false),
+            Outcome::TimedOut(words) => (words, true),
         };
         if let Some(Cancellation { by: CanceledBy::Runner, reason, .. }) = self.lease.cancellation() {
             error = Some(reason);
@@ -110,7 +113,7 @@ impl<B: Backend> Work<'_, B> {
         if let Some(error) = &error {
             tracing::warn!(error, "the job could not be carried out");
         }
-        let complete = Complete { error, commit_id };
+        let complete = Complete { error, timed_out, commit_id };
         if let Err(error) = insist(self.lease, "end of the job", || self.client.complete(&complete)).await {
             tracing::warn!(%error, "the job's end was not accepted");
         }
@@ -142,6 +145,7 @@ impl<B: Backend> Work<'_, B> {
             match self.step(number, step).await {
                 StepOutcome::Succeeded => {}
                 StepOutcome::Ended => return Outcome::Done,
+                StepOutcome::TimedOut => return Outcome::TimedOut(None),
                 StepOutcome::Over => return Outcome::Over,
                 StepOutcome::Failed(error) => return Outcome::Error(error),
             }
@@ -189,7 +193,8 @@ impl<B: Backend> Work<'_, B> {
             done = work => done.map_err(Outcome::Error),
             _ = self.lease.canceled() => Err(Outcome::Done),
             () = tokio::time::sleep_until(self.deadline) => {
-                Err(Outcome::Error(format!("the stage took more than {} s", self.job.timeout_seconds)))
+                let words = format!("the stage took more than {} s", self.job.timeout_seconds);
+                Err(Outcome::TimedOut(Some(words)))
             }
         }
     }

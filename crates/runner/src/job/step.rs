@@ -29,6 +29,8 @@ pub(super) enum StepOutcome {
     Succeeded,
     /// The server knows how it ended, or that it did not start; nothing more is to run.
     Ended,
+    /// The same: it was ended because its time was over, or the stage's.
+    TimedOut,
     /// The job is no longer this runner's.
     Over,
     /// The platform could not, before the step had started.
@@ -80,8 +82,12 @@ impl<B: Backend> Work<'_, B> {
             Err(Unanswered::Local(reason)) => return StepOutcome::Failed(reason),
         }
         let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::Over };
+        let too_long = matches!(end.interruption, Some(Interruption::TooLong(_)));
         let report = verdict(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE)));
-        self.report(step, &report).await
+        match self.report(step, &report).await {
+            StepOutcome::Ended if too_long && report.status == StepEndStatus::Failed => StepOutcome::TimedOut,
+            outcome => outcome,
+        }
     }
 
     async fn report(&self, step: &JobStep, report: &StepEnd) -> StepOutcome {

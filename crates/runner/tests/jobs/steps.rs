@@ -20,7 +20,7 @@ async fn a_straight_job() {
         ("check", "cat built; echo \"stage $GREENROOM_STAGE in ${PWD##*/}\""),
     ]));
     let complete = server.until_complete().await;
-    assert_eq!((complete.error, complete.commit_id), (None, None));
+    assert_eq!((complete.error, complete.timed_out, complete.commit_id), (None, false, None));
     server.told(|record| {
         assert_eq!(record.calls, ["start build", "end build", "start check", "end check", "complete"]);
         assert_eq!(record.log_text("build"), "hello\noops\n");
@@ -83,7 +83,8 @@ async fn a_step_that_takes_too_long_is_ended() {
     let mut slow = job(&[("slow", "echo begun; sleep 600"), ("after", "true")]);
     slow.steps[0].timeout_seconds = Some(1);
     server.give(slow);
-    server.until_complete().await;
+    let complete = server.until_complete().await;
+    assert_eq!((complete.timed_out, complete.error), (true, None));
     server.told(|record| {
         let end = record.end("slow");
         assert_eq!(

@@ -7,7 +7,10 @@ use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
-use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
+use greenroom_store::deployment::{
+    Asked, DeploymentFilter, DeploymentRecord, JobRecord, StageRecord, StepRecord,
+};
+use greenroom_store::page::{Listed, Page};
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
@@ -79,14 +82,32 @@ pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> 
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
     let stages = app.store.stage_records(organization, id).await?;
     let jobs = app.store.job_records(organization, id, None).await?;
-    let waiting_on = waiting_on(&record, &stages);
-    let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
-    Ok(Deployment { waiting_on, stages, ..listed(record) })
+    let shown = listed(record, &stages);
+    Ok(Deployment { stages: stages.into_iter().map(|record| stage(record, &jobs)).collect(), ..shown })
 }
 
-/// As a list shows it.
-pub fn listed(record: DeploymentRecord) -> Deployment {
-    let waiting_on = waiting_on(&record, &[]);
+/// A page of a list: without stages, and yet with all that each waits for.
+pub async fn list(
+    app: &App,
+    organization: OrganizationId,
+    filter: &DeploymentFilter,
+    page: Page,
+) -> Result<Listed<Deployment>, Failure> {
+    let found = app.store.deployment_records(organization, filter, page).await?;
+    let live: Vec<DeploymentId> =
+        found.rows.iter().filter(|record| record.ended_at.is_none()).map(|record| record.id).collect();
+    let mut live = app.store.live_stages(organization, &live).await?;
+    let show = |record: DeploymentRecord| {
+        let stages = live.remove(&record.id).unwrap_or_default();
+        listed(record, &stages)
+    };
+    Ok(Listed { rows: found.rows.into_iter().map(show).collect(), total: found.total })
+}
+
+/// As a list shows it. `stages` are those that have not ended, at least.
+pub fn listed(record: DeploymentRecord, stages: &[StageRecord]) -> Deployment {
+    let waiting_on = waiting_on(&record, stages);
+    let deadline_at = stages.iter().filter_map(|stage| stage.deadline_at).min();
     Deployment {
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
@@ -109,6 +130,7 @@ pub fn listed(record: DeploymentRecord) -> Deployment {
         started_at: record.started_at,
         ended_at: record.ended_at,
         waiting_on,
+        deadline_at,
         stages: Vec::new(),
     }
 }
@@ -129,6 +151,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         retry_at: record.retry_at,
         started_at: record.started_at,
         ended_at: record.ended_at,
+        deadline_at: record.deadline_at,
         steps,
     }
 }

@@ -72,6 +72,7 @@ codes! {
     LogLimitExceeded      "log_limit_exceeded"      413 "The log is too long",
     UriTooLong            "uri_too_long"            414 "The address is too long",
     UnsupportedMediaType  "unsupported_media_type"  415 "Not JSON",
+    RangeNotSatisfiable   "range_not_satisfiable"   416 "Nothing in that range",
     InvalidRequest        "invalid_request"         422 "Invalid request",
     InvalidDefinition     "invalid_definition"      422 "Invalid pipeline definition",
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",

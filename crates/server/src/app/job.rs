@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
-    Artifact as Input, Complete, Heartbeat, Job, JobStep, Network, Source, StepEnd, StepEndStatus,
+    Artifact as Input, Cache, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
 };
-use greenroom_domain::definition::{Step, StepWork};
+use greenroom_domain::definition::{self, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::artifact::Artifact;
-use greenroom_store::job::{Assigned, Begun, Completed, EndedStep, JobWord, Noted, RunnerPrincipal};
+use greenroom_store::job::{
+    Assigned, Begun, Completed, EndedStep, JobReport, JobWord, Noted, RunnerPrincipal,
+};
 use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
 
@@ -135,14 +137,10 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
         source: of.repository.map(|repository| Source { repository, commit_id: of.commit_id.clone() }),
         timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
         log_limit_bytes: LOG_LIMIT,
-        network: match of.network.as_str() {
-            "none" => Network::None,
-            "host" => Network::Host,
-            _ => Network::Bridge,
-        },
+        network: of.network.into(),
         inputs: of.artifacts.into_iter().map(input).collect(),
         artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
-        caches: Vec::new(),
+        caches: stage.map(|stage| stage.caches.iter().map(cache).collect()).unwrap_or_default(),
         steps,
     }
 }
@@ -154,6 +152,10 @@ fn input(artifact: Artifact) -> Input {
         size: u64::try_from(artifact.bytes).unwrap_or_default(),
         sha256: artifact.sha256,
     }
+}
+
+fn cache(cache: &definition::Cache) -> Cache {
+    Cache { key: cache.key.clone(), paths: cache.paths.clone() }
 }
 
 fn step_of(
@@ -271,7 +273,12 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
 }
 
 pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<(), Failure> {
-    let done = app.store.complete_job(word, end.error.as_deref(), end.commit_id.as_deref()).await?;
+    let report = JobReport {
+        error: end.error.as_deref(),
+        timed_out: end.timed_out,
+        commit_id: end.commit_id.as_deref(),
+    };
+    let done = app.store.complete_job(word, report).await?;
     let Completed { task_token, wake } = done.ok_or_else(gone)?;
     if let Some(task_token) = task_token {
         let own = app.clone();

@@ -5,6 +5,7 @@ use bytes::{Bytes, BytesMut};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_store::job::JobWord;
 use greenroom_store::log::{Appended, LogState, Piece, Segment};
+use greenroom_store::object::log_name;
 use jiff::Timestamp;
 
 use crate::app::App;
@@ -33,7 +34,7 @@ pub async fn append(
         // Only one that fits is worth an object; whether it still does is decided with the row locked.
         let end = app.store.log_end(word, step).await?.ok_or_else(job::gone)?;
         if end == offset && offset + length <= signed(LOG_LIMIT) {
-            let name = object(organization, step, offset, length);
+            let name = log_name(organization, step, offset, length);
             app.objects.put(&name, bytes).await?;
             Piece::Object(name)
         } else {
@@ -88,7 +89,7 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
         }
     }
     let Some(first) = parts.first() else { return Ok(()) };
-    let name = object(organization, step, first.start, gathered.len() as i64);
+    let name = log_name(organization, step, first.start, gathered.len() as i64);
     app.objects.put(&name, gathered.freeze()).await?;
     app.store.gather_log(organization, step, &parts, &name).await?;
     Ok(())
@@ -143,10 +144,6 @@ pub async fn part(
         parts.push(Part { start: begin, at: segment.at, bytes });
     }
     Ok(parts)
-}
-
-fn object(organization: OrganizationId, step: StepRunId, start: i64, length: i64) -> String {
-    format!("logs/{organization}/{step}/{start:015}-{length}")
 }
 
 fn signed(number: u64) -> i64 {

@@ -1,9 +1,11 @@
 //! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
 
+pub mod archive;
 pub mod artifact;
 pub mod at_once;
 pub mod attendance;
 pub mod authentication;
+pub mod cache;
 pub mod deployment;
 pub mod environment;
 pub mod environment_pool;
@@ -20,7 +22,9 @@ pub mod pipeline;
 pub mod planted;
 pub mod precondition;
 pub mod refusal;
+pub mod removal;
 pub mod runner;
+pub mod runner_pool;
 pub mod session;
 pub mod settled;
 pub mod token;

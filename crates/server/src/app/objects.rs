@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use axum::body::Body;
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
@@ -70,6 +70,22 @@ impl Objects {
     pub async fn stream(&self, name: &str) -> Result<Body, Failure> {
         let found = self.0.get(&Path::from(name)).await.map_err(unavailable)?;
         Ok(Body::from_stream(found.into_stream()))
+    }
+
+    /// What is not there is gone already. A name that ends in `/` means all below it.
+    pub async fn remove(&self, name: &str) -> Result<(), Failure> {
+        let below = match name.strip_suffix('/') {
+            Some(folder) => self.0.list(Some(&Path::from(folder))).map_ok(|found| found.location).boxed(),
+            None => stream::iter([Ok(Path::from(name))]).boxed(),
+        };
+        let mut gone = self.0.delete_stream(below);
+        while let Some(removed) = gone.next().await {
+            match removed {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(unavailable(error)),
+            }
+        }
+        Ok(())
     }
 
     pub async fn get(&self, name: &str, range: std::ops::Range<u64>) -> Result<Bytes, Failure> {

@@ -116,7 +116,10 @@ pub async fn change(
         pipeline::State::Stopped(StopMode::Cancel) => {
             command.cancel_deployments_of_pipeline(after.id, false).await?;
         }
-        pipeline::State::Archived => command.cancel_deployments_of_pipeline(after.id, true).await?,
+        pipeline::State::Archived => {
+            command.cancel_deployments_of_pipeline(after.id, true).await?;
+            command.drop_caches(after.id).await?;
+        }
         // What a stop held back, or a drain let run, is looked at anew.
         pipeline::State::Active | pipeline::State::Stopped(_) => {
             command.wake_deployments_of_pipeline(after.id).await?;

@@ -1,6 +1,6 @@
 //! Runners: making and revoking them.
 
-use greenroom_api_types::runner_pool::{CreateRunner, Runner, RunnerPool};
+use greenroom_api_types::runner_pool::{CreateRunner, Runner};
 use greenroom_domain::definition::DEFAULT_POOL;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PoolId, RunnerId};
@@ -8,7 +8,7 @@ use greenroom_domain::slug::Slug;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::Command;
-use greenroom_store::runner::{Pool, Runner as Record};
+use greenroom_store::runner::Runner as Record;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -52,16 +52,5 @@ pub fn shown(record: Record) -> Runner {
         created_at: record.created_at,
         last_seen_at: record.last_seen_at,
         revoked_at: record.revoked_at,
-    }
-}
-
-pub fn shown_pool(pool: Pool) -> RunnerPool {
-    RunnerPool {
-        id: pool.id.to_string(),
-        name: pool.name,
-        network: pool.network,
-        runners: pool.runners,
-        queued: pool.queued,
-        running: pool.running,
     }
 }

@@ -33,6 +33,13 @@ impl Answer {
         self
     }
 
+    /// For a record that shows more than its revision counts: `If-Match` does not look at what stands behind the dot.
+    #[must_use]
+    pub fn revision_beside(mut self, revision: i64, beside: &str) -> Self {
+        self.etag = Some(format!("\"{revision}.{beside}\""));
+        self
+    }
+
     /// For a record without a revision: a tag of what it says.
     #[must_use]
     pub fn tagged(mut self) -> Self {

@@ -50,6 +50,7 @@ const PAGES: &[(&str, &str)] = pages![
     "pipeline_archived",
     "pool_exhausted",
     "precondition_failed",
+    "range_not_satisfiable",
     "request_timeout",
     "runner_revoked",
     "session_canceled",

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd};
@@ -19,9 +19,10 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::{artifact, job, log};
+use crate::app::{job, log};
 use crate::http::body::{Body, read};
 use crate::http::flight::Flight;
+use crate::http::job_archive;
 use crate::http::path::id;
 
 pub fn routes() -> Router<App> {
@@ -32,8 +33,7 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
         .route("/runner/jobs/{jobId}/complete", post(complete))
-        .route("/runner/jobs/{jobId}/artifact", put(keep_artifact))
-        .route("/runner/jobs/{jobId}/artifacts/{artifactId}", get(read_artifact))
+        .merge(job_archive::routes())
 }
 
 /// The runner that asks, by its token.
@@ -68,14 +68,14 @@ fn unknown() -> Failure {
 }
 
 /// The runner, and the job that it proves to have.
-struct Having {
+pub struct Having {
     runner: RunnerPrincipal,
     job: JobId,
     secret: TokenHash,
 }
 
 impl Having {
-    const fn word(&self) -> JobWord<'_> {
+    pub const fn word(&self) -> JobWord<'_> {
         JobWord { runner: &self.runner, job: self.job, secret: &self.secret }
     }
 }
@@ -161,30 +161,6 @@ async fn append_log(
     let bytes = log::append(&app, having.word(), step(&at)?, (query.offset, query.at), bytes).await?;
     Ok(Json(Data { data: LogSize { bytes } }))
 }
-
-async fn keep_artifact(
-    State(app): State<App>,
-    having: Having,
-    flight: Flight,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Json<Data<()>>, Failure> {
-    flight.waits(UPLOAD)?;
-    let sha256 = headers.get("x-greenroom-sha256").and_then(|value| value.to_str().ok());
-    artifact::keep(&app, having.word(), sha256, request.into_body()).await?;
-    Ok(Json(Data { data: () }))
-}
-
-async fn read_artifact(
-    State(app): State<App>,
-    having: Having,
-    Path((_, artifact)): StepAt,
-) -> Result<Response, Failure> {
-    Ok(artifact::read(&app, having.word(), id(&artifact)?).await?.into_response())
-}
-
-/// For an archive of some gigabytes on a slow line.
-const UPLOAD: Duration = Duration::from_secs(3_600);
 
 type StepAt = Path<(String, String)>;
 /// Outputs of 256 KiB, with room for what JSON's escapes add to them.

@@ -16,14 +16,17 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::app::failure::{Code, Failure};
+use crate::app::failure::Failure;
 use crate::app::log::{self, Part};
 use crate::http::path::{At, StepPath, id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
+use crate::http::range::{not_satisfiable, range};
 
 /// How soon a stream looks for what another server has taken in.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Whether nothing more comes.
+const COMPLETE: &str = "x-log-complete";
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -52,11 +55,16 @@ pub async fn read_log(
     let organization = permit.organization();
     let state = log::state(&permit.app, organization, deployment, step).await?;
     let total = u64::try_from(state.bytes).unwrap_or_default();
-    let asked = match headers.get(header::RANGE) {
-        Some(value) => Some(range(value, total)?),
-        None => query.0.after_seq.map(|after| (after.min(total), total)),
+    let complete = HeaderValue::from_static(if state.closed { "true" } else { "false" });
+    let (from, to) = match headers.get(header::RANGE).map(|value| range(value, total)).transpose()? {
+        Some(Some(asked)) => asked,
+        Some(None) => {
+            let mut response = not_satisfiable(total);
+            response.headers_mut().insert(COMPLETE, complete);
+            return Ok(response);
+        }
+        None => (query.0.after_seq.map_or(0, |after| after.min(total)), total),
     };
-    let (from, to) = asked.unwrap_or((0, total));
     let body = Body::from_stream(whole(permit.app.clone(), organization, step, from, to));
     let partial = headers.contains_key(header::RANGE);
     let status = if partial { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
@@ -65,32 +73,12 @@ pub async fn read_log(
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     out.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     out.insert(header::CONTENT_LENGTH, HeaderValue::from(to - from));
-    out.insert("x-log-complete", HeaderValue::from_static(if state.closed { "true" } else { "false" }));
+    out.insert(COMPLETE, complete);
     if partial {
         let text = format!("bytes {from}-{}/{total}", to.saturating_sub(1));
         out.insert(header::CONTENT_RANGE, HeaderValue::from_str(&text).map_err(Failure::internal)?);
     }
     Ok(response)
-}
-
-/// One range; what begins behind the end is refused.
-fn range(value: &HeaderValue, total: u64) -> Result<(u64, u64), Failure> {
-    let wrong = || {
-        Failure::new(
-            Code::InvalidHeader,
-            "`Range` must be one range within the log: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`.",
-        )
-        .with("bytes", total.into())
-    };
-    let text = value.to_str().ok().and_then(|text| text.strip_prefix("bytes=")).ok_or_else(wrong)?;
-    let (first, last) = text.split_once('-').ok_or_else(wrong)?;
-    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
-    let (from, to) = match (first, last) {
-        ("", last) => (total.saturating_sub(number(last)?), total),
-        (first, "") => (number(first)?, total),
-        (first, last) => (number(first)?, number(last)?.saturating_add(1).min(total)),
-    };
-    if from < to { Ok((from, to)) } else { Err(wrong()) }
 }
 
 fn whole(

@@ -71,6 +71,9 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     if has_header(operation, "Last-Event-ID") {
         statuses.push(400);
     }
+    if has_header(operation, "Range") {
+        statuses.extend([400, 416]);
+    }
     if operation.request_body.is_some() {
         statuses.extend([408, 413, 415]);
     }
@@ -122,6 +125,7 @@ fn describe(status: u16) -> &'static str {
         412 => "Changed since you read it",
         413 => "The body is too large",
         415 => "Not JSON",
+        416 => "Nothing in that range; `Content-Range` says how much there is",
         422 => "Wrong or unknown fields or parameters",
         _ => "Temporarily unavailable; try again",
     }

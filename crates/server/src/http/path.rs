@@ -75,6 +75,12 @@ pub struct RunnerPath {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct RunnerPoolPath {
+    pub pool_name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct MemberPath {
     pub user_id: String,
 }

@@ -70,12 +70,13 @@ pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) 
     let revision = found.revision;
     let mut shown = Pipeline::from(found);
     let last = with_last(&permit, std::slice::from_mut(&mut shown)).await?;
-    let mut answer = Answer::ok(&shown)?.revision(revision);
+    let answer = Answer::ok(&shown)?;
     // A deployment changes what is shown and not the pipeline: a change that is meant for this revision still fits.
-    if let (Some(etag), Some(last)) = (&mut answer.etag, last) {
-        *etag = format!("\"{revision}.{last}\"");
+    Ok(match last {
+        Some(last) => answer.revision_beside(revision, &last),
+        None => answer.revision(revision),
     }
-    Ok(answer.into_response())
+    .into_response())
 }
 
 /// Create a pipeline

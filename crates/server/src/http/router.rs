@@ -13,8 +13,8 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
     Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
-    health, job, log, me, member, not_modified, openapi, organization, pipeline, runner, session, token,
-    transfer, watch,
+    health, job, log, me, member, not_modified, openapi, organization, pipeline, runner, runner_pool,
+    session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -67,7 +67,8 @@ pub fn api() -> ApiRouter {
         .routes(routes!(log::stream_log))
         .routes(routes!(runner::list_runners, runner::create_runner))
         .routes(routes!(runner::revoke_runner))
-        .routes(routes!(runner::list_runner_pools))
+        .routes(routes!(runner_pool::list_runner_pools))
+        .routes(routes!(runner_pool::get_runner_pool, runner_pool::update_runner_pool))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))

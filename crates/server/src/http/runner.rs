@@ -1,9 +1,9 @@
-//! `/organizations/{orgId}/runners` and `/runner-pools`: who may carry jobs out. What runners themselves say is in `job`.
+//! `/organizations/{orgId}/runners`: who may carry jobs out. What runners themselves say is in `job`.
 
 use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::runner_pool::{CreateRunner, CreatedRunner, Runner, RunnerPool};
+use greenroom_api_types::runner_pool::{CreateRunner, CreatedRunner, Runner};
 use greenroom_domain::policy::action::RunnerManage;
 
 use crate::app::failure::Failure;
@@ -22,15 +22,6 @@ use crate::http::permit::Permit;
 pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, Failure> {
     let found = permit.app.store.runners(permit.organization()).await?;
     Ok(Json(Data { data: found.into_iter().map(runner::shown).collect() }))
-}
-
-/// List the pools, with how much waits for their runners
-#[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug")),
-    responses((status = 200, body = Data<Vec<RunnerPool>>)))]
-pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<RunnerPool>>>, Failure> {
-    let found = permit.app.store.runner_pools(permit.organization()).await?;
-    Ok(Json(Data { data: found.into_iter().map(runner::shown_pool).collect() }))
 }
 
 /// Make a runner; its token is in this answer only

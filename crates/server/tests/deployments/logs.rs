@@ -51,7 +51,17 @@ async fn pieces_that_come_twice_or_overlap_count_once(pool: PgPool) {
     assert_eq!(log.read(None).await, (200, b"hello world".to_vec()));
     assert_eq!(log.read(Some("bytes=6-8")).await, (206, b"wor".to_vec()));
     assert_eq!(log.read(Some("bytes=-5")).await, (206, b"world".to_vec()));
-    assert_eq!(log.read(Some("bytes=99-")).await.0, 400);
+    assert_eq!(log.read(Some("lines=1-2")).await.0, 400);
+    let behind = log.yard.server.client.get(&log.url).bearer_auth(&log.yard.owner.token);
+    let behind = behind.header(RANGE, "bytes=11-").send().await.unwrap();
+    let header = |name: &str| behind.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!((behind.status().as_u16(), header("content-range").as_str()), (416, "bytes */11"));
+    assert_eq!(header("x-log-complete"), "false");
+    let answer: Value = behind.json().await.unwrap();
+    assert_eq!(
+        (answer["code"].as_str(), answer["bytes"].as_i64()),
+        (Some("range_not_satisfiable"), Some(11))
+    );
 
     let end = json!({ "status": "succeeded", "exitCode": 0, "logBytes": 12 });
     let (status, answer) = log.yard.say(&log.job, &format!("/steps/{}/end", log.step), end).await;

@@ -6,6 +6,7 @@
 mod support;
 
 mod asks;
+mod caches;
 mod environments;
 mod logs;
 mod runs;

@@ -118,3 +118,43 @@ async fn a_revoked_runner_is_told_to_stop(pool: PgPool) {
     assert_eq!((status, answer["code"].as_str()), (410, Some("runner_revoked")));
     yard.end().await;
 }
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn what_took_too_long_says_so_and_until_when_it_may_take(pool: PgPool) {
+    let definition = "stages: { build: { timeout: 90s, steps: [{ image: a, run: b }] } }";
+    let yard = Yard::new(&pool, definition).await;
+    for outside in [false, true] {
+        let id = yard.start().await;
+        let advance = yard.advance(&id).await;
+        let queued = yard.deployment(&id).await;
+        assert!(queued["deadlineAt"].is_string(), "it gives up waiting for a runner: {queued}");
+        let job = yard.take(&advance).await;
+        let running = yard.deployment(&id).await;
+        let time = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        let stage = &running["stages"][0];
+        let may_take = time(&stage["deadlineAt"]).duration_since(time(&stage["startedAt"]));
+        assert!((89..=91).contains(&may_take.as_secs()), "{stage}");
+        assert_eq!(running["deadlineAt"], stage["deadlineAt"]);
+        let (_, listed) = yard.call(Method::GET, "/deployments?limit=1", Value::Null).await;
+        assert_eq!(listed["data"][0]["deadlineAt"], running["deadlineAt"]);
+
+        let step = &job.steps[0];
+        let mut end = json!({ "timedOut": true });
+        if outside {
+            end["error"] = json!("the stage took more than 90 s");
+        } else {
+            assert_eq!(yard.say(&job, &format!("/steps/{step}/start"), json!({})).await.0, 200);
+            let failed = json!({ "status": "failed", "reason": "the step took more than 90 s" });
+            assert_eq!(yard.say(&job, &format!("/steps/{step}/end"), failed).await.0, 200);
+        }
+        assert_eq!(yard.say(&job, "/complete", end).await.0, 200);
+        assert!(yard.advance(&id).await.ended, "it is not tried again");
+        let shown = yard.deployment(&id).await;
+        assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("failed"), Some("timed_out")));
+        assert_eq!(
+            (shown["stages"][0]["reason"].as_str(), &shown["deadlineAt"]),
+            (Some("timed_out"), &Value::Null)
+        );
+    }
+    yard.end().await;
+}

@@ -61,7 +61,11 @@ impl Yard {
 
     /// A deployment of the whole pipeline.
     pub async fn start(&self) -> String {
-        let path = format!("/pipelines/{}/deployments", self.pipeline);
+        self.start_of(&self.pipeline).await
+    }
+
+    pub async fn start_of(&self, pipeline: &str) -> String {
+        let path = format!("/pipelines/{pipeline}/deployments");
         let (status, made) = self.call(Method::POST, &path, json!({ "commitId": "0123abc" })).await;
         assert_eq!(status, 202, "{made}");
         made["data"]["id"].as_str().unwrap().to_owned()
@@ -119,11 +123,21 @@ impl Yard {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
+    /// Starts a deployment of a pipeline, and gives its first job to the runner.
+    pub async fn job_of(&self, pipeline: &str) -> Job {
+        let id = self.start_of(pipeline).await;
+        self.take(&self.advance(&id).await).await
+    }
+
     fn request(&self, job: &Job, path: &str) -> reqwest::RequestBuilder {
+        self.request_by(Method::POST, job, path)
+    }
+
+    pub fn request_by(&self, method: Method, job: &Job, path: &str) -> reqwest::RequestBuilder {
         let url = format!("{}/runner/jobs/{}{path}", self.server.base, job.id);
         self.server
             .client
-            .post(url)
+            .request(method, url)
             .bearer_auth(&self.runner_token)
             .header("x-greenroom-job-token", job.secret.reveal())
     }

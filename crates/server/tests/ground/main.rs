@@ -25,6 +25,7 @@ mod pipeline_events;
 mod pipelines;
 mod preconditions;
 mod problems;
+mod runner_pools;
 mod slow_clients;
 mod stream;
 mod stream_resume;

@@ -62,6 +62,7 @@ pub enum Target {
     /// The only step of that stage.
     Step,
     Runner,
+    RunnerPool,
 }
 
 pub struct Row {
@@ -138,6 +139,7 @@ const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/step
 const RUNNERS: &str = "/organizations/{orgId}/runners";
 const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
 const POOLS: &str = "/organizations/{orgId}/runner-pools";
+const POOL: &str = "/organizations/{orgId}/runner-pools/{poolName}";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
@@ -211,6 +213,8 @@ pub const ROWS: &[Row] = &[
     row("create_runner",          ("POST", RUNNERS),      ADMIN,      201, Target::Nothing,         named),
     row("revoke_runner",          ("DELETE", RUNNER),     ADMIN,      200, Target::Runner,          none),
     row("list_runner_pools",      ("GET", POOLS),         ADMIN,      200, Target::Nothing,         none),
+    row("get_runner_pool",        ("GET", POOL),          ADMIN,      200, Target::RunnerPool,      none),
+    row("update_runner_pool",     ("PATCH", POOL),        ADMIN,      200, Target::RunnerPool,      network),
 
     row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),
@@ -249,6 +253,10 @@ fn to_owner(_: &str) -> Value {
 
 fn commit(_: &str) -> Value {
     json!({ "commitId": "0123abc" })
+}
+
+fn network(_: &str) -> Value {
+    json!({ "network": "none" })
 }
 
 fn definition(_: &str) -> Value {

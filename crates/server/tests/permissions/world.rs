@@ -110,6 +110,13 @@ impl World {
                 let made = self.server.post(&path, &self.owner.token, json!({ "name": self.word() })).await;
                 made.succeeded(201).field("id")
             }
+            Target::RunnerPool => {
+                let path = format!("/organizations/{organization}/runners");
+                let pool = format!("pool-{}", self.word());
+                let body = json!({ "name": self.word(), "pool": pool });
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+                pool
+            }
             Target::Deployment => self.deployment().await.0,
             Target::Stage => format!("{}/build", self.deployment().await.0),
             Target::EndedStage => {

@@ -4,6 +4,7 @@ mod advance;
 mod ask;
 mod record;
 mod slot;
+mod stage_record;
 mod stages;
 
 use std::collections::HashMap;
@@ -18,10 +19,12 @@ use serde_json::json;
 use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::lock::LockedEnvironment;
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
-pub use self::record::{DeploymentFilter, DeploymentRecord, JobRecord, StageRecord, StepRecord};
+pub use self::record::{DeploymentFilter, DeploymentRecord, JobRecord, StepRecord};
+pub use self::stage_record::StageRecord;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
@@ -287,6 +290,9 @@ impl Change {
                 self.next_in_slot(environment.id, id).await?;
                 EventType::DeploymentCanceled
             } else {
+                if planted::is(Bug::SlotPassedOnTooEarly) {
+                    self.next_in_slot(environment.id, id).await?;
+                }
                 self.wake(id).await?;
                 EventType::DeploymentCanceling
             };

@@ -1,4 +1,4 @@
-//! Deployments, their stages, attempts and steps, as they are read.
+//! Deployments, their attempts and steps, as they are read.
 
 use greenroom_domain::id::{
     DeploymentId, EnvironmentId, JobId, OrganizationId, PipelineId, SessionId, StepRunId, UserId,
@@ -34,21 +34,6 @@ pub struct DeploymentRecord {
     pub slot_deployment_id: Option<DeploymentId>,
     /// As many of the pipeline's run as its definition lets.
     pub crowded: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageRecord {
-    pub key: String,
-    pub name: String,
-    pub needs: Vec<String>,
-    pub pool: String,
-    pub status: String,
-    pub reason: Option<String>,
-    pub detail: Option<String>,
-    pub attempt: i32,
-    pub retry_at: Option<Timestamp>,
-    pub started_at: Option<Timestamp>,
-    pub ended_at: Option<Timestamp>,
 }
 
 /// An attempt of a stage.
@@ -251,38 +236,6 @@ impl Store {
         Ok(Listed { rows, total: Total::counted(total) })
     }
 
-    /// In the order of the file.
-    pub async fn stage_records(
-        &self,
-        organization: OrganizationId,
-        deployment: DeploymentId,
-    ) -> Result<Vec<StageRecord>, StoreError> {
-        let rows = sqlx::query!(
-            "select key, name, needs, pool, status, reason, detail, attempt, retry_at, started_at, ended_at from stages
-             where organization_id = $1 and deployment_id = $2 order by position",
-            organization.uuid(),
-            deployment.uuid(),
-        )
-        .fetch_all(&self.pool())
-        .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| StageRecord {
-                key: row.key,
-                name: row.name,
-                needs: row.needs,
-                pool: row.pool,
-                status: row.status,
-                reason: row.reason,
-                detail: row.detail,
-                attempt: row.attempt,
-                retry_at: time(row.retry_at),
-                started_at: time(row.started_at),
-                ended_at: time(row.ended_at),
-            })
-            .collect())
-    }
-
     /// The attempts of a deployment's stages, or of one of them, with their steps; oldest first.
     pub async fn job_records(
         &self,
@@ -365,6 +318,6 @@ impl Change {
     }
 }
 
-fn time(at: Option<jiff_sqlx::Timestamp>) -> Option<Timestamp> {
+pub(super) fn time(at: Option<jiff_sqlx::Timestamp>) -> Option<Timestamp> {
     at.map(jiff_sqlx::Timestamp::to_jiff)
 }

@@ -13,6 +13,7 @@ use crate::StoreError;
 use crate::change::{Actor, Change};
 use crate::deployment::advance::Held;
 use crate::error::word;
+use crate::planted::{self, Bug};
 
 /// A stage as it was, if it was, and as it is.
 pub(crate) struct StageRow<'a> {
@@ -71,7 +72,7 @@ impl Change {
                     queued_at: queued_at.to_jiff(),
                     started_at: time(row.started_at),
                     lease_expires_at: time(row.lease_expires_at),
-                    touched,
+                    touched: touched && !planted::is(Bug::TouchForgotten),
                     cancel: reason("jobs.cancel_reason", row.cancel_reason)?,
                 }),
                 _ => None,

@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod feed;
 pub mod housekeeping;
 pub mod migrate;
+pub mod object;
 pub mod runner;
 pub mod sequencer;
 pub mod sweeper;

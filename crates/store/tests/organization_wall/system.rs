@@ -36,6 +36,8 @@ const LISTED: &[(&str, &str)] = &[
         "which runner is asking: the organization is what it finds out",
     ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
+    ("update discarded_objects d set due_at", "objects of all organizations whose time has come"),
+    ("delete from discarded_objects d using unnest", "those that are gone"),
     ("delete from wakes where id = any($1)", "what the relay has delivered"),
     (
         "insert into wakes (organization_id, deployment_id) select organization_id, id",

@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::engine::{Run, WARM_UP};
 use super::{BenchDeployments, Figures};
 use crate::bench::cpu::Cpu;
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 use crate::scenarios::services::Services;
 
 const PROGRAM: &str = "greenroom-bare-engine";

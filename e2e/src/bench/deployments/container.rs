@@ -12,8 +12,8 @@ use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
 use crate::bench::{median, quantile, say};
-use crate::scenarios::containers::{Containers, IMAGE};
-use crate::scenarios::parts::Programs;
+use crate::parts::containers::{Containers, IMAGE};
+use crate::parts::programs::Programs;
 
 const STAGE: &str = "only";
 const WARM_UP: usize = 2;

@@ -10,7 +10,7 @@ use super::site::Site;
 use super::{BenchDeployments, Figures, bare, wave};
 use crate::bench::cpu::{self, Cpu};
 use crate::bench::{median, say};
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 const DEFINITION: &str = "stages:
   build:

@@ -9,7 +9,7 @@ use super::runner::Kind;
 use super::site::Site;
 use super::{BenchDeployments, Figures};
 use crate::bench::say;
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 /// What it does when it starts is not idling.
 const SETTLE: Duration = Duration::from_secs(3);

@@ -15,7 +15,7 @@ use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures, many_logs};
 use crate::bench::{median, say};
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 const PATIENCE: Duration = Duration::from_secs(900);
 /// Of the one that says much.

@@ -15,7 +15,7 @@ use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
 use crate::bench::say;
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(300);

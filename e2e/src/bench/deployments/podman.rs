@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::bail;
 use tokio::process::Command;
 
-use crate::scenarios::containers::{Containers, IMAGE, ULIMITS};
+use crate::parts::containers::{Containers, IMAGE, ULIMITS};
 
 /// What a step gets of the machine, on either side.
 pub(crate) struct Limits;

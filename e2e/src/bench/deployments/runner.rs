@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::podman::Limits;
-use crate::scenarios::containers::{Containers, ULIMITS};
-use crate::scenarios::parts::Programs;
-use crate::scenarios::program::Program;
+use crate::parts::containers::{Containers, ULIMITS};
+use crate::parts::program::Program;
+use crate::parts::programs::Programs;
 
 const END: Duration = Duration::from_secs(20);
 

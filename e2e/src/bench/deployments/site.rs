@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
 use super::runner::{Kind, Runner};
-use crate::ports;
-use crate::scenarios::api::Api;
-use crate::scenarios::daemon::Daemon;
-use crate::scenarios::parts::{Programs, admin};
+use crate::parts::api::Api;
+use crate::parts::daemon::Daemon;
+use crate::parts::ports;
+use crate::parts::programs::{Programs, admin};
 use crate::scenarios::services::{Services, dev_stack};
 
 const ORGANIZATION: &str = "bench";

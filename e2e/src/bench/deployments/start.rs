@@ -13,7 +13,7 @@ use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
 use crate::bench::{median, quantile, say};
-use crate::scenarios::parts::Programs;
+use crate::parts::programs::Programs;
 
 const DEFINITION: &str = r#"stages:
   only:

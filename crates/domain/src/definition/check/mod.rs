@@ -5,6 +5,7 @@ mod approval;
 mod environments;
 mod ephemeral;
 mod fields;
+mod kept;
 mod needs;
 mod stages;
 mod steps;

@@ -1,7 +1,7 @@
 //! Stages.
 
 use super::Check;
-use super::fields::{LINE, PATH};
+use super::fields::LINE;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::located::{Located, Position};
 use crate::definition::model::{Stage, Step};
@@ -39,31 +39,14 @@ impl Check<'_> {
             timeout_seconds: timeout
                 .map(|timeout| self.duration(path.key("timeout"), timeout, limits::LONGEST_TIMEOUT_SECONDS)),
             approval: stage.approval.as_ref().map(|approval| self.approval(path.key("approval"), approval)),
-            artifacts: self.artifacts(path.key("artifacts"), stage.artifacts.as_deref().unwrap_or_default()),
+            artifacts: self.workspace_paths(
+                path.key("artifacts"),
+                stage.artifacts.as_deref().unwrap_or_default(),
+                limits::ARTIFACTS,
+            ),
+            caches: self.caches(path.key("caches"), stage.caches.as_deref().unwrap_or_default()),
             steps: self.steps(path.key("steps"), key, stage),
         }
-    }
-
-    fn artifacts(&mut self, path: Path<'_>, paths: &[Located<String>]) -> Vec<String> {
-        let at = paths.get(limits::ARTIFACTS).map_or(Position::START, |artifact| artifact.at);
-        if !self.fits(at, path, paths.len(), limits::ARTIFACTS) {
-            return Vec::new();
-        }
-        self.unique(path, paths);
-        let checked = paths.iter().enumerate();
-        checked.map(|(index, artifact)| self.workspace_path(path.index(index), artifact)).collect()
-    }
-
-    /// A path that can't lead out of the workspace.
-    fn workspace_path(&mut self, path: Path<'_>, written: &Located<String>) -> String {
-        let text = self.text(path, written, PATH);
-        let leads_out = text.starts_with('/') || text.split('/').any(|part| part == "..");
-        if leads_out {
-            let message =
-                format!("{} is not a path within the workspace; write `target/app` or `dist`", quote(&text));
-            self.report.say(written.at, path, message);
-        }
-        text
     }
 
     fn condition(&mut self, path: Path<'_>, expression: &Located<String>) -> String {

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 pub(super) use environment::{Ephemeral, Force, Lasting, Lease};
-pub(super) use stage::{Approval, Stage};
+pub(super) use stage::{Approval, Cache, Stage};
 pub(super) use step::{Retry, Step};
 
 use super::located::{Entries, Located};

@@ -49,9 +49,27 @@ pub(in crate::definition) struct Stage {
     #[schemars(length(max = limits::ARTIFACTS), inner(length(min = 1, max = limits::PATH_BYTES)))]
     pub(in crate::definition) artifacts: Option<Vec<Located<String>>>,
 
+    /// What is kept from one deployment of the pipeline to the next, to save time.
+    #[schemars(length(max = limits::CACHES))]
+    pub(in crate::definition) caches: Option<Vec<Located<Cache>>>,
+
     /// What it does, step by step.
     #[schemars(required, length(min = 1, max = limits::STEPS))]
     pub(in crate::definition) steps: Option<Located<Vec<Located<Step>>>>,
+}
+
+/// Files and folders of the workspace under a key. They are restored before the first step, and kept after the last one if
+/// there was nothing under the key yet: what is kept never changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Cache {
+    /// Its name in this pipeline: 1 to 128 letters, digits and `. _ - / : @ + =`. Another key is another cache.
+    #[schemars(required, regex(pattern = words::CACHE_KEY))]
+    pub(in crate::definition) key: Option<Located<String>>,
+
+    /// What is kept: paths within the workspace.
+    #[schemars(required, length(min = 1, max = limits::CACHE_PATHS), inner(length(min = 1, max = limits::PATH_BYTES)))]
+    pub(in crate::definition) paths: Option<Vec<Located<String>>>,
 }
 
 /// Who has to agree before something happens: at least one role or user.

@@ -1,0 +1,1 @@
+alter table runner_pools drop column revision;

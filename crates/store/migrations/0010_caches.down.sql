@@ -1,0 +1,2 @@
+drop table discarded_objects;
+drop table caches;

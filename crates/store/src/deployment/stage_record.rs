@@ -1,0 +1,128 @@
+//! Stages of deployments, as they are read.
+
+use std::collections::HashMap;
+
+use greenroom_domain::deployment::{AttemptTimes, deadline};
+use greenroom_domain::id::{DeploymentId, OrganizationId};
+use jiff::{SignedDuration, Timestamp};
+
+use super::advance::TIMING;
+use super::record::time;
+use crate::error::word;
+use crate::{Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageRecord {
+    pub key: String,
+    pub name: String,
+    pub needs: Vec<String>,
+    pub pool: String,
+    pub status: String,
+    pub reason: Option<String>,
+    pub detail: Option<String>,
+    pub attempt: i32,
+    pub retry_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    /// Until when it may wait for a runner, or run.
+    pub deadline_at: Option<Timestamp>,
+}
+
+struct Row {
+    deployment_id: uuid::Uuid,
+    key: String,
+    name: String,
+    needs: Vec<String>,
+    pool: String,
+    status: String,
+    reason: Option<String>,
+    detail: Option<String>,
+    attempt: i32,
+    retry_at: Option<jiff_sqlx::Timestamp>,
+    started_at: Option<jiff_sqlx::Timestamp>,
+    ended_at: Option<jiff_sqlx::Timestamp>,
+    timeout_seconds: i64,
+    attempt_queued_at: Option<jiff_sqlx::Timestamp>,
+    attempt_started_at: Option<jiff_sqlx::Timestamp>,
+}
+
+impl TryFrom<Row> for StageRecord {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        let status = word("stages.status", &row.status)?;
+        let deadline_at = time(row.attempt_queued_at).and_then(|queued_at| {
+            let attempt = AttemptTimes { queued_at, started_at: time(row.attempt_started_at) };
+            deadline(status, attempt, SignedDuration::from_secs(row.timeout_seconds), TIMING)
+        });
+        Ok(Self {
+            key: row.key,
+            name: row.name,
+            needs: row.needs,
+            pool: row.pool,
+            status: row.status,
+            reason: row.reason,
+            detail: row.detail,
+            attempt: row.attempt,
+            retry_at: time(row.retry_at),
+            started_at: time(row.started_at),
+            ended_at: time(row.ended_at),
+            deadline_at,
+        })
+    }
+}
+
+/// Stages of organization `$1` with the times of their newest attempts, in the order of the file.
+macro_rules! stage_query {
+    ($condition:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            Row,
+            r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.status, s.reason, s.detail, s.attempt, s.retry_at,
+                      s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
+                      j.started_at as attempt_started_at
+               from stages s
+               left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id
+                   and j.stage_key = s.key and j.attempt = s.attempt
+               where s.organization_id = $1 and "# + $condition + " order by s.position",
+            $($argument),*
+        )
+    };
+}
+
+impl Store {
+    /// In the order of the file.
+    pub async fn stage_records(
+        &self,
+        organization: OrganizationId,
+        deployment: DeploymentId,
+    ) -> Result<Vec<StageRecord>, StoreError> {
+        let rows = stage_query!("s.deployment_id = $2", organization.uuid(), deployment.uuid())
+            .fetch_all(&self.pool())
+            .await?;
+        rows.into_iter().map(StageRecord::try_from).collect()
+    }
+
+    /// Of each of these deployments, the stages that have not ended and wait for something or run.
+    pub async fn live_stages(
+        &self,
+        organization: OrganizationId,
+        deployments: &[DeploymentId],
+    ) -> Result<HashMap<DeploymentId, Vec<StageRecord>>, StoreError> {
+        if deployments.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: Vec<uuid::Uuid> = deployments.iter().map(|id| id.uuid()).collect();
+        let rows = stage_query!(
+            "s.deployment_id = any($2) and (s.status in ('waiting', 'queued', 'running') or s.retry_at is not null)",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let mut live: HashMap<DeploymentId, Vec<StageRecord>> = HashMap::new();
+        for row in rows {
+            live.entry(row.deployment_id.into()).or_default().push(row.try_into()?);
+        }
+        Ok(live)
+    }
+}

@@ -1,0 +1,108 @@
+//! Runner pools. One comes into being when a runner or a stage first names it.
+
+use greenroom_domain::id::{OrganizationId, PoolId};
+use greenroom_domain::runner_pool::Network;
+
+use crate::error::word;
+use crate::{Command, Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    pub id: PoolId,
+    pub name: String,
+    pub network: Network,
+    pub revision: i64,
+    /// Runners that were not revoked.
+    pub runners: i64,
+    /// Jobs that wait for one of them, and those that have one.
+    pub queued: i64,
+    pub running: i64,
+}
+
+struct Row {
+    id: uuid::Uuid,
+    name: String,
+    network: String,
+    revision: i64,
+    runners: i64,
+    queued: i64,
+    running: i64,
+}
+
+impl TryFrom<Row> for Pool {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.into(),
+            name: row.name,
+            network: word("runner_pools.network", &row.network)?,
+            revision: row.revision,
+            runners: row.runners,
+            queued: row.queued,
+            running: row.running,
+        })
+    }
+}
+
+/// The pools of organization `$1`, all or the one that is called `$2`, with how much there is for them to do.
+macro_rules! pool_query {
+    ($end:literal, $organization:expr, $name:expr) => {
+        sqlx::query_as!(
+            Row,
+            r#"select p.id, p.name, p.network, p.revision,
+                      (select count(*) from runners r where r.organization_id = $1 and r.pool_id = p.id
+                           and r.revoked_at is null) as "runners!",
+                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
+                           and j.status = 'queued') as "queued!",
+                      (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
+                           and j.status = 'running') as "running!"
+               from runner_pools p
+               where p.organization_id = $1 and ($2::text is null or p.name = $2) order by p.name limit 1000"#
+                + $end,
+            $organization,
+            $name,
+        )
+    };
+}
+
+impl Store {
+    pub async fn runner_pools(&self, organization: OrganizationId) -> Result<Vec<Pool>, StoreError> {
+        let rows = pool_query!("", organization.uuid(), None::<&str>).fetch_all(&self.pool()).await?;
+        rows.into_iter().map(Pool::try_from).collect()
+    }
+
+    pub async fn runner_pool(
+        &self,
+        organization: OrganizationId,
+        name: &str,
+    ) -> Result<Option<Pool>, StoreError> {
+        let row = pool_query!("", organization.uuid(), Some(name)).fetch_optional(&self.pool()).await?;
+        row.map(Pool::try_from).transpose()
+    }
+}
+
+impl Command {
+    pub async fn runner_pool_for_update(&mut self, name: &str) -> Result<Option<Pool>, StoreError> {
+        let organization = self.organization();
+        let row = pool_query!(" for update of p", organization, Some(name))
+            .fetch_optional(self.connection())
+            .await?;
+        row.map(Pool::try_from).transpose()
+    }
+
+    /// Holds for jobs that are given out from now on.
+    pub async fn set_pool_network(&mut self, pool: PoolId, network: Network) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        let revision = sqlx::query_scalar!(
+            "update runner_pools set network = $3, revision = revision + 1
+             where organization_id = $1 and id = $2 returning revision",
+            organization,
+            pool.uuid(),
+            network.as_str(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        Ok(revision)
+    }
+}

@@ -1,0 +1,55 @@
+//! Objects that are to go, of all organizations.
+
+use std::time::Duration;
+
+use greenroom_domain::id::OrganizationId;
+
+use crate::{Store, StoreError};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscardedObject {
+    pub organization_id: OrganizationId,
+    /// All below it, if it ends in `/`.
+    pub name: String,
+}
+
+impl Store {
+    /// Some objects whose time has come. Nobody else gets them for a while; who dies on it leaves them to the next.
+    pub async fn take_discarded_objects(
+        &self,
+        at_most: i64,
+        for_so_long: Duration,
+    ) -> Result<Vec<DiscardedObject>, StoreError> {
+        let rows = sqlx::query!(
+            "update discarded_objects d set due_at = clock_timestamp() + $2 * interval '1 second'
+             from (select organization_id, name from discarded_objects where due_at <= clock_timestamp()
+                   order by due_at limit $1 for update skip locked) due
+             where d.organization_id = due.organization_id and d.name = due.name
+             returning d.organization_id, d.name",
+            at_most,
+            for_so_long.as_secs_f64(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| DiscardedObject { organization_id: row.organization_id.into(), name: row.name })
+            .collect())
+    }
+
+    /// They are not in the object store any more.
+    pub async fn objects_are_gone(&self, objects: &[DiscardedObject]) -> Result<(), StoreError> {
+        let organizations: Vec<uuid::Uuid> =
+            objects.iter().map(|object| object.organization_id.uuid()).collect();
+        let names: Vec<String> = objects.iter().map(|object| object.name.clone()).collect();
+        sqlx::query!(
+            "delete from discarded_objects d using unnest($1::uuid[], $2::text[]) as gone (organization_id, name)
+             where d.organization_id = gone.organization_id and d.name = gone.name",
+            &organizations,
+            &names,
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! A container engine of the harness's own: Podman on a socket in a folder that goes away, with one image, of busybox.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use tokio::process::{Child, Command};
+
+use crate::parts::signal;
+
+/// What steps name in `image`.
+pub(crate) const IMAGE: &str = "localhost/greenroom-test:1";
+const INSTALL: &str = "apt-get install podman runc iptables busybox-static (dev/stack install does that)";
+const START: Duration = Duration::from_secs(30);
+/// Sandboxes may neither raise these nor start a container without being told them.
+pub(crate) const ULIMITS: &str = "nofile=4096:4096,nproc=20000:20000";
+const SETTINGS: &str = r#"[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[containers]
+default_ulimits = ["nofile=4096:4096", "nproc=20000:20000"]
+"#;
+const PROGRAMS: &str = "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true mkdir sha256sum test ip cut";
+
+pub(crate) struct Containers {
+    folder: Folder,
+    service: Child,
+}
+
+/// Short, as a socket's path may not be long. It goes away, whatever has become of the engine.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Containers {
+    pub(crate) async fn start() -> anyhow::Result<Self> {
+        let name = format!("gr-{}-{:06x}", std::process::id(), rand::random_range(0..0x100_0000));
+        let folder = Folder(std::env::temp_dir().join(name));
+        let path = &folder.0;
+        std::fs::create_dir_all(path)?;
+        std::fs::write(path.join("containers.conf"), SETTINGS)?;
+        let (storage, run) = (path.join("storage"), path.join("run"));
+        let places = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
+        std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{places}"))?;
+        make_image(path).await?;
+        let socket = path.join("engine.sock");
+        let mut service = podman(path, &["setpriv", "--pdeathsig=TERM"]);
+        service.args(["system", "service", "--time=0"]).arg(format!("unix://{}", socket.display()));
+        let service = service.stdout(Stdio::null()).spawn().context(INSTALL)?;
+        let engine = Self { folder, service };
+        let started = Instant::now();
+        while tokio::net::UnixStream::connect(&socket).await.is_err() {
+            if started.elapsed() > START {
+                bail!("podman did not listen within {START:?}");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(engine)
+    }
+
+    /// For `--docker-host`.
+    pub(crate) fn host(&self) -> String {
+        format!("unix://{}", self.folder.0.join("engine.sock").display())
+    }
+
+    /// A command of podman's own, with the same storage as the engine.
+    pub(crate) fn podman(&self) -> Command {
+        podman(&self.folder.0, &[])
+    }
+
+    pub(crate) async fn end(mut self) -> anyhow::Result<()> {
+        let remove = podman(&self.folder.0, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
+        if let Ok(pid) = signal::pid(&self.service) {
+            signal::send("TERM", pid).await?;
+        }
+        self.service.wait().await?;
+        // Its own files are the engine's to remove: some are mounted.
+        let reset = podman(&self.folder.0, &[]).args(["system", "reset", "--force"]).output().await;
+        let _ = (remove?, reset?);
+        Ok(())
+    }
+}
+
+/// With its own storage and settings, whatever else there is on this machine.
+fn podman(folder: &Path, before: &[&str]) -> Command {
+    let mut words = before.iter().copied().chain(["podman"]);
+    let mut command = Command::new(words.next().unwrap_or("podman"));
+    command
+        .args(words)
+        .arg("--root")
+        .arg(folder.join("storage"))
+        .arg("--runroot")
+        .arg(folder.join("run"))
+        .arg("--tmpdir")
+        .arg(folder.join("tmp"))
+        .args(["--storage-driver", "vfs", "--runtime", "runc", "--cgroup-manager", "cgroupfs"])
+        .args(["--log-level", "error"])
+        .env("CONTAINERS_CONF", folder.join("containers.conf"))
+        .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
+        .stdin(Stdio::null());
+    command
+}
+
+async fn make_image(folder: &Path) -> anyhow::Result<()> {
+    let places = ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from);
+    let busybox = places.into_iter().find(|path| path.is_file());
+    let busybox = busybox.with_context(|| format!("a static busybox is missing: {INSTALL}"))?;
+    let root = folder.join("root");
+    for part in ["bin", "tmp", "etc", "proc", "dev", "sys"] {
+        std::fs::create_dir_all(root.join(part))?;
+    }
+    std::fs::copy(busybox, root.join("bin/busybox"))?;
+    for name in PROGRAMS.split(' ') {
+        symlink("busybox", root.join("bin").join(name))?;
+    }
+    std::fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n")?;
+    let archive = folder.join("image.tar");
+    run(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(&root).arg(".")).await?;
+    run(podman(folder, &[]).arg("import").arg(&archive).arg(IMAGE)).await?;
+    std::fs::remove_file(archive)?;
+    Ok(std::fs::remove_dir_all(root)?)
+}
+
+async fn run(command: &mut Command) -> anyhow::Result<()> {
+    let output = command.output().await.with_context(|| format!("containers are missing: {INSTALL}"))?;
+    if !output.status.success() {
+        bail!("{:?}: {}", command.as_std(), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! The campaign's own PostgreSQL, with fsync on, that can be killed and started again.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use sqlx::{Connection, PgConnection};
+use tokio::process::{Child, Command};
+
+use crate::parts::{ports, signal};
+
+const START: Duration = Duration::from_secs(60);
+const DATABASE: &str = "fault";
+
+pub(crate) struct Postgres {
+    programs: PathBuf,
+    folder: PathBuf,
+    /// Words before the program, which make it run as a user that it accepts and end when the harness does.
+    prefix: Vec<String>,
+    password: String,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Postgres {
+    /// A new cluster in `folder`, started, with an empty database.
+    pub(crate) async fn make(folder: &Path) -> anyhow::Result<Self> {
+        let root = std::fs::metadata("/proc/self")?.uid() == 0;
+        let mut prefix: Vec<String> = vec!["setpriv".into(), "--pdeathsig=INT".into()];
+        std::fs::create_dir(folder)?;
+        let password = format!("{:032x}", rand::random::<u128>());
+        std::fs::write(folder.join("password"), &password)?;
+        if root {
+            prefix.extend(["--reuid=postgres", "--regid=postgres", "--clear-groups"].map(String::from));
+            run(Command::new("chown").args(["-R", "postgres:postgres"]).arg(folder)).await?;
+        }
+        let port = ports::free()?;
+        let folder = folder.to_owned();
+        let mut own = Self { programs: programs()?, folder, prefix, password, port, child: None };
+        let (data, password) = (own.folder.join("data"), own.folder.join("password"));
+        let mut initdb = own.command("initdb");
+        initdb.args(["--username=greenroom", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"]);
+        run(initdb.arg("--pwfile").arg(password).arg("-D").arg(data).stdout(Stdio::null())).await?;
+        own.start().await?;
+        let mut connection = PgConnection::connect(&own.url_of(own.port, "postgres")).await?;
+        sqlx::query("create database fault").execute(&mut connection).await?;
+        Ok(own)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Without a proxy in between.
+    pub(crate) fn url(&self) -> String {
+        self.url_by(self.port)
+    }
+
+    /// By way of a proxy.
+    pub(crate) fn url_by(&self, port: u16) -> String {
+        self.url_of(port, DATABASE)
+    }
+
+    fn url_of(&self, port: u16, database: &str) -> String {
+        format!("postgres://greenroom:{}@127.0.0.1:{port}/{database}", self.password)
+    }
+
+    /// Starts it and waits until it answers.
+    pub(crate) async fn start(&mut self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        while started.elapsed() < START {
+            // After a kill -9 what was left of the old one may need a moment to go; then the new one gives up.
+            let running =
+                self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|end| end.is_none()));
+            if !running {
+                self.child = Some(self.spawn()?);
+            }
+            if PgConnection::connect(&self.url_of(self.port, "postgres")).await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        bail!("PostgreSQL did not answer within {START:?}; its words are in {}", self.folder.display())
+    }
+
+    fn spawn(&self) -> anyhow::Result<Child> {
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"))?;
+        let mut command = self.command("postgres");
+        command.arg("-D").arg(self.folder.join("data")).arg("-p").arg(self.port.to_string());
+        for setting in [
+            "listen_addresses=127.0.0.1",
+            "unix_socket_directories=",
+            "max_connections=400",
+            "fsync=on",
+            "synchronous_commit=on",
+            // In its own folder, which goes with it.
+            "dynamic_shared_memory_type=mmap",
+        ] {
+            command.args(["-c", setting]);
+        }
+        Ok(command.stderr(log).kill_on_drop(true).spawn()?)
+    }
+
+    /// Ends it the fast and clean way: every client is thrown out.
+    pub(crate) async fn stop(&mut self) -> anyhow::Result<()> {
+        if let Some(mut child) = self.child.take() {
+            signal::send("INT", signal::pid(&child)?).await?;
+            child.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// `STOP` or `CONT` for all of it.
+    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+        let Some(child) = &self.child else { return Ok(()) };
+        let postmaster = signal::pid(child)?;
+        signal::send(word, postmaster).await?;
+        for pid in signal::children(postmaster).await {
+            // It may have gone.
+            let _ = signal::send(word, pid).await;
+        }
+        Ok(())
+    }
+
+    /// kill -9 of the postmaster and of everything that it has started.
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        if let Some(mut child) = self.child.take() {
+            let started = signal::children(signal::pid(&child)?).await;
+            child.kill().await?;
+            for pid in started {
+                // It may have noticed and gone.
+                let _ = signal::send("KILL", pid).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut words = self.prefix.iter();
+        let mut command = Command::new(words.next().map_or("setpriv", String::as_str));
+        // Its own folder, as the harness's may be closed to that user.
+        command.args(words).arg(self.programs.join(program)).current_dir("/").stdin(Stdio::null());
+        command
+    }
+}
+
+async fn run(command: &mut Command) -> anyhow::Result<()> {
+    if !command.status().await.with_context(|| format!("{command:?}"))?.success() {
+        bail!("{command:?} failed");
+    }
+    Ok(())
+}
+
+/// The newest installation's programs.
+fn programs() -> anyhow::Result<PathBuf> {
+    let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();
+    folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    folders.sort();
+    let has_all = |folder: &PathBuf| folder.join("postgres").exists() && folder.join("initdb").exists();
+    folders.into_iter().rev().find(has_all).context("PostgreSQL is needed: postgres and initdb")
+}

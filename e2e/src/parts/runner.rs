@@ -1,0 +1,99 @@
+//! A `greenroom-runner`: it can be killed, paused, told to end, revoked, and started again with its token and its folder.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::parts::containers::ULIMITS;
+use crate::parts::program::Program;
+use crate::parts::programs::Programs;
+
+const END: Duration = Duration::from_secs(20);
+
+pub(crate) struct Runner {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    token: String,
+    /// Its work folder, its token, its log.
+    folder: PathBuf,
+    program: Option<Program>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Backend {
+    #[default]
+    Process,
+    Container,
+}
+
+/// Of one life of a runner: what runs, where it finds the server and the container engine, and how much it takes on.
+pub(crate) struct Life<'a> {
+    pub(crate) programs: &'a Programs,
+    /// With `/api/v1`.
+    pub(crate) url: &'a str,
+    pub(crate) docker_host: Option<String>,
+    pub(crate) backend: Backend,
+    pub(crate) concurrency: u32,
+}
+
+impl Runner {
+    /// Of what the API answered when it was made.
+    pub(crate) fn of(record: &Value, name: &str, folder: PathBuf) -> anyhow::Result<Self> {
+        let word = |key: &str| {
+            record[key].as_str().map(str::to_owned).with_context(|| format!("a runner has no {key}"))
+        };
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self { id: word("id")?, name: name.to_owned(), token: word("token")?, folder, program: None })
+    }
+
+    pub(crate) fn start(&mut self, life: &Life<'_>) -> anyhow::Result<()> {
+        let token = self.folder.join("token");
+        std::fs::write(&token, &self.token)?;
+        let backend = match life.backend {
+            Backend::Process => "process",
+            Backend::Container => "container",
+        };
+        let program = Program::start(&self.name, &life.programs.runner, self.log(), |command| {
+            command.args(["--url", life.url, "--backend", backend, "--name", &self.name]);
+            command.arg("--token-file").arg(token).arg("--work-dir").arg(self.folder.join("work"));
+            command.arg("--entry").arg(&life.programs.entry);
+            command.args(["--concurrency", &life.concurrency.to_string(), "--drain-seconds", "60"]);
+            if let Some(host) = life.docker_host.as_ref().filter(|_| life.backend == Backend::Container) {
+                command.args(["--docker-host", host, "--ulimit", ULIMITS]);
+                command.args(["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]);
+            }
+        })?;
+        self.program = Some(program);
+        Ok(())
+    }
+
+    pub(crate) fn program(&mut self) -> anyhow::Result<&mut Program> {
+        let name = &self.name;
+        self.program.as_mut().with_context(|| format!("the runner `{name}` does not run"))
+    }
+
+    pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
+        match &mut self.program {
+            Some(program) => program.end(END).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    pub(crate) fn last_words(&self) -> String {
+        let said = self.program.as_ref().map(|program| program.last_lines(15)).unwrap_or_default();
+        format!("--- the last words of the runner {}\n{said}", self.name)
+    }
+
+    /// What the API is told to make one.
+    pub(crate) fn asked(name: &str, pool: Option<&str>) -> Value {
+        json!({ "name": name, "pool": pool.unwrap_or("default") })
+    }
+}
