@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use greenroom_api_types::runner::{Acquire, Job};
 use greenroom_client::{Error, RunnerClient};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -18,6 +20,9 @@ use crate::job::patience::Pauses;
 
 /// How long to wait after the server has refused: somebody has to change something first.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
+/// How many places ask for a job at once. With one after the other, many places would be filled slowly, and jobs would
+/// lie in their queue while there is room for them; each that asks is a request that the server keeps open.
+const ASKING: usize = 4;
 
 pub struct Runner<B> {
     pub client: RunnerClient,
@@ -37,6 +42,9 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
+/// A job, and its place among those that run.
+type Taken = (Job, OwnedSemaphorePermit);
+
 impl<B: Backend> Runner<B> {
     /// Until it is told to stop and every job has ended.
     pub async fn run(self, stop: Stop) -> anyhow::Result<()> {
@@ -44,14 +52,16 @@ impl<B: Backend> Runner<B> {
         self.work_dir.sweep().await?;
         let room = Arc::new(Semaphore::new(self.concurrency as usize));
         let mut jobs = JoinSet::new();
-        let mut pauses = Pauses::default();
+        let mut asking: FuturesUnordered<_> =
+            (0..ASKING).map(|_| self.next_job(&room, Pauses::default())).collect();
         loop {
             while jobs.try_join_next().is_some() {}
-            let job = tokio::select! {
+            let (job, pauses) = tokio::select! {
                 biased;
                 () = stop.drain.cancelled() => break,
-                job = self.next_job(&room, &mut pauses) => job,
+                Some(asked) = asking.next() => asked,
             };
+            asking.push(self.next_job(&room, pauses));
             let Some((job, place)) = job else { continue };
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
@@ -64,23 +74,17 @@ impl<B: Backend> Runner<B> {
                 .instrument(span),
             );
         }
+        drop(asking);
         self.drain(jobs, &stop).await;
         Ok(())
     }
 
-    /// Waits for room, and then for a job; none if none came.
-    async fn next_job(
-        &self,
-        room: &Arc<Semaphore>,
-        pauses: &mut Pauses,
-    ) -> Option<(Job, tokio::sync::OwnedSemaphorePermit)> {
-        let place = Arc::clone(room).acquire_owned().await.ok()?;
+    /// Waits for room, and then for a job; none if none came. Also the pauses to go on with.
+    async fn next_job(&self, room: &Arc<Semaphore>, mut pauses: Pauses) -> (Option<Taken>, Pauses) {
+        let Ok(place) = Arc::clone(room).acquire_owned().await else { return (None, pauses) };
         let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
         let pause = match self.client.acquire(&ask).await {
-            Ok(job) => {
-                *pauses = Pauses::default();
-                return job.map(|job| (job, place));
-            }
+            Ok(job) => return (job.map(|job| (job, place)), Pauses::default()),
             Err(Error::Unavailable { reason, retry_after }) => {
                 tracing::warn!(reason, "the server could not be asked for a job");
                 pauses.next(retry_after)
@@ -91,7 +95,7 @@ impl<B: Backend> Runner<B> {
             }
         };
         tokio::time::sleep(pause).await;
-        None
+        (None, pauses)
     }
 
     fn carry_out(&self, job: Arc<Job>, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<B> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use greenroom_domain::id::TokenId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token::{TokenHash, TokenSecret};
+use greenroom_store::job::RunnerPrincipal;
 use greenroom_store::{Store, StoreError, within_patience};
 use moka::future::Cache;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ const RECORD_EVERY: Duration = Duration::from_secs(5);
 pub struct Authentication {
     store: Store,
     principals: Cache<TokenHash, Arc<Principal>>,
+    runners: Cache<TokenHash, RunnerPrincipal>,
     used: Arc<Mutex<HashSet<TokenId>>>,
 }
 
@@ -31,10 +33,35 @@ enum Miss {
     Store(StoreError),
 }
 
+/// Why a token is no runner's.
+pub enum NoRunner {
+    Unknown,
+    Revoked,
+    Store(StoreError),
+}
+
 impl Authentication {
     pub fn new(store: Store) -> Self {
         let principals = Cache::builder().max_capacity(REMEMBERED).time_to_live(FRESH).build();
-        Self { store, principals, used: Arc::default() }
+        let runners = Cache::builder().max_capacity(REMEMBERED).time_to_live(FRESH).build();
+        Self { store, principals, runners, used: Arc::default() }
+    }
+
+    /// A runner speaks several times for each job, so it is remembered as shortly as people are. Whether it may have a job
+    /// is asked again in the transaction that gives it one.
+    pub async fn runner(&self, token: &TokenSecret) -> Result<RunnerPrincipal, NoRunner> {
+        let hash = token.hash();
+        if let Some(known) = self.runners.get(&hash).await {
+            return Ok(known);
+        }
+        match self.store.authenticate_runner(&hash).await.map_err(NoRunner::Store)? {
+            None => Err(NoRunner::Unknown),
+            Some((_, true)) => Err(NoRunner::Revoked),
+            Some((runner, false)) => {
+                self.runners.insert(hash, runner.clone()).await;
+                Ok(runner)
+            }
+        }
     }
 
     pub async fn principal(&self, token: &str) -> Result<Arc<Principal>, Failure> {

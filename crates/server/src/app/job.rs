@@ -88,6 +88,7 @@ async fn hand_over(
     let told = match app.store.assign_job(word, &task_token, app.job_timing.lease).await {
         Ok(Some(assigned)) => {
             app.bell.ring();
+            app.engine_heard.note(job).await;
             if sender.send(Some(told(app, runner, job, &secret, assigned))).is_ok() {
                 return;
             }
@@ -219,10 +220,16 @@ fn platform_variables(runner: &RunnerPrincipal, job: JobId, of: &Assigned) -> BT
 
 pub async fn heartbeat(app: &App, word: JobWord<'_>) -> Result<Heartbeat, Failure> {
     let beat = app.store.beat(word, app.job_timing.lease).await?.ok_or_else(gone)?;
-    if let Some(task_token) = beat.task_token {
+    if let Some(task_token) = beat.task_token
+        && !app.engine_heard.knows(word.job)
+    {
         // The engine's own time-out is only a second look: PostgreSQL's lease decides. So nobody waits for this.
-        let engine = app.engine.clone();
-        app.departures.spawn(async move { drop(engine.heartbeat(&task_token).await) });
+        let (own, job) = (app.clone(), word.job);
+        app.departures.spawn(async move {
+            if own.engine.heartbeat(&task_token).await.is_ok() {
+                own.engine_heard.note(job).await;
+            }
+        });
     }
     Ok(Heartbeat {
         lease_seconds: u32::try_from(app.job_timing.lease.as_secs()).unwrap_or(u32::MAX),

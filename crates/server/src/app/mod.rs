@@ -7,6 +7,7 @@ pub mod attendance;
 pub mod authentication;
 pub mod cache;
 pub mod deployment;
+pub mod engine_heard;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
@@ -44,6 +45,7 @@ use tokio_util::task::TaskTracker;
 
 use self::attendance::Attendance;
 use self::authentication::Authentication;
+use self::engine_heard::EngineHeard;
 use self::feed::Feed;
 use self::job::JobTiming;
 use self::objects::Objects;
@@ -73,6 +75,8 @@ pub struct Parts {
     /// How many pieces of logs may be in memory at once.
     pub log_room: Semaphore,
     pub job_timing: JobTiming,
+    /// Jobs of which the engine has heard a moment ago.
+    pub engine_heard: EngineHeard,
     pub health: Reachability,
     /// Sessions whose clients are gone, on their way out of the queue.
     pub departures: TaskTracker,
@@ -101,6 +105,7 @@ impl App {
             log_bell: Notify::new(),
             log_room: Semaphore::new(LOG_ROOM),
             job_timing,
+            engine_heard: EngineHeard::default(),
             health,
             departures: TaskTracker::new(),
             draining: CancellationToken::new(),

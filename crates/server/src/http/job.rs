@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::app::App;
+use crate::app::authentication::NoRunner;
 use crate::app::failure::{Code, Failure};
 use crate::app::{job, log};
 use crate::http::body::{Body, read};
@@ -49,14 +50,14 @@ impl FromRequestParts<App> for Asking {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .and_then(|(_, token)| TokenSecret::read(SecretKind::Runner, token.trim()).ok())
             .ok_or_else(unknown)?;
-        match app.store.authenticate_runner(&token.hash()).await? {
-            None => Err(unknown()),
-            Some((_, true)) => Err(Failure::new(
+        app.authentication.runner(&token).await.map(Self).map_err(|why| match why {
+            NoRunner::Unknown => unknown(),
+            NoRunner::Revoked => Failure::new(
                 Code::RunnerRevoked,
                 "This runner's token was revoked. End its jobs at once; an admin can make a new runner.",
-            )),
-            Some((runner, false)) => Ok(Self(runner)),
-        }
+            ),
+            NoRunner::Store(error) => error.into(),
+        })
     }
 }
 

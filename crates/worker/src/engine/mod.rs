@@ -28,6 +28,7 @@ pub use self::config::{EngineConfig, EngineTls};
 pub use self::error::EngineError;
 pub use self::task::{PolledJob, TaskToken};
 pub use self::worker::{WorkerSettings, run_worker};
+pub use greenroom_workflows::deployment::HEARTBEAT_TIMEOUT;
 
 const CALL_LIMIT: Duration = Duration::from_secs(10);
 
