@@ -13,7 +13,7 @@ pub(crate) struct Daemon {
     role: &'static str,
     program: PathBuf,
     log: PathBuf,
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(String, String)>,
     metrics: u16,
     running: Option<Program>,
 }
@@ -24,7 +24,7 @@ impl Daemon {
         role: &'static str,
         program: PathBuf,
         log: PathBuf,
-        variables: Vec<(&'static str, String)>,
+        variables: Vec<(String, String)>,
     ) -> anyhow::Result<Self> {
         Ok(Self { role, program, log, variables, metrics: ports::free()?, running: None })
     }
