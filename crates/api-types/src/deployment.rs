@@ -34,6 +34,8 @@ pub struct Deployment {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// When its logs and artifacts were removed, because it ended so long ago.
+    pub expired_at: Option<Timestamp>,
     /// All that keeps it from going on; empty if it goes on, or has ended.
     pub waiting_on: Vec<WaitingOn>,
     /// When the first of its stages that wait or run is ended by the clock; null if there is no such moment.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
+use greenroom_worker::housekeeping::Retention;
 
 use crate::app::job::JobTiming;
 
@@ -67,6 +68,15 @@ pub struct RetentionConfig {
     /// For how many days events are kept.
     #[arg(long, env = "GREENROOM_EVENT_RETENTION_DAYS", default_value_t = 400)]
     pub event_retention_days: i32,
+    /// For how many days logs and artifacts are kept after their deployment has ended.
+    #[arg(long, env = "GREENROOM_LOG_RETENTION_DAYS", default_value_t = 90, value_parser = clap::value_parser!(i32).range(1..))]
+    pub log_retention_days: i32,
+}
+
+impl RetentionConfig {
+    pub const fn retention(&self) -> Retention {
+        Retention { events: self.event_retention_days, logs: self.log_retention_days }
+    }
 }
 
 /// Temporal, which runs deployments. It may be down when a daemon starts, and come back later.

@@ -148,7 +148,7 @@ pub async fn run_server(
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
-    let jobs = (Objects::open(&jobs.objects)?, jobs.timing());
+    let jobs = (Objects::open(&jobs.objects, std::env::vars())?, jobs.timing());
     let limits = Limits::new(DEADLINE, listen.max_in_flight);
     let server = Server::start(databases, engine, jobs, (listener, limits));
     operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
@@ -184,7 +184,7 @@ pub async fn run_worker(
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
     let store = databases.system.clone();
     tasks.run(|stop| sweeper::run(store, stop));
-    let (store, retention) = (databases.system.clone(), retention.event_retention_days);
+    let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run(|stop| housekeeping::run(store, retention, stop));
     operate(&tasks, operator, &databases.health, &draining).await?;
     tracing::info!("working");

@@ -53,6 +53,23 @@ impl Store {
         Ok(change.own_job(word).await?.map(|own| own.pipeline_id))
     }
 
+    /// A cache whose object is not there is none.
+    pub async fn lose_cache(&self, word: JobWord<'_>, key: &str, object: &str) -> Result<(), StoreError> {
+        let mut change = self.change_by_clock(word.runner.organization_id).await?;
+        let Some(own) = change.own_job(word).await? else { return Ok(()) };
+        let organization = change.organization();
+        sqlx::query!(
+            "delete from caches where organization_id = $1 and pipeline_id = $2 and key = $3 and object = $4",
+            organization,
+            own.pipeline_id.uuid(),
+            key,
+            object,
+        )
+        .execute(change.connection())
+        .await?;
+        change.commit().await
+    }
+
     /// Keeps a complete cache, unless there is one under its key.
     pub async fn keep_cache(
         &self,

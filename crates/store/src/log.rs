@@ -45,6 +45,8 @@ pub struct LogState {
     pub bytes: i64,
     /// The step has ended: nothing more comes.
     pub closed: bool,
+    /// When all of it was removed, because its time was over.
+    pub expired_at: Option<Timestamp>,
 }
 
 impl Store {
@@ -241,8 +243,9 @@ impl Store {
         step: StepRunId,
     ) -> Result<Option<LogState>, StoreError> {
         let row = sqlx::query!(
-            r#"select s.log_bytes, s.ended_at is not null as "closed!" from step_runs s
+            r#"select s.log_bytes, s.ended_at is not null as "closed!", d.expired_at from step_runs s
                join jobs j on j.organization_id = $1 and j.id = s.job_id
+               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
                where s.organization_id = $1 and s.id = $2 and j.deployment_id = $3"#,
             organization.uuid(),
             step.uuid(),
@@ -250,6 +253,10 @@ impl Store {
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(row.map(|row| LogState { bytes: row.log_bytes, closed: row.closed }))
+        Ok(row.map(|row| LogState {
+            bytes: row.log_bytes,
+            closed: row.closed,
+            expired_at: row.expired_at.map(jiff_sqlx::Timestamp::to_jiff),
+        }))
     }
 }

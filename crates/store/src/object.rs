@@ -12,7 +12,12 @@ const UPLOAD_HOURS: i32 = 24;
 const READ_HOURS: i32 = 2;
 
 pub fn log_name(organization: OrganizationId, step: StepRunId, start: i64, length: i64) -> String {
-    format!("logs/{organization}/{step}/{start:015}-{length}")
+    format!("{}{start:015}-{length}", log_folder(organization, step))
+}
+
+/// Everything of one log is below it.
+pub(crate) fn log_folder(organization: OrganizationId, step: StepRunId) -> String {
+    format!("logs/{organization}/{step}/")
 }
 
 pub fn artifact_name(organization: OrganizationId, id: ArtifactId) -> String {

@@ -15,19 +15,20 @@ pub(crate) struct Daemon {
     role: &'static str,
     program: PathBuf,
     log: PathBuf,
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(String, String)>,
     metrics: u16,
     running: Option<Program>,
 }
 
 impl Daemon {
     /// Not started yet.
-    pub(crate) fn new(
+    pub(crate) fn new<Name: Into<String>>(
         role: &'static str,
         program: PathBuf,
         log: PathBuf,
-        variables: Vec<(&'static str, String)>,
+        variables: Vec<(Name, String)>,
     ) -> anyhow::Result<Self> {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect();
         Ok(Self { role, program, log, variables, metrics: ports::free()?, running: None })
     }
 

@@ -11,6 +11,7 @@ mod people;
 mod play;
 mod report;
 mod repository;
+mod s3;
 mod scenario;
 mod script;
 pub(crate) mod services;
@@ -65,6 +66,9 @@ pub(crate) struct Scenarios {
     /// How long a job stays its runner's after a heartbeat.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=600))]
     pub(crate) lease_seconds: u64,
+    /// Keep logs, artifacts and caches in a real S3 server instead of a folder.
+    #[arg(long)]
+    pub(crate) s3: bool,
     /// Leave out what needs containers; it is reported as pending.
     #[arg(long)]
     without_containers: bool,

@@ -16,6 +16,7 @@ use crate::parts::programs::{Programs, admin, admin_json};
 use crate::parts::say::say;
 use crate::scenarios::Scenarios;
 use crate::scenarios::repository::{self, Repository};
+use crate::scenarios::s3::S3;
 use crate::scenarios::services::{Services, dev_stack};
 use crate::scenarios::step::Part;
 
@@ -33,6 +34,7 @@ pub(crate) struct Parts {
     git_server: GitServer,
     pub(crate) repository: Repository,
     pub(crate) containers: Option<Containers>,
+    s3: Option<S3>,
     pub(crate) log_bytes: u64,
 }
 
@@ -41,8 +43,9 @@ impl Parts {
         let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         say(&format!(
-            "starting PostgreSQL, Temporal, server, worker{}",
-            if containers { ", podman" } else { "" }
+            "starting PostgreSQL, Temporal, server, worker{}{}",
+            if containers { ", podman" } else { "" },
+            if options.s3 { ", SeaweedFS" } else { "" }
         ));
         let started = Self::start_on(options, &stack, programs, containers).await;
         if started.is_err() && !options.keep {
@@ -66,6 +69,7 @@ impl Parts {
         let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
         let containers = if containers { Some(Containers::start().await?) } else { None };
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
+        let s3 = if options.s3 { Some(S3::start(&folder.join("s3")).await?) } else { None };
         let port = ports::free()?;
         let daemon = |role: &'static str| {
             let log = std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned());
@@ -80,6 +84,12 @@ impl Parts {
                     ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
                     ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
                 ]);
+            }
+            let mut variables: Vec<(String, String)> =
+                variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            if let Some(s3) = s3.as_ref().filter(|_| role == "serve") {
+                // Of two, the later one counts.
+                variables.extend(s3.variables.clone());
             }
             let log = folder.join("logs").join(format!("{role}.log"));
             Daemon::new(role, programs.daemon.clone(), log, variables)
@@ -102,6 +112,7 @@ impl Parts {
             git_server,
             repository,
             containers,
+            s3,
             log_bytes,
         })
     }
@@ -170,6 +181,9 @@ impl Parts {
         self.worker.lock().await.end().await?;
         if let Some(containers) = self.containers {
             containers.end().await?;
+        }
+        if let Some(s3) = self.s3 {
+            s3.end().await?;
         }
         if keep {
             say(&format!("kept: {}; `dev/stack reset --name …` removes it", self.folder.display()));

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::archive::{Outgoing, TakenIn, give_out, take_in};
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::app::job::gone;
 
 /// To keep one where there is one already is as good as having kept it.
@@ -39,5 +39,12 @@ pub async fn keep(
 pub async fn read(app: &App, word: JobWord<'_>, key: &str) -> Result<Outgoing, Failure> {
     let found = app.store.use_cache(word, key).await?.ok_or_else(gone)?;
     let cache = found.ok_or_else(Failure::not_found)?;
-    give_out(app, &cache.object, cache.sha256).await
+    match give_out(app, &cache.object, cache.sha256).await {
+        // Nobody could keep another one under this key as long as it counts as kept.
+        Err(failure) if failure.code == Code::ObjectMissing => {
+            app.store.lose_cache(word, key, &cache.object).await?;
+            Err(Failure::not_found())
+        }
+        given => given,
+    }
 }

@@ -69,6 +69,10 @@ pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
             "The session of this deployment has ended, so it can't go on. Claim the environment and deploy the commit."
                 .to_owned(),
         ),
+        Asked::Expired => refused(
+            "This deployment ended so long ago that what its stages left was removed. Make a new deployment of the commit."
+                .to_owned(),
+        ),
         Asked::NewerRan(newer) => Err(Failure::new(
             Code::InvalidState,
             format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want."),
@@ -129,6 +133,7 @@ pub fn listed(record: DeploymentRecord, stages: &[StageRecord]) -> Deployment {
         created_at: record.created_at,
         started_at: record.started_at,
         ended_at: record.ended_at,
+        expired_at: record.expired_at,
         waiting_on,
         deadline_at,
         stages: Vec::new(),

@@ -109,7 +109,16 @@ pub async fn state(
     deployment: DeploymentId,
     step: StepRunId,
 ) -> Result<LogState, Failure> {
-    app.store.log_state(organization, deployment, step).await?.ok_or_else(Failure::not_found)
+    let state = app.store.log_state(organization, deployment, step).await?.ok_or_else(Failure::not_found)?;
+    match state.expired_at {
+        None => Ok(state),
+        Some(at) => Err(Failure::new(
+            Code::LogExpired,
+            "This log was removed, because its deployment ended longer ago than logs are kept. Deploy the commit again to see \
+             what it does.",
+        )
+        .with("expiredAt", at.to_string().into())),
+    }
 }
 
 /// The next part from a byte on, up to `to`, a few pieces long; nothing at the end.

@@ -74,6 +74,9 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     if has_header(operation, "Range") {
         statuses.extend([400, 416]);
     }
+    if operation.operation_id.as_deref().is_some_and(|id| id.ends_with("_log")) {
+        statuses.push(410);
+    }
     if operation.request_body.is_some() {
         statuses.extend([408, 413, 415]);
     }
@@ -122,6 +125,7 @@ fn describe(status: u16) -> &'static str {
         404 => "Not there, or not yours",
         408 => "The body came too slowly",
         409 => "In conflict with how things are",
+        410 => "Removed, because it is older than logs are kept",
         412 => "Changed since you read it",
         413 => "The body is too large",
         415 => "Not JSON",

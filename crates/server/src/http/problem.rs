@@ -32,6 +32,7 @@ impl IntoResponse for Failure {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             Code::DatabaseUnavailable
+            | Code::ObjectsUnavailable
             | Code::Busy
             | Code::Overloaded
             | Code::DeadlineExceeded

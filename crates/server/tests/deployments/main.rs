@@ -9,5 +9,6 @@ mod asks;
 mod caches;
 mod environments;
 mod logs;
+mod retention;
 mod runs;
 mod yard;

@@ -23,6 +23,8 @@ pub enum Asked {
     SessionOver,
     /// Another deployment ran in the same place since.
     NewerRan(DeploymentId),
+    /// What its stages have left is gone: it was too long ago.
+    Expired,
 }
 
 impl Change {
@@ -173,7 +175,8 @@ impl Change {
                       (select newer.id from deployments newer
                        where newer.organization_id = $1 and newer.pipeline_id = d.pipeline_id
                          and newer.environment_id is not distinct from d.environment_id and newer.id > d.id
-                         and newer.status <> 'superseded' order by newer.id desc limit 1) as newer
+                         and newer.status <> 'superseded' order by newer.id desc limit 1) as newer,
+                      d.expired_at is not null as "expired!"
                from deployments d
                left join environments e on e.organization_id = $1 and e.id = d.environment_id
                where d.organization_id = $1 and d.id = $2"#,
@@ -184,6 +187,8 @@ impl Change {
         .await?;
         Ok(if row.over {
             Some(Asked::SessionOver)
+        } else if row.expired {
+            Some(Asked::Expired)
         } else {
             row.newer.map(|newer| Asked::NewerRan(newer.into()))
         })

@@ -2,6 +2,7 @@
 
 mod advance;
 mod ask;
+mod expiry;
 mod record;
 mod slot;
 mod stage_record;

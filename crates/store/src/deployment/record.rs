@@ -30,6 +30,8 @@ pub struct DeploymentRecord {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// When its logs and artifacts were removed.
+    pub expired_at: Option<Timestamp>,
     /// The deployment that acts on the environment now.
     pub slot_deployment_id: Option<DeploymentId>,
     /// As many of the pipeline's run as its definition lets.
@@ -96,6 +98,7 @@ struct Row {
     created_at: jiff_sqlx::Timestamp,
     started_at: Option<jiff_sqlx::Timestamp>,
     ended_at: Option<jiff_sqlx::Timestamp>,
+    expired_at: Option<jiff_sqlx::Timestamp>,
     slot_deployment_id: Option<uuid::Uuid>,
     crowded: bool,
 }
@@ -122,6 +125,7 @@ impl From<Row> for DeploymentRecord {
             created_at: row.created_at.to_jiff(),
             started_at: time(row.started_at),
             ended_at: time(row.ended_at),
+            expired_at: time(row.expired_at),
             slot_deployment_id: row.slot_deployment_id.map(DeploymentId::from),
             crowded: row.crowded,
         }
@@ -136,7 +140,7 @@ macro_rules! record_query {
             r#"select d.id, d.pipeline_id, p.slug as pipeline_slug, p.status as pipeline_status, d.definition_version,
                       d.purpose, d.trigger, d.environment_id as "environment_id?", e.name as "environment_name?",
                       d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.created_by,
-                      m.name as "created_by_name?", d.created_at, d.started_at, d.ended_at,
+                      m.name as "created_by_name?", d.created_at, d.started_at, d.ended_at, d.expired_at,
                       e.slot_deployment_id as "slot_deployment_id?",
                       d.status = 'queued' and d.purpose <> 'teardown' and coalesce((
                           select (v.definition ->> 'concurrency')::bigint <= (select count(*) from deployments o

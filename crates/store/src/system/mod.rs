@@ -3,6 +3,7 @@
 
 pub mod attendance;
 pub mod bootstrap;
+pub mod expiry;
 pub mod feed;
 pub mod housekeeping;
 pub mod migrate;

@@ -30,6 +30,10 @@ const LISTED: &[(&str, &str)] = &[
         "select distinct s.organization_id, s.environment_id, s.user_id from unnest",
         "which of all open streams' users wait",
     ),
+    (
+        "select organization_id, id from deployments where ended_at",
+        "whose logs and artifacts have had their time, in all organizations",
+    ),
     ("delete from idempotency_keys where ctid", "answers past their time"),
     (
         "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",

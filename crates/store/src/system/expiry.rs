@@ -1,0 +1,25 @@
+//! Deployments whose logs and artifacts have had their time, of all organizations.
+
+use greenroom_domain::id::{DeploymentId, OrganizationId};
+
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Some that ended so long ago, the oldest first.
+    pub async fn deployments_to_expire(
+        &self,
+        retention_days: i32,
+        at_most: i64,
+    ) -> Result<Vec<(OrganizationId, DeploymentId)>, StoreError> {
+        let rows = sqlx::query!(
+            "select organization_id, id from deployments
+             where ended_at < clock_timestamp() - make_interval(days => $1) and expired_at is null
+             order by ended_at limit $2",
+            retention_days,
+            at_most,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows.into_iter().map(|row| (row.organization_id.into(), row.id.into())).collect())
+    }
+}

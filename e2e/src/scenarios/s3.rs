@@ -1,0 +1,36 @@
+//! A real S3 server for the server's objects, by `e2e/s3/serve`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::Context;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+pub(crate) struct S3 {
+    script: Child,
+    /// What the server needs in its environment.
+    pub(crate) variables: BTreeMap<String, String>,
+}
+
+impl S3 {
+    pub(crate) async fn start(folder: &Path) -> anyhow::Result<Self> {
+        let mut command = Command::new("e2e/s3/serve");
+        command.arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut script = command.spawn().context("e2e/s3/serve can't be started")?;
+        let mut line = String::new();
+        if let Some(words) = script.stdout.take() {
+            BufReader::new(words).read_line(&mut line).await?;
+        }
+        let variables = serde_json::from_str(&line).context("e2e/s3/serve did not start an S3 server")?;
+        Ok(Self { script, variables })
+    }
+
+    /// It ends when nothing more can be said to it.
+    pub(crate) async fn end(mut self) -> anyhow::Result<()> {
+        drop(self.script.stdin.take());
+        self.script.wait().await?;
+        Ok(())
+    }
+}
