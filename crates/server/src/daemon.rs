@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
-use greenroom_worker::engine::{Engine, run_worker as run_workflows};
+use greenroom_worker::engine::{AskedStore, Engine, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{health, housekeeping, sweeper};
@@ -176,10 +176,11 @@ pub async fn run_worker(
     let bell = RelayBell::default();
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
     tasks.run(|stop| relay::run(store, own, rung, stop));
-    let store = databases.system.clone();
-    tasks.run(|stop| relay::wake_all(store, bell, stop));
-    let (store, settings) = (Arc::new(databases.requests.clone()), work.settings());
-    tasks.run(|stop| run_workflows(engine, store, settings, stop));
+    let (store, rung) = (databases.system.clone(), bell.clone());
+    tasks.run(|stop| relay::wake_all(store, rung, stop));
+    let asked = Arc::new(AskedStore { store: databases.requests.clone(), bell });
+    let settings = work.settings();
+    tasks.run(|stop| run_workflows(engine, asked, settings, stop));
     let store = databases.system.clone();
     tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
     let store = databases.system.clone();

@@ -1,5 +1,7 @@
 //! A change to one organization: a transaction that knows who makes it, and tells what it changed.
 
+use std::sync::Arc;
+
 use greenroom_domain::event::NewEvent;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
@@ -7,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::{PgConnection, PgPool, Postgres, Transaction};
 
+use crate::definitions::Definitions;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
@@ -19,6 +22,7 @@ pub struct Change {
     wakes: bool,
     /// Where events are written if that bug was planted.
     beside: Option<PgPool>,
+    definitions: Arc<Definitions>,
 }
 
 /// Who changes something.
@@ -33,8 +37,8 @@ pub enum Actor {
 impl Store {
     /// A change that nobody asked for, such as the end of a lease.
     pub async fn change_by_clock(&self, organization_id: OrganizationId) -> Result<Change, StoreError> {
-        let pool = self.pool();
-        Ok(Change::new(pool.begin().await?, organization_id, Actor::Clock, &pool))
+        let transaction = self.pool().begin().await?;
+        Ok(Change::new(transaction, organization_id, Actor::Clock, self))
     }
 }
 
@@ -43,14 +47,19 @@ impl Change {
         transaction: Transaction<'static, Postgres>,
         organization_id: OrganizationId,
         actor: Actor,
-        pool: &PgPool,
+        store: &Store,
     ) -> Self {
-        let beside = planted::is(Bug::EventOutsideTransaction).then(|| pool.clone());
-        Self { transaction, organization_id, actor, wakes: false, beside }
+        let beside = planted::is(Bug::EventOutsideTransaction).then(|| store.pool());
+        let definitions = Arc::clone(&store.definitions);
+        Self { transaction, organization_id, actor, wakes: false, beside, definitions }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
         self.organization_id.uuid()
+    }
+
+    pub(crate) fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     pub(crate) fn connection(&mut self) -> &mut PgConnection {

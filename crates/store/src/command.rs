@@ -23,14 +23,13 @@ impl Store {
         token_id: TokenId,
         request_id: &str,
     ) -> Result<Option<Command>, StoreError> {
-        let pool = self.pool();
-        let mut transaction = pool.begin().await?;
+        let mut transaction = self.pool().begin().await?;
         let Some(principal) = principal_of(&mut transaction, organization_id, token_id).await? else {
             return Ok(None);
         };
         let actor =
             Actor::Principal { principal: Box::new(principal.clone()), request_id: request_id.to_owned() };
-        Ok(Some(Command { change: Change::new(transaction, organization_id, actor, &pool), principal }))
+        Ok(Some(Command { change: Change::new(transaction, organization_id, actor, self), principal }))
     }
 }
 

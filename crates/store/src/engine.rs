@@ -19,11 +19,13 @@ pub struct Advance {
     pub withdrawn: Vec<JobId>,
     /// When to ask again, if nothing happens before.
     pub again_in: Option<Duration>,
+    /// Others were woken by it: the relay has something to deliver.
+    pub woke: bool,
 }
 
 impl Advance {
     pub(crate) const ENDED: Self =
-        Self { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None };
+        Self { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None, woke: false };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +51,9 @@ impl Store {
     ) -> Result<Advance, StoreError> {
         let mut change = self.change_by_clock(organization).await?;
         let advance = change.advance(deployment).await?;
+        let woke = change.wakes();
         change.commit().await?;
-        Ok(advance)
+        Ok(Advance { woke, ..advance })
     }
 }
 
@@ -70,23 +73,5 @@ impl Change {
         .await?;
         self.note_wake();
         Ok(())
-    }
-
-    /// The same, for later: if the engine is told in another way before that, [`Store::wakes_done`] takes it back.
-    pub(crate) async fn wake_later(
-        &mut self,
-        deployment: DeploymentId,
-        later: Duration,
-    ) -> Result<i64, StoreError> {
-        let organization = self.organization();
-        Ok(sqlx::query_scalar!(
-            "insert into wakes (organization_id, deployment_id, due_at)
-             values ($1, $2, clock_timestamp() + $3 * interval '1 second') returning id",
-            organization,
-            deployment.uuid(),
-            later.as_secs_f64(),
-        )
-        .fetch_one(self.connection())
-        .await?)
     }
 }

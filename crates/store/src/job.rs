@@ -1,6 +1,7 @@
 //! Jobs: attempts of stages in the hands of runners. Every word of a runner is checked against its own token and the job's.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
@@ -53,7 +54,7 @@ pub struct Assigned {
     pub stage: String,
     pub attempt: i32,
     pub timeout_seconds: i64,
-    pub definition: Definition,
+    pub definition: Arc<Definition>,
     /// In their order.
     pub steps: Vec<(StepRunId, String)>,
     /// What the steps of the stages that it needs have put out: stage, then name.
@@ -126,14 +127,25 @@ impl Store {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
         let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
         let Some(mut held) = change.hold_deployment(deployment).await? else { return Ok(None) };
+        if held.state.cancel.is_some() || held.state.status.is_end() {
+            return Ok(None);
+        }
         let organization = change.organization();
         let row = sqlx::query!(
-            r#"update jobs set status = 'running', runner_id = $3, runner_name = $4, secret_hash = $5, task_token = $6,
-                   started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + $7 * interval '1 second'
-               where organization_id = $1 and id = $2 and status = 'queued' and cancel_reason is null and pool_id = $8
-                 and exists (select 1 from runners r
-                     where r.organization_id = $1 and r.id = $3 and r.revoked_at is null)
-               returning stage_key, attempt"#,
+            r#"with job as (
+                   update jobs set status = 'running', runner_id = $3, runner_name = $4, secret_hash = $5, task_token = $6,
+                       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + $7 * interval '1 second'
+                   where organization_id = $1 and id = $2 and status = 'queued' and cancel_reason is null and pool_id = $8
+                     and exists (select 1 from runners r
+                         where r.organization_id = $1 and r.id = $3 and r.revoked_at is null)
+                   returning stage_key, attempt
+               ),
+               stage as (
+                   update stages s set status = 'running', started_at = coalesce(s.started_at, clock_timestamp())
+                   from job
+                   where s.organization_id = $1 and s.deployment_id = $9 and s.key = job.stage_key and s.status = 'queued'
+               )
+               select stage_key, attempt from job"#,
             organization,
             word.job.uuid(),
             word.runner.id.uuid(),
@@ -142,22 +154,11 @@ impl Store {
             task_token,
             lease.as_secs_f64(),
             word.runner.pool_id.uuid(),
+            deployment.uuid(),
         )
         .fetch_optional(change.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        if held.state.cancel.is_some() || held.state.status.is_end() {
-            return Ok(None);
-        }
-        sqlx::query!(
-            "update stages set status = 'running', started_at = coalesce(started_at, clock_timestamp())
-             where organization_id = $1 and deployment_id = $2 and key = $3 and status = 'queued'",
-            organization,
-            deployment.uuid(),
-            row.stage_key,
-        )
-        .execute(change.connection())
-        .await?;
         if let Some(stage) = held.state.stages.iter_mut().find(|stage| stage.key == row.stage_key) {
             stage.status = StageStatus::Running;
         }
@@ -257,37 +258,39 @@ impl Store {
             }
             moment = Some(jiff_sqlx::Timestamp::from(now));
         }
-        let job = sqlx::query!(
-            r#"update jobs j set touched = true
-               from deployments d
-               where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
-                 and j.status = 'running' and j.lease_expires_at > clock_timestamp()
-                 and d.organization_id = $1 and d.id = j.deployment_id
-               returning coalesce(j.cancel_reason, d.cancel_reason) is not null as "canceled!""#,
+        let begun = sqlx::query!(
+            r#"with job as (
+                   update jobs j set touched = true
+                   from deployments d
+                   where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
+                     and j.status = 'running' and j.lease_expires_at > clock_timestamp()
+                     and d.organization_id = $1 and d.id = j.deployment_id
+                   returning coalesce(j.cancel_reason, d.cancel_reason) is not null as canceled
+               ),
+               step as (
+                   update step_runs s
+                   set status = 'running', started_at = coalesce(s.started_at, $6, clock_timestamp())
+                   from job
+                   where s.organization_id = $1 and s.id = $5 and s.job_id = $2 and s.status in ('pending', 'running')
+                   returning s.id
+               )
+               select canceled as "canceled!", exists (select 1 from step) as "begun!" from job"#,
             organization,
             word.job.uuid(),
             word.runner.id.uuid(),
             word.secret.as_slice(),
+            step.uuid(),
+            moment as Option<jiff_sqlx::Timestamp>,
         )
         .fetch_optional(change.connection())
         .await?;
-        match job {
-            None => return Ok(Begun::Gone),
-            Some(job) if job.canceled && !planted::is(Bug::StepIgnoresFence) => return Ok(Begun::Canceled),
-            Some(_) => {}
-        }
-        let begun = sqlx::query!(
-            "update step_runs set status = 'running', started_at = coalesce(started_at, $4, clock_timestamp())
-             where organization_id = $1 and id = $2 and job_id = $3 and status in ('pending', 'running')",
-            organization,
-            step.uuid(),
-            word.job.uuid(),
-            moment as Option<jiff_sqlx::Timestamp>,
-        )
-        .execute(change.connection())
-        .await?;
-        if begun.rows_affected() == 0 {
-            return Ok(Begun::Gone);
+        match begun {
+            // Without a commit nothing of it has happened.
+            Some(found) if found.canceled && !planted::is(Bug::StepIgnoresFence) => {
+                return Ok(Begun::Canceled);
+            }
+            Some(found) if found.begun => {}
+            _ => return Ok(Begun::Gone),
         }
         change.commit().await?;
         Ok(Begun::Yes)
@@ -300,45 +303,42 @@ impl Store {
         step: StepRunId,
         end: &EndedStep,
     ) -> Result<Noted, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let organization = change.organization();
         let row = sqlx::query!(
-            r#"select s.status, s.log_bytes from step_runs s
-               join jobs j on j.organization_id = $1 and j.id = s.job_id
-               where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
-                 and j.status = 'running' for update of s"#,
-            organization,
+            r#"with found as (
+                   select s.status, s.log_bytes from step_runs s
+                   join jobs j on j.organization_id = $1 and j.id = s.job_id
+                   where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
+                     and j.status = 'running' for update of s
+               ),
+               noted as (
+                   update step_runs s
+                   set status = $6, exit_code = $7, reason = $8, outputs = $9, ended_at = clock_timestamp()
+                   from found
+                   where s.organization_id = $1 and s.id = $2 and found.status in ('running', 'pending')
+                     and found.log_bytes = $10
+                   returning s.id
+               )
+               select status, log_bytes, exists (select 1 from noted) as "noted!" from found"#,
+            word.runner.organization_id.uuid(),
             step.uuid(),
             word.job.uuid(),
             word.runner.id.uuid(),
             word.secret.as_slice(),
-        )
-        .fetch_optional(change.connection())
-        .await?;
-        let Some(row) = row else { return Ok(Noted::Gone) };
-        if row.status == end.status {
-            return Ok(Noted::Yes);
-        }
-        if row.status != "running" && row.status != "pending" {
-            return Ok(Noted::Gone);
-        }
-        if row.log_bytes != end.log_bytes {
-            return Ok(Noted::LogIncomplete(row.log_bytes));
-        }
-        sqlx::query!(
-            "update step_runs set status = $3, exit_code = $4, reason = $5, outputs = $6, ended_at = clock_timestamp()
-             where organization_id = $1 and id = $2",
-            organization,
-            step.uuid(),
             end.status,
             end.exit_code,
             end.reason,
             serde_json::json!(end.outputs),
+            end.log_bytes,
         )
-        .execute(change.connection())
+        .fetch_optional(&self.pool())
         .await?;
-        change.commit().await?;
-        Ok(Noted::Yes)
+        Ok(match row {
+            Some(row) if row.noted || row.status == end.status => Noted::Yes,
+            Some(row) if row.status == "running" || row.status == "pending" => {
+                Noted::LogIncomplete(row.log_bytes)
+            }
+            _ => Noted::Gone,
+        })
     }
 
     /// Ends a job: how it went follows from its steps, unless it could not be carried out.
@@ -348,18 +348,22 @@ impl Store {
         report: JobReport<'_>,
     ) -> Result<Option<Completed>, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
         let organization = change.organization();
-        sqlx::query!(
-            "select 1 as one from deployments where organization_id = $1 and id = $2 for update",
+        let deployment = sqlx::query!(
+            r#"select d.id, d.cancel_reason is not null as "canceled!" from deployments d
+               where d.organization_id = $1 and d.id =
+                   (select j.deployment_id from jobs j where j.organization_id = $1 and j.id = $2) for update"#,
             organization,
-            deployment.uuid(),
+            word.job.uuid(),
         )
-        .fetch_one(change.connection())
+        .fetch_optional(change.connection())
         .await?;
+        let Some(deployment) = deployment else { return Ok(None) };
         let job = sqlx::query!(
-            r#"select j.status, j.task_token, j.cancel_reason is not null or d.cancel_reason is not null as "canceled!"
-               from jobs j join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+            r#"select j.status, j.task_token, j.cancel_reason is not null as "canceled!",
+                      array(select s.status from step_runs s
+                          where s.organization_id = $1 and s.job_id = j.id order by s.position) as "steps!"
+               from jobs j
                where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4"#,
             organization,
             word.job.uuid(),
@@ -374,31 +378,35 @@ impl Store {
             // Said before: the answer was lost. What others have decided about it is not undone.
             return Ok(Some(Completed { task_token: None, wake: None }));
         }
-        let steps = sqlx::query_scalar!(
-            "select status from step_runs where organization_id = $1 and job_id = $2 order by position",
-            organization,
-            word.job.uuid(),
-        )
-        .fetch_all(change.connection())
-        .await?;
         let (status, reason) = if planted::is(Bug::StepsNotAsked) {
             (JobStatus::Succeeded, None)
         } else {
-            outcome(&steps, report, job.canceled)
+            outcome(&job.steps, report, job.canceled || deployment.canceled)
         };
-        sqlx::query!(
-            "update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
-             where organization_id = $1 and id = $2",
+        let left = if status == JobStatus::Errored { "errored" } else { "canceled" };
+        let wake = sqlx::query_scalar!(
+            "with ended as (
+                 update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
+                 where organization_id = $1 and id = $2
+             ),
+             unfinished as (
+                 update step_runs
+                 set status = case when status = 'running' then $6 else 'skipped' end, ended_at = clock_timestamp()
+                 where organization_id = $1 and job_id = $2 and ended_at is null
+             )
+             insert into wakes (organization_id, deployment_id, due_at)
+             values ($1, $7, clock_timestamp() + $8 * interval '1 second') returning id",
             organization,
             word.job.uuid(),
             status.as_str(),
             reason.map(Reason::as_str),
             report.error,
+            left,
+            deployment.id,
+            TELL_AGAIN.as_secs_f64(),
         )
-        .execute(change.connection())
+        .fetch_one(change.connection())
         .await?;
-        let left = if status == JobStatus::Errored { "errored" } else { "canceled" };
-        change.end_open_steps(word.job.uuid(), left).await?;
         if let Some(commit) = report.commit_id {
             // A short one was resolved by the checkout: the later stages get what this one got.
             sqlx::query!(
@@ -406,13 +414,12 @@ impl Store {
                  where organization_id = $1 and id = $2 and length(commit_id) < length($3)
                    and starts_with($3, commit_id)",
                 organization,
-                deployment.uuid(),
+                deployment.id,
                 commit,
             )
             .execute(change.connection())
             .await?;
         }
-        let wake = change.wake_later(deployment, TELL_AGAIN).await?;
         change.commit().await?;
         Ok(Some(Completed { task_token: job.task_token, wake: Some(wake) }))
     }
@@ -467,7 +474,11 @@ impl Change {
         let row = sqlx::query!(
             r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.definition_version, d.fence,
                       d.session_id, e.name as "environment?", e.url as "url?", j.stage_key, j.attempt,
-                      s.timeout_seconds, s.needs, pool.network
+                      s.timeout_seconds, s.needs, pool.network,
+                      array(select r.id from step_runs r where r.organization_id = $1 and r.job_id = j.id
+                          order by r.position) as "step_ids!",
+                      array(select r.name from step_runs r where r.organization_id = $1 and r.job_id = j.id
+                          order by r.position) as "step_names!"
                from jobs j
                join runner_pools pool on pool.organization_id = $1 and pool.id = j.pool_id
                join deployments d on d.organization_id = $1 and d.id = j.deployment_id
@@ -480,34 +491,11 @@ impl Change {
         )
         .fetch_one(self.connection())
         .await?;
-        let steps = sqlx::query!(
-            "select id, name from step_runs where organization_id = $1 and job_id = $2 order by position",
-            organization,
-            job.uuid(),
-        )
-        .fetch_all(self.connection())
-        .await?;
-        let put_out = sqlx::query!(
-            r#"select j.stage_key, r.outputs
-               from stages s
-               join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id and j.stage_key = s.key
-                   and j.attempt = s.attempt
-               join step_runs r on r.organization_id = $1 and r.job_id = j.id
-               where s.organization_id = $1 and s.deployment_id = $2 and s.key = any($3)
-               order by r.position"#,
-            organization,
-            deployment.uuid(),
-            &row.needs,
-        )
-        .fetch_all(self.connection())
-        .await?;
-        let mut outputs: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for put_out in put_out {
-            let values: BTreeMap<String, String> =
-                serde_json::from_value(put_out.outputs).unwrap_or_default();
-            outputs.entry(put_out.stage_key).or_default().extend(values);
+        let (mut outputs, mut artifacts) = (BTreeMap::new(), Vec::new());
+        if !row.needs.is_empty() {
+            outputs = self.outputs_of(deployment, &row.needs).await?;
+            artifacts = self.artifacts_of(deployment, &row.needs).await?;
         }
-        let artifacts = self.artifacts_of(deployment, &row.needs).await?;
         let definition = self.definition_of(row.pipeline_id.into(), row.definition_version).await?;
         Ok(Assigned {
             deployment_id: deployment,
@@ -524,10 +512,40 @@ impl Change {
             attempt: row.attempt,
             timeout_seconds: row.timeout_seconds,
             definition,
-            steps: steps.into_iter().map(|step| (step.id.into(), step.name)).collect(),
+            steps: row.step_ids.into_iter().map(StepRunId::from).zip(row.step_names).collect(),
             outputs,
             artifacts,
         })
+    }
+
+    /// What the steps of these stages have put out.
+    async fn outputs_of(
+        &mut self,
+        deployment: DeploymentId,
+        stages: &[String],
+    ) -> Result<BTreeMap<String, BTreeMap<String, String>>, StoreError> {
+        let organization = self.organization();
+        let put_out = sqlx::query!(
+            r#"select j.stage_key, r.outputs
+               from stages s
+               join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id and j.stage_key = s.key
+                   and j.attempt = s.attempt
+               join step_runs r on r.organization_id = $1 and r.job_id = j.id
+               where s.organization_id = $1 and s.deployment_id = $2 and s.key = any($3)
+               order by r.position"#,
+            organization,
+            deployment.uuid(),
+            stages,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let mut outputs: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for put_out in put_out {
+            let values: BTreeMap<String, String> =
+                serde_json::from_value(put_out.outputs).unwrap_or_default();
+            outputs.entry(put_out.stage_key).or_default().extend(values);
+        }
+        Ok(outputs)
     }
 }
 

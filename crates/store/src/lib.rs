@@ -5,6 +5,7 @@ pub mod artifact;
 pub mod cache;
 pub mod change;
 pub mod command;
+mod definitions;
 pub mod deployment;
 pub mod engine;
 pub mod environment;
@@ -39,6 +40,7 @@ use sqlx::migrate::Migrator;
 
 pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
+use crate::definitions::Definitions;
 pub use crate::error::StoreError;
 use crate::lane::Lane;
 pub use crate::patience::within_patience;
@@ -51,11 +53,12 @@ pub static MIGRATOR: Migrator = sqlx::migrate!();
 pub struct Store {
     pool: Arc<RwLock<PgPool>>,
     lane: Arc<Lane>,
+    definitions: Arc<Definitions>,
 }
 
 impl Store {
     pub fn new(pool: PgPool) -> Self {
-        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default() }
+        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default(), definitions: Arc::default() }
     }
 
     fn pool(&self) -> PgPool {

@@ -3,6 +3,7 @@
 //! The order of locks is the environment's row, then the deployment's. Everything below the deployment (stages, jobs,
 //! steps) is changed only by who holds the deployment's row.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
@@ -80,7 +81,7 @@ impl Change {
             until.unsigned_abs() + Duration::from_millis(50)
         });
         let again_in = Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN));
-        Ok(Advance { ended: false, dispatch, withdrawn, again_in })
+        Ok(Advance { dispatch, withdrawn, again_in, ended: false, woke: false })
     }
 
     /// Locks the environment's row, then the deployment's, and reads the rest after that.
@@ -177,8 +178,12 @@ impl Change {
         &mut self,
         pipeline: PipelineId,
         version: i32,
-    ) -> Result<Definition, StoreError> {
+    ) -> Result<Arc<Definition>, StoreError> {
         let organization = self.organization();
+        let key = (organization, pipeline.uuid(), version);
+        if let Some(known) = self.definitions().get(&key) {
+            return Ok(known);
+        }
         let json = sqlx::query_scalar!(
             "select definition from pipeline_versions
              where organization_id = $1 and pipeline_id = $2 and version = $3",
@@ -188,10 +193,13 @@ impl Change {
         )
         .fetch_one(self.connection())
         .await?;
-        serde_json::from_value(json).map_err(|error| StoreError::Unreadable {
+        let definition = serde_json::from_value(json).map_err(|error| StoreError::Unreadable {
             column: "pipeline_versions.definition",
             value: error.to_string(),
-        })
+        })?;
+        let definition = Arc::new(definition);
+        self.definitions().keep(key, &definition);
+        Ok(definition)
     }
 
     /// From now on the environment has something in it.

@@ -202,27 +202,6 @@ impl Change {
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let (id, pool) = (uuid::Uuid::now_v7(), uuid::Uuid::now_v7());
-        // A pool comes into being when it is first named; its runners are an admin's to add.
-        sqlx::query!(
-            "with named as (
-                 insert into runner_pools (organization_id, id, name)
-                 select $1, $6, s.pool from stages s
-                 where s.organization_id = $1 and s.deployment_id = $3 and s.key = $4
-                 on conflict (organization_id, name) do update set name = excluded.name
-                 returning id
-             )
-             insert into jobs (organization_id, id, deployment_id, stage_key, attempt, pool_id, status, queued_at)
-             select $1, $2, $3, $4, $5, named.id, 'queued', $7 from named",
-            organization,
-            id,
-            held.id.uuid(),
-            stage.key,
-            i32::try_from(stage.attempt).unwrap_or(i32::MAX),
-            pool,
-            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
-        )
-        .execute(self.connection())
-        .await?;
         let steps = definition.stage(&stage.key).map(|stage| stage.steps.as_slice()).unwrap_or_default();
         let ids: Vec<uuid::Uuid> = steps.iter().map(|_| uuid::Uuid::now_v7()).collect();
         let names: Vec<String> = steps
@@ -234,12 +213,37 @@ impl Change {
                 (None, StepWork::Script { .. }) => format!("step {}", position + 1),
             })
             .collect();
+        // A pool comes into being when it is first named; its runners are an admin's to add. One that is there is only
+        // read: to write it, if only its name again, would have all of its jobs wait for each other.
         sqlx::query!(
-            "insert into step_runs (organization_id, id, job_id, position, name)
+            "with known as (
+                 select p.id from stages s
+                 join runner_pools p on p.organization_id = $1 and p.name = s.pool
+                 where s.organization_id = $1 and s.deployment_id = $3 and s.key = $4
+             ),
+             named as (
+                 insert into runner_pools (organization_id, id, name)
+                 select $1, $6, s.pool from stages s
+                 where s.organization_id = $1 and s.deployment_id = $3 and s.key = $4
+                   and not exists (select 1 from known)
+                 on conflict (organization_id, name) do update set name = excluded.name
+                 returning id
+             ),
+             job as (
+                 insert into jobs (organization_id, id, deployment_id, stage_key, attempt, pool_id, status, queued_at)
+                 select $1, $2, $3, $4, $5, pool.id, 'queued', $7
+                 from (select id from known union all select id from named) pool
+             )
+             insert into step_runs (organization_id, id, job_id, position, name)
              select $1, id, $2, position - 1, name
-             from unnest($3::uuid[], $4::text[]) with ordinality as steps (id, name, position)",
+             from unnest($8::uuid[], $9::text[]) with ordinality as steps (id, name, position)",
             organization,
             id,
+            held.id.uuid(),
+            stage.key,
+            i32::try_from(stage.attempt).unwrap_or(i32::MAX),
+            pool,
+            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
             &ids,
             &names,
         )

@@ -15,18 +15,19 @@ impl Store {
         let mut transaction = self.pool().begin().await?;
         // First the lock, then, in a statement of its own, the reading: a statement's snapshot is older than the locks it
         // waits for, and would show rows that the previous holder has moved already.
-        let head = sqlx::query_scalar!("select head from event_feed for update skip locked")
-            .fetch_optional(&mut *transaction)
-            .await?;
+        // The intake is empty whenever it is analyzed, and so looks as if reading all of it were cheapest. It is not: until the
+        // next vacuum it holds what has been moved.
+        let head = sqlx::query!(
+            "select head, set_config('enable_seqscan', 'off', true) from event_feed for update skip locked"
+        )
+        .fetch_optional(&mut *transaction)
+        .await?;
         if head.is_none() {
             return Ok(Sequenced::Busy);
         }
-        // The intake is empty whenever it is analyzed, and so looks as if reading all of it were cheapest. It is not: until the
-        // next vacuum it holds what has been moved.
-        sqlx::query!("select set_config('enable_seqscan', 'off', true)").fetch_one(&mut *transaction).await?;
         // What is taken is what the same snapshot shows up to the batch's last position. By a join with the batch it would be
         // the same rows, but a plan made while the table was empty would take them by trying each with each.
-        let moved = sqlx::query_scalar!(
+        let moved = sqlx::query!(
             r#"with batch as materialized (
                    select position, organization_id, time, type, category, subject, actor_id, data
                    from event_intake
@@ -61,14 +62,13 @@ impl Store {
                    update event_feed set head = head + (select count(*) from batch)
                    where exists (select 1 from batch)
                )
-               select count(*) as "moved!" from batch"#,
+               select count(*) as "moved!", case when count(*) > 0 then pg_notify('greenroom_feed', '')::text end as told
+               from batch"#,
             batch,
         )
         .fetch_one(&mut *transaction)
-        .await?;
-        if moved > 0 {
-            sqlx::query!("select pg_notify('greenroom_feed', '')").fetch_one(&mut *transaction).await?;
-        }
+        .await?
+        .moved;
         transaction.commit().await?;
         Ok(Sequenced::Moved(moved))
     }

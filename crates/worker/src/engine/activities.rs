@@ -13,6 +13,8 @@ use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
+use crate::relay::RelayBell;
+
 /// Whoever can take a deployment as far as it goes: the store, or a test's script.
 pub trait Advances: Send + Sync + 'static {
     fn advance(
@@ -22,13 +24,25 @@ pub trait Advances: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<Advance, Box<dyn Error + Send + Sync>>>;
 }
 
-impl Advances for Store {
+/// The store, and the relay that delivers what its answers wake.
+pub struct AskedStore {
+    pub store: Store,
+    pub bell: RelayBell,
+}
+
+impl Advances for AskedStore {
     fn advance(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
     ) -> BoxFuture<'_, Result<Advance, Box<dyn Error + Send + Sync>>> {
-        Box::pin(async move { Ok(within_patience(self.advance_deployment(organization, deployment)).await?) })
+        Box::pin(async move {
+            let advance = within_patience(self.store.advance_deployment(organization, deployment)).await?;
+            if advance.woke {
+                self.bell.ring();
+            }
+            Ok(advance)
+        })
     }
 }
 

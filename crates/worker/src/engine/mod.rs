@@ -23,7 +23,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfo
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
-pub use self::activities::Advances;
+pub use self::activities::{Advances, AskedStore};
 pub use self::config::{EngineConfig, EngineTls};
 pub use self::error::EngineError;
 pub use self::task::{PolledJob, TaskToken};

@@ -33,7 +33,7 @@ pub struct WorkerSettings {
 
 impl Default for WorkerSettings {
     fn default() -> Self {
-        Self { questions: 8, cached_workflows: 500, pollers: 4 }
+        Self { questions: 8, cached_workflows: 500, pollers: 8 }
     }
 }
 
@@ -116,8 +116,9 @@ async fn work(
 fn options(store: Arc<dyn Advances>, settings: WorkerSettings) -> Result<WorkerOptions, Trouble> {
     let slots = |number: usize| FixedSizeSlotSupplier::new(number.max(2));
     let tuner = TunerHolder::builder()
-        // A workflow's task lasts as long as its question to the store.
-        .workflow_task_slot_supplier(slots(settings.questions * 2))
+        // A workflow's task lasts as long as its question to the store. Beyond those that ask there is room for the polls:
+        // a task that finds nobody waiting for it goes through the engine's database, which costs it more than all the rest.
+        .workflow_task_slot_supplier(slots(settings.questions * 2 + settings.pollers))
         .local_activity_task_slot_supplier(slots(settings.questions))
         .activity_task_slot_supplier(slots(2))
         .nexus_task_slot_supplier(slots(2))

@@ -174,6 +174,7 @@ impl Advances for Elsewhere {
                 dispatch: dispatch.map(|job| Dispatch { job_id: job.job_id, pool_id: job.pool_id }).collect(),
                 withdrawn: Vec::new(),
                 again_in: None,
+                woke: false,
             })
         })
     }

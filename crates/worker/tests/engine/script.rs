@@ -104,6 +104,7 @@ impl Script {
                 dispatch,
                 withdrawn: record.withdrawn.clone(),
                 again_in: record.again_in,
+                woke: false,
             }
         });
         // What is answered was true when the question came: the worst case for whoever changes something meanwhile.
