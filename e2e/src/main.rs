@@ -3,9 +3,8 @@
 
 mod bench;
 mod fault;
-mod ports;
+mod parts;
 mod scenarios;
-mod signal;
 mod stack;
 
 use std::process::ExitCode;

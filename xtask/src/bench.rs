@@ -1,9 +1,11 @@
-//! `cargo xtask bench`: builds the daemon and e2e's program in release and lets the program measure.
+//! `cargo xtask bench`: builds the programs in release and lets e2e's measure.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::{Args, Subcommand};
 
+use crate::e2e;
 use crate::workspace::{self, Workspace};
 
 #[derive(Subcommand)]
@@ -12,6 +14,8 @@ pub(crate) enum Target {
     Api(Options),
     /// Claims and releases against bare SQL, with a long past, and with many who watch
     Locks(Options),
+    /// Deployments against bare Temporal and `podman run`, their starts and their logs
+    Deployments(DeploymentOptions),
 }
 
 #[derive(Args)]
@@ -24,18 +28,55 @@ pub(crate) struct Options {
     rest: Vec<String>,
 }
 
+#[derive(Args)]
+pub(crate) struct DeploymentOptions {
+    /// Take the programs from this folder instead of building them
+    #[arg(long)]
+    bin_dir: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
+}
+
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<()> {
-    let (name, options) = match target {
-        Target::Api(options) => ("api", options),
-        Target::Locks(options) => ("locks", options),
-    };
+    match target {
+        Target::Api(options) => against_the_database(workspace, "api", options),
+        Target::Locks(options) => against_the_database(workspace, "locks", options),
+        Target::Deployments(options) => deployments(workspace, options),
+    }
+}
+
+fn against_the_database(workspace: &Workspace, name: &str, options: &Options) -> anyhow::Result<()> {
     let build = ["build", "--release", "-p", "greenroom-server", "-p", "greenroom-e2e"];
     workspace::run(&mut workspace.cargo(&build))?;
+    workspace::run(&mut program(workspace, name, options))
+}
 
+fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Result<()> {
+    let build = |packages: &[&str]| {
+        let words = packages.iter().flat_map(|package| ["-p", package]);
+        let words: Vec<&str> = ["build", "--release"].into_iter().chain(words).collect();
+        workspace::run(&mut workspace.cargo(&words))
+    };
+    build(&["greenroom-e2e"])?;
+    let mut program = program(workspace, "deployments", &options.options);
+    match &options.bin_dir {
+        Some(folder) => program.arg("--bin-dir").arg(folder),
+        None => {
+            // These two share the engine's SDK; with any other they would share features too, and build it anew.
+            build(&["greenroom-server", "greenroom-bare-engine"])?;
+            build(&["greenroom-runner"])?;
+            program.arg("--entry").arg(e2e::entry(workspace)?)
+        }
+    };
+    workspace::run(&mut program)
+}
+
+fn program(workspace: &Workspace, name: &str, options: &Options) -> Command {
     let mut program = Command::new(workspace.target_directory.join("release").join("greenroom-e2e"));
     program.args(["bench", name]).current_dir(&workspace.workspace_root);
     if options.json {
         program.arg("--json");
     }
-    workspace::run(program.args(&options.rest))
+    program.args(&options.rest);
+    program
 }

@@ -50,7 +50,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
 }
 
 /// Has `cargo xtask entry` build the static entrypoint; where it is.
-fn entry(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+pub(crate) fn entry(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let mut own = Command::new(std::env::current_exe()?);
     let said = workspace::output(own.arg("entry").current_dir(&workspace.workspace_root))?;
     Ok(said.trim().into())

@@ -1,36 +1,25 @@
-//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults.
+//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Deployments, which need
+//! the runner too, are in `fault/deployments.rs`, daemons with bugs in them in `fault/planted.rs`.
+
+mod deployments;
+mod planted;
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 
-use crate::say;
 use crate::workspace::{self, Workspace};
-
-/// Bugs that a daemon built with the feature `planted` has, if it is told so. The harness has to find each.
-const PLANTED: [&str; 9] = [
-    "no_recheck_after_wait",
-    "claim_overtakes_waiter",
-    "fence_not_raised_on_force",
-    "release_without_owner_check",
-    "stale_lock_cache",
-    "answer_before_commit",
-    "event_outside_transaction",
-    "client_clock_for_expiry",
-    "now_of_waiting_transaction",
-];
-/// One fault for so many operations.
-const OPS_PER_FAULT: u64 = 1_000;
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
     /// The locks, under load and faults. Exit code 0: nothing found; 1: violations; 2: not carried out; 3: void
     Locks(Locks),
-    /// The same against daemons with bugs in them, each of which has to be found
-    Planted(Planted),
+    /// Deployments, from their acceptance to their last step. The same exit codes
+    Deployments(deployments::Options),
+    /// Both against daemons with bugs in them, each of which has to be found
+    Planted(planted::Options),
 }
 
 #[derive(Args)]
@@ -60,28 +49,11 @@ pub(crate) struct Locks {
     release: bool,
 }
 
-#[derive(Args)]
-pub(crate) struct Planted {
-    /// How many operations a bug may take to be found
-    #[arg(long, default_value_t = 200_000)]
-    ops: u64,
-    /// Only this one
-    #[arg(long, value_parser = PLANTED)]
-    only: Option<String>,
-    /// Only one JSON object on stdout
-    #[arg(long)]
-    json: bool,
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Build in release mode
-    #[arg(long)]
-    release: bool,
-}
-
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<ExitCode> {
     match target {
         Target::Locks(options) => locks(workspace, options),
-        Target::Planted(options) => planted(workspace, options),
+        Target::Deployments(options) => deployments::run(workspace, options),
+        Target::Planted(options) => planted::run(workspace, options),
     }
 }
 
@@ -111,53 +83,6 @@ fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
     }
     let status = program.status().context("cannot start greenroom-e2e")?;
     Ok(code(status.code()))
-}
-
-fn planted(workspace: &Workspace, options: &Planted) -> anyhow::Result<ExitCode> {
-    let program =
-        build(workspace, &["-p", "greenroom-e2e"], options.release, None)?.with_file_name("greenroom-e2e");
-    // Apart from the normal ones, so that nobody ever starts a daemon with bugs in it by mistake.
-    let apart = workspace.target_directory.join("planted");
-    let features = ["-p", "greenroom-server", "--features", "planted"];
-    let daemon = build(workspace, &features, options.release, Some(&apart))?;
-    let mut bugs = Vec::new();
-    for name in PLANTED.into_iter().filter(|name| options.only.as_deref().is_none_or(|only| only == *name)) {
-        say::progress(format_args!("planted: {name}"));
-        let mut search = Command::new(&program);
-        search.current_dir(&workspace.workspace_root).args(["fault", "locks", "--json", "--until-found"]);
-        search.arg("--daemon").arg(&daemon).args(["--planted", name, "--ops", &options.ops.to_string()]);
-        search.args(["--faults", &options.ops.div_ceil(OPS_PER_FAULT).to_string()]);
-        if let Some(seed) = options.seed {
-            search.args(["--seed", &seed.to_string()]);
-        }
-        let output = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
-        let report: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("the search for {name} was not carried out"))?;
-        // Slowness does not count: a busy machine may be the cause of it.
-        let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
-        let first = findings.iter().find(|finding| finding["property"] != "L10").unwrap_or(&Value::Null);
-        let found = !first.is_null();
-        say::progress(format_args!("planted: {name} {}", if found { "found" } else { "NOT FOUND" }));
-        bugs.push(json!({
-            "name": name,
-            "found": found,
-            "ops": report["ops"],
-            "seconds": report["seconds"],
-            "by": first["property"],
-            "finding": first["text"],
-        }));
-    }
-    let found = bugs.iter().filter(|bug| bug["found"] == true).count();
-    let all = found == bugs.len();
-    if options.json {
-        say::answer(json!({ "planted": bugs.len(), "found": found, "bugs": bugs }))?;
-    } else {
-        for bug in &bugs {
-            say::answer(format_args!("{} by {} after {} operations", bug["name"], bug["by"], bug["ops"]))?;
-        }
-        say::answer(format_args!("{found} of {} found", bugs.len()))?;
-    }
-    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Builds, and says where the daemon is then.

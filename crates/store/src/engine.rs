@@ -5,6 +5,7 @@ use std::time::Duration;
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
 
 use crate::change::Change;
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// What the engine has to do for a deployment, as of now.
@@ -56,6 +57,9 @@ impl Store {
 impl Change {
     /// Has the deployment's workflow look at it, once this change is there to be seen.
     pub(crate) async fn wake(&mut self, deployment: DeploymentId) -> Result<(), StoreError> {
+        if planted::is(Bug::WakeForgotten) && deployment.uuid().as_bytes()[15].is_multiple_of(4) {
+            return Ok(());
+        }
         let organization = self.organization();
         sqlx::query!(
             "insert into wakes (organization_id, deployment_id) values ($1, $2)",

@@ -20,6 +20,20 @@ pub enum Bug {
     ClientClockForExpiry,
     /// The moment of the decision is that of the transaction's beginning, before it waited.
     NowOfWaitingTransaction,
+    /// A step starts whatever has become of its session and its deployment.
+    StepIgnoresFence,
+    /// A job counts as lost as soon as its lease is over, while its steps may still be at work.
+    LostAtOnce,
+    /// The end of a session passes the work slot on, while its deployment still runs.
+    SlotPassedOnTooEarly,
+    /// One deployment in four is not told to the engine.
+    WakeForgotten,
+    /// What was answered under an Idempotency-Key is not kept.
+    KeyForgotten,
+    /// That a step had started is forgotten, so that its attempt is tried again.
+    TouchForgotten,
+    /// An attempt has succeeded, whatever its steps say.
+    StepsNotAsked,
 }
 
 /// Whether this bug was planted in this process.
@@ -46,6 +60,13 @@ fn chosen() -> Option<Bug> {
             "event_outside_transaction" => Bug::EventOutsideTransaction,
             "client_clock_for_expiry" => Bug::ClientClockForExpiry,
             "now_of_waiting_transaction" => Bug::NowOfWaitingTransaction,
+            "step_ignores_fence" => Bug::StepIgnoresFence,
+            "lost_at_once" => Bug::LostAtOnce,
+            "slot_passed_on_too_early" => Bug::SlotPassedOnTooEarly,
+            "wake_forgotten" => Bug::WakeForgotten,
+            "key_forgotten" => Bug::KeyForgotten,
+            "touch_forgotten" => Bug::TouchForgotten,
+            "steps_not_asked" => Bug::StepsNotAsked,
             _ => return None,
         });
         tracing::warn!(bug = name, "a bug was planted in this process");

@@ -1,6 +1,5 @@
 //! `bench locks`: what a claim and a release cost against bare SQL, against a long past, and with many who watch.
 
-mod cpu;
 mod growth;
 mod load;
 mod past;

@@ -2,6 +2,8 @@
 
 mod api;
 pub(crate) mod bare;
+mod cpu;
+mod deployments;
 mod load;
 mod locks;
 
@@ -15,12 +17,15 @@ pub(crate) enum Bench {
     Api(api::BenchApi),
     /// Claims and releases ÷ the same effect in bare SQL, with a short past and a long one, with many who watch.
     Locks(locks::BenchLocks),
+    /// Deployments ÷ the same steps on bare Temporal, a container step ÷ `podman run`, starts, logs, and an idle runner.
+    Deployments(deployments::BenchDeployments),
 }
 
 pub(crate) async fn run(what: Bench) -> anyhow::Result<()> {
     match what {
         Bench::Api(arguments) => api::run(arguments).await,
         Bench::Locks(arguments) => locks::run(arguments).await,
+        Bench::Deployments(arguments) => Box::pin(deployments::run(arguments)).await,
     }
 }
 
@@ -28,6 +33,13 @@ pub(crate) async fn run(what: Bench) -> anyhow::Result<()> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// What a share of the values does not exceed.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get((values.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }
 
 /// What a person reads while it runs; standard output is for the result alone.

@@ -13,8 +13,9 @@ use crate::fault::client::{Client, Shared};
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
 use crate::fault::history::Op;
-use crate::fault::progress::{Progress, say};
+use crate::fault::progress::Progress;
 use crate::fault::stack::Stack;
+use crate::parts::say::say;
 
 /// How long clients are left alone before a fault: the window in which throughput is measured.
 const CALM: Duration = Duration::from_secs(3);

@@ -15,17 +15,19 @@ use crate::fault::check::{self, Evidence};
 use crate::fault::client::http::Http;
 use crate::fault::client::{Board, Shared};
 use crate::fault::clock::Clock;
+use crate::fault::deck::deck;
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
 use crate::fault::history::Op;
 use crate::fault::ledger::{Ledger, Since};
 use crate::fault::options::Locks;
-use crate::fault::progress::{Progress, say};
+use crate::fault::progress::Progress;
 use crate::fault::report::Report;
 use crate::fault::settle::settle;
 use crate::fault::stack::Stack;
 use crate::fault::target::Target;
 use crate::fault::world::World;
+use crate::parts::say::say;
 
 /// How many operations a chapter has; fewer if the first finding ends the campaign.
 const CHAPTER: u64 = 20_000;
@@ -78,7 +80,7 @@ async fn chapters(
 ) -> anyhow::Result<Report> {
     let started = Instant::now();
     let mut injector = Injector { rng: StdRng::seed_from_u64(seed) };
-    let deck = Fault::deck(options.faults, &mut injector.rng);
+    let deck = deck(&Fault::ALL, options.faults, &mut injector.rng);
     let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
     let size = if options.until_found { CHAPTER_UNTIL_FOUND } else { CHAPTER };
     let count = options.ops.div_ceil(size).max(1);
@@ -99,33 +101,33 @@ async fn chapters(
         for fault in &plan.faults {
             *report.faults_by_kind.entry(*fault).or_default() += 1;
         }
-        report.add(told.findings);
-        report.add(settle(stack, &shared.world).await?);
+        report.found.add(told.findings);
+        report.found.add(settle(stack, &shared.world).await?);
         let ledger = Ledger::read(&stack.postgres.url(), &shared.world, &since).await?;
         since = ledger.reached();
         let (writes, judged) = (shared.target.take(), Instant::now());
         let evidence = Evidence::new(&told.history, &writes, &ledger, &shared.world.maintainers);
-        report.add(check::all(&evidence));
+        report.found.add(check::all(&evidence));
         if options.keep {
             keep(stack, chapter, &told.history, &ledger)?;
         }
         report.count_unknown(&told.history);
         report.sessions += ledger.sessions.len();
         report.events += ledger.events.len();
-        shared.progress.violations.store(report.violations as u64, Ordering::Relaxed);
+        shared.progress.violations.store(report.found.violations as u64, Ordering::Relaxed);
         say(&format!(
             "chapter {} of {count}: {} operations and {} sessions judged in {:.1?}, {} violations so far",
             chapter + 1,
             told.history.len(),
             ledger.sessions.len(),
             judged.elapsed(),
-            report.violations
+            report.found.violations
         ));
         if options.until_found && report.has_broken_a_promise() {
             break;
         }
     }
-    report.add(panics(stack));
+    report.found.add(panics(stack));
     let progress = &shared.progress;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     (report.ok, report.refused, report.unknown) =

@@ -5,6 +5,8 @@ mod chapter;
 mod check;
 mod client;
 mod clock;
+mod deck;
+mod deployments;
 mod faults;
 mod finding;
 mod history;
@@ -26,15 +28,18 @@ use clap::Subcommand;
 pub(crate) enum Fault {
     /// Claims, queues, forces, renewals and releases, under faults; exit code 1 for violations, 3 for a void run.
     Locks(options::Locks),
+    /// Deployments from their acceptance to their last step, under faults; the same exit codes.
+    Deployments(deployments::Deployments),
 }
 
 pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
     let outcome = match what {
         Fault::Locks(options) => locks::run(options).await,
+        Fault::Deployments(options) => Box::pin(deployments::run(options)).await,
     };
     // A campaign that could not be carried out must not be taken for one that found something.
     outcome.or_else(|error| {
-        progress::say(&format!("{error:#}"));
+        crate::parts::say::say(&format!("{error:#}"));
         Ok(ExitCode::from(2))
     })
 }

@@ -1,12 +1,12 @@
 //! How many operations there were, how fast they come, and what a person reads while it runs.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::fault::history::Outcome;
+use crate::parts::say::say;
 
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -90,9 +90,4 @@ impl Progress {
             }
         }
     }
-}
-
-/// Standard output is for the result alone.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -8,11 +8,9 @@ use serde::Serialize;
 
 use crate::fault::chapter::LEAST_RATE;
 use crate::fault::faults::Fault;
-use crate::fault::finding::Finding;
+use crate::fault::finding::Found;
 use crate::fault::history::{Op, Outcome};
 
-const SHOWN: usize = 20;
-const SHOWN_OF_PROPERTY: usize = 5;
 /// Under this share of unknown outcomes the faults were too weak to show anything.
 const LEAST_UNKNOWN: f64 = 0.01;
 /// Fewer operations than this say nothing about shares.
@@ -28,8 +26,8 @@ pub(crate) struct Report {
     pub(crate) unknown_by_reason: BTreeMap<&'static str, u64>,
     pub(crate) faults: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
-    pub(crate) violations: usize,
-    pub(crate) violations_by_property: BTreeMap<&'static str, usize>,
+    #[serde(flatten)]
+    pub(crate) found: Found,
     /// The lowest throughput right before a fault; null without faults.
     pub(crate) min_ops_per_second: Option<f64>,
     pub(crate) sessions: usize,
@@ -39,25 +37,12 @@ pub(crate) struct Report {
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
     pub(crate) void: Option<String>,
-    pub(crate) findings: Vec<Finding>,
 }
 
 impl Report {
-    pub(crate) fn add(&mut self, findings: Vec<Finding>) {
-        self.violations += findings.len();
-        for finding in findings {
-            let of_property = self.violations_by_property.entry(finding.property).or_default();
-            *of_property += 1;
-            // A defect that shows everywhere must not hide another.
-            if self.findings.len() < SHOWN && *of_property <= SHOWN_OF_PROPERTY {
-                self.findings.push(finding);
-            }
-        }
-    }
-
     /// Something was found other than slowness, which a busy machine may be the cause of.
     pub(crate) fn has_broken_a_promise(&self) -> bool {
-        self.violations_by_property.keys().any(|property| *property != "L10")
+        self.found.violations_by_property.keys().any(|property| *property != "L10")
     }
 
     pub(crate) fn count_unknown(&mut self, history: &[Op]) {
@@ -82,7 +67,7 @@ impl Report {
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match (self.violations, &self.void) {
+        match (self.found.violations, &self.void) {
             (0, None) => ExitCode::SUCCESS,
             (0, Some(_)) => ExitCode::from(3),
             _ => ExitCode::FAILURE,
@@ -95,7 +80,7 @@ impl Report {
             writeln!(out, "{}", serde_json::to_string(self)?)?;
             return Ok(());
         }
-        for finding in &self.findings {
+        for finding in &self.found.findings {
             writeln!(out, "{}: {}", finding.property, finding.text)?;
         }
         let (ops, ok, refused, unknown) = (self.ops, self.ok, self.refused, self.unknown);
@@ -104,7 +89,7 @@ impl Report {
             "{ops} operations ({ok} ok, {refused} refused, {unknown} unknown), {} faults",
             self.faults
         )?;
-        writeln!(out, "{} violations in {} s, seed {}", self.violations, self.seconds, self.seed)?;
+        writeln!(out, "{} violations in {} s, seed {}", self.found.violations, self.seconds, self.seed)?;
         if let Some(void) = &self.void {
             writeln!(out, "void: {void}")?;
         }

@@ -4,7 +4,7 @@ use anyhow::bail;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use crate::scenarios::api::Said;
+use crate::parts::api::Said;
 use crate::scenarios::compare::differences;
 use crate::scenarios::step::{
     Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Pool, Release, Retry, Start, Stop,

@@ -6,8 +6,8 @@ use anyhow::{Context, bail};
 use reqwest::Method;
 use serde_json::Value;
 
+use crate::parts::deadline::Deadline;
 use crate::scenarios::step::Follow;
-use crate::scenarios::watch::Deadline;
 use crate::scenarios::world::World;
 
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use reqwest::Method;
 use sha2::{Digest, Sha256};
 
+use crate::parts::deadline::Deadline;
 use crate::scenarios::step::{Log, StepPath};
-use crate::scenarios::watch::Deadline;
 use crate::scenarios::world::World;
 
 /// A log of a gibibyte takes its time.

@@ -2,25 +2,19 @@
 //! them. What a scenario may say is in `e2e/scenarios/README.md`.
 
 mod answer;
-mod api;
 mod compare;
-mod containers;
-mod daemon;
 mod fill;
 mod follow;
-mod git_server;
 mod log;
 mod parts;
 mod people;
 mod play;
-mod program;
 mod report;
 mod repository;
-mod runner;
 mod s3;
 mod scenario;
 mod script;
-mod services;
+pub(crate) mod services;
 mod stage_folder;
 mod step;
 mod target;
@@ -38,10 +32,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::parts::deadline::Deadline;
+use crate::parts::say::say;
 use crate::scenarios::parts::Parts;
-use crate::scenarios::report::{Outcome, Report, say};
+use crate::scenarios::report::{Outcome, Report};
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::watch::Deadline;
 
 /// A scenario that takes longer than this hangs.
 const LONGEST: Duration = Duration::from_secs(15 * 60);

@@ -1,21 +1,20 @@
 //! The real parts, once for all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and a container
 //! engine if one is asked for.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::Value;
-use tokio::process::Command;
 use tokio::sync::Mutex;
 
-use crate::ports;
+use crate::parts::api::Api;
+use crate::parts::containers::Containers;
+use crate::parts::daemon::Daemon;
+use crate::parts::git_server::GitServer;
+use crate::parts::ports;
+use crate::parts::programs::{Programs, admin, admin_json};
+use crate::parts::say::say;
 use crate::scenarios::Scenarios;
-use crate::scenarios::api::Api;
-use crate::scenarios::containers::Containers;
-use crate::scenarios::daemon::Daemon;
-use crate::scenarios::git_server::GitServer;
-use crate::scenarios::report::say;
 use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::s3::S3;
 use crate::scenarios::services::{Services, dev_stack};
@@ -39,35 +38,9 @@ pub(crate) struct Parts {
     pub(crate) log_bytes: u64,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Programs {
-    daemon: PathBuf,
-    pub(crate) runner: PathBuf,
-    pub(crate) entry: PathBuf,
-}
-
-impl Programs {
-    fn find(options: &Scenarios) -> anyhow::Result<Self> {
-        let folder = match &options.bin_dir {
-            Some(folder) => {
-                folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
-            }
-            None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
-        };
-        let entry = options.entry.clone().unwrap_or_else(|| folder.join("greenroom-entry"));
-        let own = Self { daemon: folder.join("greenroomd"), runner: folder.join("greenroom-runner"), entry };
-        for program in [&own.daemon, &own.runner, &own.entry] {
-            if !program.is_file() {
-                bail!("{} is missing; `cargo xtask e2e` builds it", program.display());
-            }
-        }
-        Ok(own)
-    }
-}
-
 impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
-        let programs = Programs::find(options)?;
+        let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         say(&format!(
             "starting PostgreSQL, Temporal, server, worker{}{}",
@@ -156,9 +129,7 @@ impl Parts {
 
     /// An operator's command, straight on the database. Its answer.
     pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
-        let said = admin(&self.programs.daemon, &self.services.database_url, arguments).await?;
-        serde_json::from_str(&said)
-            .with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
+        admin_json(&self.programs.daemon, &self.services.database_url, arguments).await
     }
 
     /// kill -9.
@@ -219,15 +190,4 @@ impl Parts {
         }
         self.services.end(keep).await
     }
-}
-
-async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow::Result<String> {
-    let mut command = Command::new(daemon);
-    command.args(arguments).env("GREENROOM_DATABASE_URL", database_url).env("GREENROOM_LOG", "warn");
-    let output = command.stdin(Stdio::null()).output().await?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        bail!("greenroomd {} failed: {words}", arguments.join(" "));
-    }
-    Ok(String::from_utf8(output.stdout)?)
 }

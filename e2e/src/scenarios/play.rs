@@ -22,7 +22,7 @@ pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyh
     }
     let words: Vec<String> = match &played {
         Ok(()) => Vec::new(),
-        Err(_) => world.runners.values().map(super::runner::Runner::last_words).collect(),
+        Err(_) => world.runners.values().map(crate::parts::runner::Runner::last_words).collect(),
     };
     let left = world.clear_away().await;
     match played {

@@ -6,10 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What a person reads while it runs; standard output is for the result alone.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
-}
+use crate::parts::say::say;
 
 pub(crate) struct Outcome {
     name: String,

@@ -4,6 +4,7 @@
 use anyhow::Context;
 use serde::Deserialize;
 
+use crate::parts::runner::Backend;
 use crate::scenarios::step::Written;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -70,14 +71,6 @@ pub(crate) struct RunnerSettings {
     /// `default` if left out.
     #[serde(default)]
     pub(crate) pool: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Backend {
-    #[default]
-    Process,
-    Container,
 }
 
 impl Default for First {

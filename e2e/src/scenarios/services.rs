@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::signal;
+use crate::parts::signal;
 
 pub(crate) struct Services {
     stack: String,
@@ -35,10 +35,15 @@ impl Services {
 
     /// kill -9 of `postgres` or `temporal`.
     pub(crate) async fn kill(&self, part: &str) -> anyhow::Result<()> {
+        signal::send("KILL", self.pid(part)?).await
+    }
+
+    /// Of `postgres` or `temporal`.
+    pub(crate) fn pid(&self, part: &str) -> anyhow::Result<u32> {
         let state = std::fs::read_to_string(self.folder.join("state.json"))?;
         let state: Value = serde_json::from_str(&state)?;
         let pid = state["processes"][part]["pid"].as_u64().with_context(|| format!("{part} does not run"))?;
-        signal::send("KILL", u32::try_from(pid)?).await
+        Ok(u32::try_from(pid)?)
     }
 
     /// Everything that Temporal knows. It does not run.

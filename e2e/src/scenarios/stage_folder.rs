@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::parts::left_over::processes_with;
+
 #[derive(Debug)]
 pub(crate) struct StageFolder(PathBuf);
 
@@ -42,17 +44,6 @@ impl StageFolder {
     /// The processes of steps that still run: they have the folder in their environment.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let own = format!("SCENARIO_DIR={}", self.0.display());
-        let has = |pid: &u32| {
-            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == own.as_bytes())
-        };
-        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        numbers.filter(has).filter(|pid| !is_dead(*pid)).collect()
+        processes_with(&own)
     }
-}
-
-fn is_dead(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with(['Z', 'X']))
 }

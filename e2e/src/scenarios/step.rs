@@ -4,7 +4,8 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::scenarios::script::{Backend, RunnerSettings, one};
+use crate::parts::runner::Backend;
+use crate::scenarios::script::{RunnerSettings, one};
 
 macro_rules! words {
     ($($word:literal $variant:ident($form:ty)),* $(,)?) => {

@@ -1,37 +1,17 @@
-//! Waiting until something is so, and saying what was so instead. Nothing here sleeps for a fixed time and hopes.
-
-use std::time::{Duration, Instant};
+//! Waiting until something is so, and saying what was so instead.
 
 use anyhow::bail;
 use serde_json::Value;
 
+use crate::parts::deadline::Deadline;
 use crate::scenarios::compare::{differences, matches};
 use crate::scenarios::step::{Ended, Events, Expect, File, Find, NoSteps, Until};
 use crate::scenarios::world::World;
 
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How long to wait for something that a deployment comes to.
 const WITHIN: u64 = 60;
 /// How long to wait for something that has happened and only has to be seen.
 const SOON: u64 = 15;
-
-/// Until when to look; and what to do between two looks.
-pub(super) struct Deadline(Instant, u64);
-
-impl Deadline {
-    pub(super) fn in_seconds(seconds: u64) -> Self {
-        Self(Instant::now() + Duration::from_secs(seconds), seconds)
-    }
-
-    /// Waits a moment; an error if there is no more time, with what is still wrong.
-    pub(super) async fn again(&self, wrong: impl FnOnce() -> String) -> anyhow::Result<()> {
-        if Instant::now() >= self.0 {
-            bail!("not within {} s: {}", self.1, wrong());
-        }
-        tokio::time::sleep(LOOK_AGAIN).await;
-        Ok(())
-    }
-}
 
 impl World<'_> {
     pub(super) async fn until(&self, step: &Until) -> anyhow::Result<()> {

@@ -6,9 +6,10 @@ use anyhow::{Context, bail};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::parts::containers::Containers;
+use crate::parts::runner::{Life, Runner};
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
-use crate::scenarios::runner::Runner;
 use crate::scenarios::scenario::Scenario;
 use crate::scenarios::script::RunnerSettings;
 use crate::scenarios::stage_folder::StageFolder;
@@ -79,7 +80,14 @@ impl<'a> World<'a> {
             self.runners.insert(name.to_owned(), Runner::of(&made, name, folder)?);
         }
         let parts = self.parts;
-        self.runner(name)?.start(parts, settings)
+        let life = Life {
+            programs: &parts.programs,
+            url: parts.api.base(),
+            docker_host: parts.containers.as_ref().map(Containers::host),
+            backend: settings.backend,
+            concurrency: settings.concurrency,
+        };
+        self.runner(name)?.start(&life)
     }
 
     pub(super) fn runner(&mut self, name: &str) -> anyhow::Result<&mut Runner> {

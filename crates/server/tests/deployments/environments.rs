@@ -45,6 +45,29 @@ async fn who_is_overridden_starts_no_further_step_and_the_next_waits_for_its_end
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn no_step_starts_after_the_lease_even_if_nobody_has_noticed(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let (_, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    let job = yard.take(&yard.advance(&id).await).await;
+    assert_eq!(yard.say(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
+    // Nothing looks at it before the next step does.
+    let over =
+        "update environments set expires_at = clock_timestamp() - interval '1 second', sweep_at = null";
+    sqlx::query(over).execute(&pool).await.unwrap();
+
+    let (status, answer) = yard.say(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
+    assert_eq!((status, answer["code"].as_str()), (409, Some("fence_outdated")));
+    let (_, beat) = yard.say(&job, "/heartbeat", json!({})).await;
+    assert_eq!(beat["data"]["cancel"]["reason"], "session_ended");
+    let end = json!({ "status": "succeeded", "exitCode": 0 });
+    assert_eq!(yard.say(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
+    assert_eq!(yard.say(&job, "/complete", json!({})).await.0, 200);
+    assert!(yard.advance(&id).await.ended);
+    assert_eq!(yard.status(&id).await, "canceled");
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPool) {
     let yard = Yard::new(&pool, SHOP).await;
     let mate = yard.server.member(&yard.owner, "acme", "developer").await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use greenroom_domain::deployment::{JobStatus, Reason};
 
 use super::JobWord;
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// If the engine was not told directly by then, the relay tells it.
@@ -69,7 +70,11 @@ impl Store {
         )
         .fetch_all(change.connection())
         .await?;
-        let (status, reason) = outcome(&steps, report, job.canceled);
+        let (status, reason) = if planted::is(Bug::StepsNotAsked) {
+            (JobStatus::Succeeded, None)
+        } else {
+            outcome(&steps, report, job.canceled)
+        };
         sqlx::query!(
             "update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
              where organization_id = $1 and id = $2",

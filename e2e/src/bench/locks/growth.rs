@@ -12,7 +12,7 @@ use super::plans::{self, Cost};
 use super::scene::{Client, Scene};
 use super::wire::{self, Wire};
 use super::{BenchLocks, Figures};
-use crate::bench::{median, say};
+use crate::bench::{median, quantile, say};
 use crate::stack::Stack;
 
 const WARM_UP: usize = 300;
@@ -148,10 +148,4 @@ fn millis(since: Instant) -> f64 {
 
 fn ratio(times: &[f64], base: &[f64]) -> f64 {
     median(times.to_vec()) / median(base.to_vec())
-}
-
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get((values.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }

@@ -7,11 +7,11 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::cpu::{self, Cpu};
 use super::load::{Load, load};
 use super::reference::Reference;
 use super::scene::Scene;
 use super::{BenchLocks, Figures};
+use crate::bench::cpu::{self, Cpu};
 use crate::bench::{median, say};
 use crate::stack::{Process, Stack};
 

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 
 use crate::fault::faults::Fault;
 use crate::fault::stack::Stack;
-use crate::fault::stack::proxy::Network;
+use crate::parts::proxy::Network;
 
 /// Clocks are wrong by up to this many seconds.
 const SKEW: i64 = 60;

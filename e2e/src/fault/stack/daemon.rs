@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
-use crate::fault::stack::proxy::Proxy;
-use crate::{ports, signal};
+use crate::parts::proxy::Proxy;
+use crate::parts::{ports, signal};
 
 const START: Duration = Duration::from_secs(30);
 const FAKE_CLOCKS: [&str; 3] = [

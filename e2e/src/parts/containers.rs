@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
-use crate::signal;
+use crate::parts::signal;
 
-/// What scenarios name in `image`.
-const IMAGE: &str = "localhost/greenroom-test:1";
+/// What steps name in `image`.
+pub(crate) const IMAGE: &str = "localhost/greenroom-test:1";
 const INSTALL: &str = "apt-get install podman runc iptables busybox-static (dev/stack install does that)";
 const START: Duration = Duration::from_secs(30);
 /// Sandboxes may neither raise these nor start a container without being told them.
@@ -68,6 +68,11 @@ impl Containers {
     /// For `--docker-host`.
     pub(crate) fn host(&self) -> String {
         format!("unix://{}", self.folder.0.join("engine.sock").display())
+    }
+
+    /// A command of podman's own, with the same storage as the engine.
+    pub(crate) fn podman(&self) -> Command {
+        podman(&self.folder.0, &[])
     }
 
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {

@@ -1,10 +1,12 @@
 //! A server or a worker of the product, that can be killed and started again on the same port.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ports;
-use crate::scenarios::program::Program;
+use anyhow::Context;
+
+use crate::parts::ports;
+use crate::parts::program::Program;
 
 const END: Duration = Duration::from_secs(20);
 
@@ -20,12 +22,13 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// Not started yet.
-    pub(crate) fn new(
+    pub(crate) fn new<Name: Into<String>>(
         role: &'static str,
         program: PathBuf,
         log: PathBuf,
-        variables: Vec<(String, String)>,
+        variables: Vec<(Name, String)>,
     ) -> anyhow::Result<Self> {
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect();
         Ok(Self { role, program, log, variables, metrics: ports::free()?, running: None })
     }
 
@@ -51,12 +54,32 @@ impl Daemon {
         }
     }
 
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        self.running.as_ref().with_context(|| format!("{} does not run", self.role))?.pid()
+    }
+
     /// kill -9.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         match self.running.take() {
             Some(mut program) => program.kill().await,
             None => Ok(()),
         }
+    }
+
+    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+        match &self.running {
+            Some(program) => program.signal(word).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it has ended without being asked to.
+    pub(crate) fn has_died(&mut self) -> bool {
+        self.running.as_mut().is_some_and(|program| !matches!(program.end_seen(), Ok(None)))
+    }
+
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
     }
 
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {

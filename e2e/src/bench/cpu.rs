@@ -64,6 +64,11 @@ impl Cpu {
         Self { ticks: self.ticks.saturating_sub(before.ticks) }
     }
 
+    /// Of both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { ticks: self.ticks + other.ticks }
+    }
+
     pub(crate) fn micros(self) -> f64 {
         self.ticks as f64 * MICROS_PER_TICK
     }

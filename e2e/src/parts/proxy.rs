@@ -1,15 +1,16 @@
-//! Stands between one daemon and PostgreSQL, and breaks the network on demand.
+//! Stands between one part and another, and breaks the network between them on demand.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rand::seq::SliceRandom;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// How long a connection that was buried stays silent after the network is well again. Then it is closed, so that
-/// PostgreSQL does not run out of places for new ones.
+/// whoever is behind it does not run out of places for new ones.
 const BURIED: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +36,13 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    pub(crate) async fn start(database: SocketAddr) -> anyhow::Result<Self> {
+    /// Carries each connection to one of `servers`.
+    pub(crate) async fn start(servers: Vec<SocketAddr>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
         let (network, seen) = watch::channel(Network::Good);
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, database, seen));
+        accepting.spawn(accept(listener, servers, seen));
         Ok(Self { port, network, _accepting: accepting })
     }
 
@@ -49,25 +51,25 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, database: SocketAddr, network: watch::Receiver<Network>) {
+async fn accept(listener: TcpListener, servers: Vec<SocketAddr>, network: watch::Receiver<Network>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Ok((client, _)) = listener.accept() => {
-                connections.spawn(carry(client, database, network.clone()));
+                connections.spawn(carry(client, servers.clone(), network.clone()));
             }
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-async fn carry(mut client: TcpStream, database: SocketAddr, mut network: watch::Receiver<Network>) {
+async fn carry(mut client: TcpStream, servers: Vec<SocketAddr>, mut network: watch::Receiver<Network>) {
     if *network.borrow() == Network::Cut {
         let _ = client.set_zero_linger();
         return;
     }
     // A server that is down closes the door; so does its proxy.
-    let Ok(mut server) = TcpStream::connect(database).await else { return };
+    let Some(mut server) = connect(servers).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((client_in, client_out), (server_in, server_out)) = (client.split(), server.split());
     tokio::select! {
@@ -78,6 +80,17 @@ async fn carry(mut client: TcpStream, database: SocketAddr, mut network: watch::
     if *network.borrow() == Network::Cut {
         let _ = (client.set_zero_linger(), server.set_zero_linger());
     }
+}
+
+/// To one of them, whichever comes first in an order by chance and listens.
+async fn connect(mut servers: Vec<SocketAddr>) -> Option<TcpStream> {
+    servers.shuffle(&mut rand::rng());
+    for server in servers {
+        if let Ok(connected) = TcpStream::connect(server).await {
+            return Some(connected);
+        }
+    }
+    None
 }
 
 async fn pump(

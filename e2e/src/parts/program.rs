@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use tokio::process::{Child, Command};
 
-use crate::signal;
+use crate::parts::signal;
 
 const START: Duration = Duration::from_secs(60);
 
@@ -55,8 +55,12 @@ impl Program {
         bail!("{} was not ready after {START:?}:\n{}", self.name, self.last_lines(20))
     }
 
+    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
+        signal::pid(&self.child)
+    }
+
     pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
-        signal::send(word, signal::pid(&self.child)?).await
+        signal::send(word, self.pid()?).await
     }
 
     /// How it ended, if it has.

@@ -15,8 +15,8 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::scenarios::report::say;
-use crate::scenarios::watch::Deadline;
+use crate::parts::deadline::Deadline;
+use crate::parts::say::say;
 
 const HELD: &str = "/held/";
 

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use sqlx::{Connection, PgConnection};
 use tokio::process::{Child, Command};
 
-use crate::{ports, signal};
+use crate::parts::{ports, signal};
 
 const START: Duration = Duration::from_secs(60);
 const DATABASE: &str = "fault";
@@ -109,6 +109,18 @@ impl Postgres {
         if let Some(mut child) = self.child.take() {
             signal::send("INT", signal::pid(&child)?).await?;
             child.wait().await?;
+        }
+        Ok(())
+    }
+
+    /// `STOP` or `CONT` for all of it.
+    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+        let Some(child) = &self.child else { return Ok(()) };
+        let postmaster = signal::pid(child)?;
+        signal::send(word, postmaster).await?;
+        for pid in signal::children(postmaster).await {
+            // It may have gone.
+            let _ = signal::send(word, pid).await;
         }
         Ok(())
     }

@@ -1,25 +1,43 @@
-//! A `greenroom-runner` of a scenario: it can be killed, paused, told to end, revoked, and started again.
+//! A `greenroom-runner`: it can be killed, paused, told to end, revoked, and started again with its token and its folder.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::scenarios::containers::ULIMITS;
-use crate::scenarios::parts::Parts;
-use crate::scenarios::program::Program;
-use crate::scenarios::script::{Backend, RunnerSettings};
+use crate::parts::containers::ULIMITS;
+use crate::parts::program::Program;
+use crate::parts::programs::Programs;
 
 const END: Duration = Duration::from_secs(20);
 
 pub(crate) struct Runner {
     pub(crate) id: String,
-    name: String,
+    pub(crate) name: String,
     token: String,
     /// Its work folder, its token, its log.
     folder: PathBuf,
     program: Option<Program>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Backend {
+    #[default]
+    Process,
+    Container,
+}
+
+/// Of one life of a runner: what runs, where it finds the server and the container engine, and how much it takes on.
+pub(crate) struct Life<'a> {
+    pub(crate) programs: &'a Programs,
+    /// With `/api/v1`.
+    pub(crate) url: &'a str,
+    pub(crate) docker_host: Option<String>,
+    pub(crate) backend: Backend,
+    pub(crate) concurrency: u32,
 }
 
 impl Runner {
@@ -32,22 +50,20 @@ impl Runner {
         Ok(Self { id: word("id")?, name: name.to_owned(), token: word("token")?, folder, program: None })
     }
 
-    pub(crate) fn start(&mut self, parts: &Parts, settings: &RunnerSettings) -> anyhow::Result<()> {
+    pub(crate) fn start(&mut self, life: &Life<'_>) -> anyhow::Result<()> {
         let token = self.folder.join("token");
         std::fs::write(&token, &self.token)?;
-        let programs = &parts.programs;
-        let backend = match settings.backend {
+        let backend = match life.backend {
             Backend::Process => "process",
             Backend::Container => "container",
         };
-        let host = parts.containers.as_ref().map(super::containers::Containers::host);
-        let program = Program::start(&self.name, &programs.runner, self.folder.join("log"), |command| {
-            command.args(["--url", parts.api.base(), "--backend", backend, "--name", &self.name]);
+        let program = Program::start(&self.name, &life.programs.runner, self.log(), |command| {
+            command.args(["--url", life.url, "--backend", backend, "--name", &self.name]);
             command.arg("--token-file").arg(token).arg("--work-dir").arg(self.folder.join("work"));
-            command.arg("--entry").arg(&programs.entry);
-            command.args(["--concurrency", &settings.concurrency.to_string(), "--drain-seconds", "60"]);
-            if let Some(host) = host.filter(|_| settings.backend == Backend::Container) {
-                command.args(["--docker-host", &host, "--ulimit", ULIMITS]);
+            command.arg("--entry").arg(&life.programs.entry);
+            command.args(["--concurrency", &life.concurrency.to_string(), "--drain-seconds", "60"]);
+            if let Some(host) = life.docker_host.as_ref().filter(|_| life.backend == Backend::Container) {
+                command.args(["--docker-host", host, "--ulimit", ULIMITS]);
                 command.args(["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]);
             }
         })?;
@@ -65,6 +81,10 @@ impl Runner {
             Some(program) => program.end(END).await,
             None => Ok(()),
         }
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join("log")
     }
 
     pub(crate) fn last_words(&self) -> String {

@@ -1,0 +1,64 @@
+//! What `bench deployments` measures against: three steps one after the other, each an activity that does nothing, on bare
+//! Temporal. No rights, no locks, no database of its own, no HTTP, no logs, no events. It starts a number of these
+//! workflows at once, and prints how long it took until the last one was done.
+
+mod steps;
+mod wave;
+mod workers;
+mod workflow;
+
+use std::io::Write;
+
+use clap::Parser;
+use serde_json::json;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+
+use crate::wave::Wave;
+use crate::workers::Workers;
+
+#[derive(Debug, Parser)]
+#[command(name = "greenroom-bare-engine", about = "The same steps on bare Temporal")]
+struct Arguments {
+    /// Temporal's frontend: host:port.
+    #[arg(long)]
+    address: String,
+    /// How many workflows are started at once.
+    #[arg(long)]
+    count: usize,
+    /// By how many clients.
+    #[arg(long)]
+    clients: usize,
+    /// How many there are before those that count.
+    #[arg(long, default_value_t = 20)]
+    warm_up: usize,
+    /// How many calls wait at the engine for each kind of work.
+    #[arg(long, default_value_t = 8)]
+    pollers: usize,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let mut workers = Workers::start(&arguments.address, arguments.pollers).await?;
+    let client = connect(&arguments.address).await?;
+    let wave = |name, count| Wave { client: &client, name, count, clients: arguments.clients };
+    let measured = async {
+        wave("warm-up", arguments.warm_up).run().await?;
+        wave("measured", arguments.count).run().await
+    };
+    let seconds = tokio::select! {
+        seconds = measured => seconds?,
+        error = workers.failed() => return Err(error),
+    };
+    wave("measured", arguments.count).check().await?;
+    workers.end().await?;
+    writeln!(std::io::stdout(), "{}", json!({ "count": arguments.count, "seconds": seconds }))?;
+    Ok(())
+}
+
+async fn connect(address: &str) -> anyhow::Result<Client> {
+    let target = Url::parse(&format!("http://{address}"))?;
+    let connection =
+        Connection::connect(ConnectionOptions::new(target).identity("bare-engine").build()).await?;
+    Ok(Client::new(connection, ClientOptions::new("default").build())?)
+}

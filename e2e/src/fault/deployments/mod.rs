@@ -1,0 +1,151 @@
+//! `fault deployments`: the campaign against deployments, from the acceptance to the last step's effect.
+
+mod check;
+mod client;
+mod commits;
+mod definition;
+mod faults;
+mod history;
+mod inject;
+mod ledger;
+mod load;
+mod misfortunes;
+mod options;
+mod report;
+mod settle;
+mod stack;
+mod target;
+mod world;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::bail;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+
+use crate::fault::clock::Clock;
+use crate::fault::deck::deck;
+use crate::fault::deployments::check::Evidence;
+use crate::fault::deployments::client::http::Http;
+use crate::fault::deployments::client::{Client, Shared};
+use crate::fault::deployments::faults::Fault;
+use crate::fault::deployments::history::Request;
+use crate::fault::deployments::inject::Injector;
+use crate::fault::deployments::ledger::Ledger;
+use crate::fault::deployments::load::Load;
+use crate::fault::deployments::misfortunes::{Scene, Told, died};
+pub(crate) use crate::fault::deployments::options::Deployments;
+use crate::fault::deployments::report::Report;
+use crate::fault::deployments::stack::Stack;
+use crate::fault::deployments::target::{Target, Word};
+use crate::fault::deployments::world::World;
+use crate::fault::finding::Finding;
+use crate::parts::say::say;
+
+const CLIENTS: usize = 7;
+
+pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
+    let seed = options.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
+    if options.faults > 0 && Fault::named(&options.only).is_empty() {
+        bail!("no fault is called {}; there are {:?}", options.only.join(" or "), Fault::ALL);
+    }
+    say(&format!("starting PostgreSQL, Temporal, servers, workers, podman (seed {seed})"));
+    // Refused requests need a commit each, too.
+    let commits = usize::try_from(options.deployments)? * 6 + 200;
+    let mut stack = Box::pin(Stack::start(&options, commits)).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let report = tokio::select! {
+        report = Box::pin(campaign(&mut stack, &options, seed)) => report,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+    };
+    if options.keep {
+        say(&format!("kept: {}", stack.folder.path.display()));
+    }
+    stack.end().await?;
+    let report = report?;
+    report.print(options.json)?;
+    Ok(report.exit_code())
+}
+
+async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow::Result<Report> {
+    let clock = Clock::start();
+    let target = Target::start(clock).await?;
+    let run = format!("{}-{seed}", std::process::id());
+    let world = World::make(stack, CLIENTS, (&target.url, &run)).await?;
+    let http = Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?;
+    let shared = Arc::new(Shared { world, http, load: Load::default() });
+    let mark = format!("{}={run}", definition::MARK);
+    let mut injector = Injector { rng: StdRng::seed_from_u64(seed), mark: mark.clone() };
+    let deck = deck(&Fault::named(&options.only), options.faults, &mut injector.rng);
+    let started = Instant::now();
+    let mut clients = JoinSet::new();
+    for number in 0..CLIENTS {
+        let rng = StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(number as u64));
+        clients.spawn(Client::new(number, Arc::clone(&shared), rng).run());
+    }
+    let scene = Scene { shared: &shared, target: &target, clock, deployments: options.deployments };
+    let told = scene.run(stack, &mut injector, &deck).await?;
+    let mut requests = Vec::new();
+    while let Some(ended) = clients.join_next().await {
+        requests.extend(ended?);
+    }
+    say("all deployments were asked for; waiting until all have ended");
+    let waiting = settle::settle(stack, &shared.world).await?;
+    let mut report = Report {
+        seed,
+        planted: options.planted.clone(),
+        deployments: shared.load.settled(),
+        ..Report::default()
+    };
+    report.found.add(settle::left_over(&mark).await);
+    report.found.add(died(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
+    report.found.add(panics(stack));
+    let ledger = Ledger::read(&stack.postgres.url(), shared.world.organization).await?;
+    let words = target.words();
+    report.found.add(check::all(&Evidence::new(&requests, &words, &ledger, &waiting)));
+    if options.keep {
+        keep(stack, &requests, &ledger, &words)?;
+    }
+    report.count(&requests, &ledger, &words, &told);
+    let Told { findings, .. } = told;
+    report.found.add(findings);
+    report.seconds = started.elapsed().as_secs();
+    report.judge();
+    Ok(report)
+}
+
+/// What was judged, in words, for whoever wants to follow a finding.
+fn keep(stack: &Stack, requests: &[Request], ledger: &Ledger, words: &[Word]) -> anyhow::Result<()> {
+    let path = stack.folder.path.join("judged.txt");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    requests.iter().try_for_each(|request| writeln!(file, "{request:?}"))?;
+    ledger.deployments.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    ledger.sessions.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    ledger.stages.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    ledger.jobs.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    ledger.steps.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    ledger.events.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
+    words.iter().try_for_each(|word| writeln!(file, "{word:?}"))?;
+    Ok(file.flush()?)
+}
+
+/// What a program says when a thread of it dies.
+fn panics(stack: &mut Stack) -> Vec<Finding> {
+    let mut logs: Vec<(String, std::path::PathBuf)> =
+        stack.runners.iter().map(|hand| (hand.runner.name.clone(), hand.runner.log())).collect();
+    logs.extend(stack.parts().map(|part| (part.name.clone(), part.daemon.log().to_owned())));
+    let mut findings = Vec::new();
+    for (name, log) in logs {
+        let text = std::fs::read(log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().filter(|line| line.contains("panicked at"));
+        findings.extend(lines.map(|line| Finding::new("internal", format!("{name}: {line}"))));
+    }
+    findings
+}

@@ -1,0 +1,183 @@
+//! All that runs: PostgreSQL, Temporal, two servers, two workers, runners, containers and git, with a network of its own between
+//! each two that talk.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::fault::deployments::commits::Commits;
+use crate::fault::deployments::options::Deployments;
+use crate::parts::containers::Containers;
+use crate::parts::daemon::Daemon;
+use crate::parts::folder::Folder;
+use crate::parts::git_server::GitServer;
+use crate::parts::ports;
+use crate::parts::postgres::Postgres;
+use crate::parts::programs::{Programs, admin, admin_json};
+use crate::parts::proxy::Proxy;
+use crate::parts::runner::{Backend, Life, Runner};
+use crate::parts::temporal::Temporal;
+
+/// Short, so that what is lost is given away while the campaign waits for it.
+const JOB_LEASE_SECONDS: u64 = 6;
+const OF_EACH: usize = 2;
+
+pub(crate) struct Stack {
+    pub(crate) servers: Vec<Part>,
+    pub(crate) workers: Vec<Part>,
+    pub(crate) runners: Vec<Hand>,
+    pub(crate) postgres: Postgres,
+    pub(crate) temporal: Temporal,
+    containers: Containers,
+    git_server: GitServer,
+    pub(crate) commits: Commits,
+    programs: Programs,
+    /// The name of a planted bug.
+    planted: Option<String>,
+    pub(crate) folder: Folder,
+}
+
+/// A server or a worker, and its ways to the others.
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) daemon: Daemon,
+    pub(crate) to_postgres: Proxy,
+    pub(crate) to_temporal: Proxy,
+    port: u16,
+}
+
+impl Part {
+    /// With `/api/v1`; only a server has one.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/api/v1", self.port)
+    }
+}
+
+/// A runner, and its way to the servers.
+pub(crate) struct Hand {
+    pub(crate) runner: Runner,
+    pub(crate) to_server: Proxy,
+    backend: Backend,
+}
+
+impl Stack {
+    pub(crate) async fn start(options: &Deployments, commits: usize) -> anyhow::Result<Self> {
+        let (folder, daemon) = (options.bin_dir.as_deref(), options.daemon.as_deref());
+        let programs = Programs::find(folder, daemon, options.entry.as_deref())?;
+        let folder = Folder::make("fault-deployments", options.keep)?;
+        let repositories = folder.path.join("repositories");
+        std::fs::create_dir_all(folder.path.join("objects"))?;
+        let mut temporal = Temporal::new(&folder.path.join("temporal"))?;
+        temporal.start()?;
+        let postgres = Postgres::make(&folder.path.join("postgres")).await?;
+        let commits = Commits::make(&repositories, commits).await?;
+        let git_server = GitServer::start(&repositories, &folder.path).await?;
+        let containers = Containers::start().await?;
+        admin(&programs.daemon, &postgres.url(), &["migrate", "up"]).await?;
+        temporal.ready().await?;
+        let (servers, workers, runners) = (Vec::new(), Vec::new(), Vec::new());
+        let mut stack = Self {
+            servers,
+            workers,
+            runners,
+            postgres,
+            temporal,
+            containers,
+            git_server,
+            commits,
+            programs,
+            planted: options.planted.clone(),
+            folder,
+        };
+        for number in 1..=OF_EACH {
+            let (server, worker) =
+                (stack.part("serve", "server", number).await?, stack.part("worker", "worker", number).await?);
+            stack.servers.push(server);
+            stack.workers.push(worker);
+        }
+        for part in stack.parts() {
+            part.daemon.start()?;
+        }
+        for part in stack.parts() {
+            part.daemon.ready().await?;
+        }
+        Ok(stack)
+    }
+
+    async fn part(&self, role: &'static str, word: &str, number: usize) -> anyhow::Result<Part> {
+        let to_postgres = Proxy::start(vec![self.postgres.address()]).await?;
+        let to_temporal = Proxy::start(vec![self.temporal.address()]).await?;
+        let (name, port) = (format!("{word}-{number}"), ports::free()?);
+        let objects = self.folder.path.join("objects");
+        let mut variables = vec![
+            ("GREENROOM_DATABASE_URL", self.postgres.url_by(to_postgres.port)),
+            ("GREENROOM_TEMPORAL_ADDRESS", format!("127.0.0.1:{}", to_temporal.port)),
+            ("GREENROOM_DATABASE_CONNECTIONS", "8".to_owned()),
+            ("GREENROOM_LOG", "info".to_owned()),
+        ];
+        if role == "serve" {
+            variables.extend([
+                ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
+                ("GREENROOM_OBJECTS", format!("file://{}", objects.display())),
+                ("GREENROOM_JOB_LEASE_SECONDS", JOB_LEASE_SECONDS.to_string()),
+            ]);
+        }
+        variables.extend(self.planted.clone().map(|bug| ("GREENROOM_PLANTED", bug)));
+        let log = self.folder.path.join("logs").join(format!("{name}.log"));
+        let daemon = Daemon::new(role, self.programs.daemon.clone(), log, variables)?;
+        Ok(Part { name, daemon, to_postgres, to_temporal, port })
+    }
+
+    pub(crate) fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
+        self.servers.iter_mut().chain(&mut self.workers)
+    }
+
+    /// An operator's command, straight on the database. Its answer.
+    pub(crate) async fn admin_json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        admin_json(&self.programs.daemon, &self.postgres.url(), arguments).await
+    }
+
+    pub(crate) fn repository_url(&self) -> String {
+        self.git_server.url(self.commits.repository(), None)
+    }
+
+    /// A runner of what the API answered when it was made. It reaches whichever server is up.
+    pub(crate) async fn add_runner(
+        &mut self,
+        made: &Value,
+        name: &str,
+        backend: Backend,
+    ) -> anyhow::Result<()> {
+        let servers = self.servers.iter().map(|server| SocketAddr::from(([127, 0, 0, 1], server.port)));
+        let to_server = Proxy::start(servers.collect()).await?;
+        let runner = Runner::of(made, name, self.folder.path.join("runners").join(name))?;
+        self.runners.push(Hand { runner, to_server, backend });
+        self.start_runner(self.runners.len() - 1)
+    }
+
+    /// The first or another life of it.
+    pub(crate) fn start_runner(&mut self, index: usize) -> anyhow::Result<()> {
+        let hand = &mut self.runners[index];
+        let url = format!("http://127.0.0.1:{}/api/v1", hand.to_server.port);
+        hand.runner.start(&Life {
+            programs: &self.programs,
+            url: &url,
+            docker_host: Some(self.containers.host()),
+            backend: hand.backend,
+            concurrency: 2,
+        })
+    }
+
+    /// Ends everything; the folder goes with the last of it.
+    pub(crate) async fn end(mut self) -> anyhow::Result<()> {
+        for hand in &mut self.runners {
+            hand.runner.program()?.kill().await?;
+        }
+        for part in self.servers.iter_mut().chain(&mut self.workers) {
+            part.daemon.kill().await?;
+        }
+        self.temporal.kill().await?;
+        self.containers.end().await?;
+        self.postgres.stop().await
+    }
+}

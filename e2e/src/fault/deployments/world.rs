@@ -1,0 +1,122 @@
+//! The made-up organization: its pipelines and environments, its people, and its runners.
+
+use anyhow::Context;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
+
+use crate::fault::deployments::definition::{CONTAINERS, PIPELINES};
+use crate::fault::deployments::stack::Stack;
+use crate::fault::world::parse_id;
+use crate::parts::api::Api;
+use crate::parts::runner::{Backend, Runner};
+
+const SLUG: &str = "fault";
+const RUNNERS: [(&str, &str, Backend); 4] = [
+    ("runner-1", "default", Backend::Process),
+    ("runner-2", "default", Backend::Process),
+    ("runner-3", "default", Backend::Process),
+    ("runner-4", CONTAINERS, Backend::Container),
+];
+
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) organization: Uuid,
+    owner: String,
+    /// Developers' tokens, one for each client.
+    pub(crate) people: Vec<String>,
+    /// Ids of all commits, one for each request.
+    pub(crate) commits: Vec<String>,
+}
+
+/// An environment, and its pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) pipeline: &'static str,
+    pub(crate) name: &'static str,
+}
+
+impl World {
+    pub(crate) async fn make(
+        stack: &mut Stack,
+        people: usize,
+        (target, mark): (&str, &str),
+    ) -> anyhow::Result<Self> {
+        let owner = ["--owner-email", "owner@example.test", "--owner-name", "Owner"];
+        let made = stack.admin_json(&[&["admin", "bootstrap", "--slug", SLUG], &owner[..]].concat()).await?;
+        let organization = parse_id(&word(&made, "organizationId")?).context("an organization has no id")?;
+        let commits = stack.commits.all().to_vec();
+        let mut world = Self { organization, owner: word(&made, "token")?, people: Vec::new(), commits };
+        let api = Api::new(stack.servers[0].base_url())?;
+        for number in 1..=people {
+            world.people.push(world.hire(stack, &api, number).await?);
+        }
+        for pipeline in &PIPELINES {
+            let mut body = json!({
+                "name": pipeline.slug,
+                "slug": pipeline.slug,
+                "definition": pipeline.definition(target, mark),
+            });
+            if pipeline.has_repository {
+                body["repository"] = stack.repository_url().into();
+            }
+            world.done(&api, Method::POST, "/pipelines", &body).await?;
+        }
+        for (name, pool, backend) in RUNNERS {
+            let made = world.done(&api, Method::POST, "/runners", &Runner::asked(name, Some(pool))).await?;
+            stack.add_runner(&made, name, backend).await?;
+        }
+        world.open_containers(stack).await?;
+        Ok(world)
+    }
+
+    /// The containers' steps report to this machine itself, on loopback. No call of the API sets what a pool may reach.
+    async fn open_containers(&self, stack: &Stack) -> anyhow::Result<()> {
+        let mut connection = PgConnection::connect(&stack.postgres.url()).await?;
+        let set = "update runner_pools set network = 'host' where organization_id = $1 and name = $2";
+        sqlx::query(set).bind(self.organization).bind(CONTAINERS).execute(&mut connection).await?;
+        Ok(())
+    }
+
+    async fn hire(&self, stack: &Stack, api: &Api, number: usize) -> anyhow::Result<String> {
+        let email = format!("person-{number}@example.test");
+        let body = json!({ "email": email, "name": format!("Person {number}"), "role": "developer" });
+        self.done(api, Method::POST, "/members", &body).await?;
+        let words = ["admin", "create-token", "--organization", SLUG, "--email", &email, "--name", "fault"];
+        word(&stack.admin_json(&words).await?, "token")
+    }
+
+    async fn done(&self, api: &Api, method: Method, path: &str, body: &Value) -> anyhow::Result<Value> {
+        api.done(method, &Self::path(path), &self.owner, Some(body)).await
+    }
+
+    /// How the API shows a deployment now; for whoever wants to know what it waits for.
+    pub(crate) async fn deployment(&self, stack: &Stack, id: Uuid) -> anyhow::Result<Value> {
+        let api = Api::new(stack.servers[0].base_url())?;
+        api.get(&Self::path(&format!("/deployments/dep_{id}")), &self.owner).await
+    }
+
+    /// Below the organization.
+    pub(crate) fn path(path: &str) -> String {
+        format!("/organizations/{SLUG}{path}")
+    }
+
+    pub(crate) fn places() -> Vec<Place> {
+        let of = |pipeline: &'static super::definition::Pipeline| {
+            pipeline.environments.iter().map(|name| Place { pipeline: pipeline.slug, name })
+        };
+        PIPELINES.iter().flat_map(of).collect()
+    }
+}
+
+impl Place {
+    pub(crate) fn path(self, rest: &str) -> String {
+        let Self { pipeline, name } = self;
+        World::path(&format!("/pipelines/{pipeline}/ephemeral-environments/{name}{rest}"))
+    }
+}
+
+fn word(from: &Value, key: &str) -> anyhow::Result<String> {
+    from[key].as_str().map(str::to_owned).with_context(|| format!("no `{key}` in {from}"))
+}

@@ -1,0 +1,19 @@
+//! The real parts that scenarios and fault campaigns are made of, each as a process that can be started, killed and started
+//! again: the product's own programs, PostgreSQL, Temporal, containers, git; and the network between them.
+
+pub(crate) mod api;
+pub(crate) mod containers;
+pub(crate) mod daemon;
+pub(crate) mod deadline;
+pub(crate) mod folder;
+pub(crate) mod git_server;
+pub(crate) mod left_over;
+pub(crate) mod ports;
+pub(crate) mod postgres;
+pub(crate) mod program;
+pub(crate) mod programs;
+pub(crate) mod proxy;
+pub(crate) mod runner;
+pub(crate) mod say;
+pub(crate) mod signal;
+pub(crate) mod temporal;

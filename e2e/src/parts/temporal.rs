@@ -1,0 +1,92 @@
+//! Temporal's development server with a file of its own, that can be killed, paused and started again with what it knew.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::parts::ports;
+use crate::parts::program::Program;
+
+/// Without these three each dispatch waits for a 50 ms tick.
+const DYNAMIC: [&str; 3] = [
+    "history.transferProcessorMaxPollRPS=1000",
+    "history.timerProcessorMaxPollRPS=1000",
+    "history.visibilityProcessorMaxPollRPS=200",
+];
+
+pub(crate) struct Temporal {
+    program: PathBuf,
+    folder: PathBuf,
+    port: u16,
+    http_port: u16,
+    metrics_port: u16,
+    running: Option<Program>,
+}
+
+impl Temporal {
+    /// Not started yet. Its file and its log will be in `folder`.
+    pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let (port, http_port, metrics_port) = (ports::free()?, ports::free()?, ports::free()?);
+        let folder = folder.to_owned();
+        Ok(Self { program: program()?, folder, port, http_port, metrics_port, running: None })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    pub(crate) fn start(&mut self) -> anyhow::Result<()> {
+        let log = self.folder.join("log");
+        let program = Program::start("temporal", &self.program, log, |command| {
+            command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
+            for (flag, port) in [
+                ("--port", self.port),
+                ("--http-port", self.http_port),
+                ("--metrics-port", self.metrics_port),
+            ] {
+                command.args([flag, &port.to_string()]);
+            }
+            command.arg("--db-filename").arg(self.folder.join("temporal.db"));
+            // What was acknowledged is to be there after a kill.
+            command.args(["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]);
+            for value in DYNAMIC {
+                command.args(["--dynamic-config-value", value]);
+            }
+        })?;
+        self.running = Some(program);
+        Ok(())
+    }
+
+    /// Its HTTP door asks the same frontend that gRPC does, and the namespace is made last.
+    pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
+        let url = format!("http://127.0.0.1:{}/api/v1/namespaces/default", self.http_port);
+        self.running()?.ready(&url).await
+    }
+
+    pub(crate) async fn signal(&mut self, word: &str) -> anyhow::Result<()> {
+        self.running()?.signal(word).await
+    }
+
+    /// kill -9.
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        match self.running.take() {
+            Some(mut program) => program.kill().await,
+            None => Ok(()),
+        }
+    }
+
+    fn running(&mut self) -> anyhow::Result<&mut Program> {
+        self.running.as_mut().context("Temporal does not run")
+    }
+}
+
+/// Where `dev/stack install` puts it, or wherever else there is one.
+fn program() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_dir()?.join(".stack/.tools/venv/bin");
+    let mut folders = vec![own];
+    folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    let found = folders.into_iter().map(|folder| folder.join("temporal")).find(|program| program.is_file());
+    found.context("Temporal is needed: dev/stack install")
+}

@@ -1,0 +1,165 @@
+//! `cargo xtask fault planted`: the campaigns against daemons with bugs in them, each of which has to be found, and against one
+//! without, in which nothing may be.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::fault::build;
+use crate::workspace::Workspace;
+use crate::{e2e, say};
+
+/// Bugs that a daemon built with the feature `planted` has, if it is told so: those of locks, and those of deployments.
+const IN_LOCKS: [&str; 9] = [
+    "no_recheck_after_wait",
+    "claim_overtakes_waiter",
+    "fence_not_raised_on_force",
+    "release_without_owner_check",
+    "stale_lock_cache",
+    "answer_before_commit",
+    "event_outside_transaction",
+    "client_clock_for_expiry",
+    "now_of_waiting_transaction",
+];
+const IN_DEPLOYMENTS: [&str; 7] = [
+    "step_ignores_fence",
+    "lost_at_once",
+    "slot_passed_on_too_early",
+    "wake_forgotten",
+    "key_forgotten",
+    "touch_forgotten",
+    "steps_not_asked",
+];
+/// One fault for so many operations.
+const OPS_PER_FAULT: u64 = 1_000;
+/// How long the same daemon is tried without a bug. A harness that finds something then proves nothing.
+const CONTROL_OPS: u64 = 20_000;
+const CONTROL: &str = "control";
+/// Slowness does not count as found: a busy machine may be the cause of it.
+const SLOWNESS: [&str; 2] = ["L10", "D10"];
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Campaign {
+    Locks,
+    Deployments,
+}
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Whose bugs are looked for
+    #[arg(value_enum, default_value_t = Campaign::Locks)]
+    campaign: Campaign,
+    /// How many operations a bug of the locks may take to be found
+    #[arg(long, default_value_t = 200_000)]
+    ops: u64,
+    /// How many deployments there are against each bug of deployments
+    #[arg(long, default_value_t = 100)]
+    deployments: u64,
+    /// And how many faults
+    #[arg(long, default_value_t = 17)]
+    faults: u64,
+    /// Only this one, and without the control
+    #[arg(long)]
+    only: Option<String>,
+    /// Only one JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Build in release mode
+    #[arg(long)]
+    release: bool,
+}
+
+struct Programs {
+    e2e: PathBuf,
+    daemon: PathBuf,
+    entry: PathBuf,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
+    build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
+    // Apart from the normal ones, so that nobody ever starts a daemon with bugs in it by mistake.
+    let apart = workspace.target_directory.join("planted");
+    let features = ["-p", "greenroom-server", "--features", "planted"];
+    let daemon = build(workspace, &features, options.release, Some(&apart))?;
+    let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), e2e::entry(workspace)?);
+    let programs = Programs { e2e, daemon, entry };
+    let names: &[&str] = match options.campaign {
+        Campaign::Locks => &IN_LOCKS,
+        Campaign::Deployments => &IN_DEPLOYMENTS,
+    };
+    if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
+        anyhow::bail!("there is no bug {only} in this campaign, only: {}", names.join(", "));
+    }
+    let search = |name: &str| -> anyhow::Result<Value> {
+        say::progress(format_args!("planted: {name}"));
+        let search = search(&workspace.workspace_root, &programs, options, name)?;
+        let came = if search["found"] == true { "found" } else { "nothing found" };
+        say::progress(format_args!("planted: {name}: {came}"));
+        Ok(search)
+    };
+    let control = options.only.is_none().then(|| search(CONTROL)).transpose()?;
+    let bugs = names
+        .iter()
+        .filter(|name| options.only.as_deref().is_none_or(|only| only == **name))
+        .map(|name| search(name))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let found = bugs.iter().filter(|bug| bug["found"] == true).count();
+    let quiet = control.as_ref().is_none_or(|control| control["found"] == false);
+    if options.json {
+        say::answer(json!({ "planted": bugs.len(), "found": found, "bugs": bugs, "control": control }))?;
+    } else {
+        for search in control.iter().chain(&bugs) {
+            say::answer(format_args!(
+                "{} by {} after {} s",
+                search["name"], search["by"], search["seconds"]
+            ))?;
+        }
+        say::answer(format_args!("{found} of {} found", bugs.len()))?;
+    }
+    Ok(if quiet && found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the campaign in which it has to be found. What came of it.
+fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> anyhow::Result<Value> {
+    let mut search = Command::new(&programs.e2e);
+    search.current_dir(root).arg("fault");
+    match options.campaign {
+        Campaign::Locks => {
+            let ops = if name == CONTROL { CONTROL_OPS } else { options.ops };
+            search.args(["locks", "--until-found", "--ops", &ops.to_string()]);
+            search.args(["--faults", &ops.div_ceil(OPS_PER_FAULT).to_string()]);
+        }
+        Campaign::Deployments => {
+            search.args(["deployments", "--deployments", &options.deployments.to_string()]);
+            search.args(["--faults", &options.faults.to_string()]).arg("--entry").arg(&programs.entry);
+        }
+    }
+    search.arg("--json").arg("--daemon").arg(&programs.daemon);
+    if name != CONTROL {
+        search.args(["--planted", name]);
+    }
+    if let Some(seed) = options.seed {
+        search.args(["--seed", &seed.to_string()]);
+    }
+    let output = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("the search for {name} was not carried out"))?;
+    let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let counts = |finding: &&Value| !SLOWNESS.iter().any(|property| finding["property"] == *property);
+    let first = findings.iter().find(counts).unwrap_or(&Value::Null);
+    Ok(json!({
+        "name": name,
+        "found": !first.is_null(),
+        "ops": report["ops"],
+        "deployments": report["deployments"],
+        "seconds": report["seconds"],
+        "by": first["property"],
+        "finding": first["text"],
+    }))
+}
