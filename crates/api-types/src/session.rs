@@ -131,6 +131,11 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
             W::WorkSlot { deployment } => Self::WorkSlot { deployment_id: deployment.to_string() },
             W::PipelineStopped => Self::PipelineStopped,
             W::PipelineArchived => Self::PipelineArchived,
+            W::Concurrency => Self::Concurrency,
+            W::Runner { stage, pool } => Self::Runner { stage, pool },
+            W::Retry { stage, until } => Self::Retry { stage, until },
+            W::Approval { stage } => Self::Approval { stage },
+            W::RunningSteps { stage } => Self::RunningSteps { stage },
             W::Engine => Self::Engine,
         }
     }

@@ -5,7 +5,7 @@
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use jiff::Timestamp;
 
-use crate::job::JobWord;
+use crate::job::{JobWord, own_step_query};
 use crate::{Store, StoreError};
 
 /// Where the bytes of a piece are.
@@ -52,18 +52,10 @@ pub struct LogState {
 impl Store {
     /// How much of a step's log is here, for whom a runner's word is good.
     pub async fn log_end(&self, word: JobWord<'_>, step: StepRunId) -> Result<Option<i64>, StoreError> {
-        Ok(sqlx::query_scalar!(
-            "select s.log_bytes from step_runs s join jobs j on j.organization_id = $1 and j.id = s.job_id
-             where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
-               and j.status = 'running'",
-            word.runner.organization_id.uuid(),
-            step.uuid(),
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
-        )
-        .fetch_optional(&self.pool())
-        .await?)
+        let organization = word.runner.organization_id.uuid();
+        let row =
+            own_step_query!("s.log_bytes", "", organization, word, step).fetch_optional(&self.pool()).await?;
+        Ok(row.map(|row| row.log_bytes))
     }
 
     /// Puts a piece at the end of a log. One that was sent before is taken as far as it is new.
@@ -77,17 +69,12 @@ impl Store {
     ) -> Result<Appended, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
         let organization = change.organization();
-        let row = sqlx::query!(
-            "select s.log_bytes, s.stored_bytes from step_runs s
-             join jobs j on j.organization_id = $1 and j.id = s.job_id
-             where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
-               and j.status = 'running' and s.status = 'running'
-             for update of s",
+        let row = own_step_query!(
+            "s.log_bytes, s.stored_bytes",
+            " and s.status = 'running' for update of s",
             organization,
-            step.uuid(),
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            word,
+            step
         )
         .fetch_optional(change.connection())
         .await?;

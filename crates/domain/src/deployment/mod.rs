@@ -13,4 +13,4 @@ pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_l
 pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, retry_stage};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus};
-pub use waiting::{WaitingOn, waiting_on};
+pub use waiting::{LiveStage, Surroundings, WaitingOn, waiting_on};

@@ -1,16 +1,13 @@
 //! Deployments: beginning, reading, ending and repeating them.
 
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
-use greenroom_api_types::session::{Person, WaitingOn};
+use greenroom_api_types::session::Person;
 use greenroom_domain::deployment::NotRetried;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
-use greenroom_store::deployment::{
-    Asked, DeploymentFilter, DeploymentRecord, JobRecord, StageRecord, StepRecord,
-};
-use greenroom_store::page::{Listed, Page};
+use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
@@ -86,32 +83,12 @@ pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> 
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
     let stages = app.store.stage_records(organization, id).await?;
     let jobs = app.store.job_records(organization, id, None).await?;
-    let shown = listed(record, &stages);
-    Ok(Deployment { stages: stages.into_iter().map(|record| stage(record, &jobs)).collect(), ..shown })
+    let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
+    Ok(Deployment { stages, ..listed(record) })
 }
 
-/// A page of a list: without stages, and yet with all that each waits for.
-pub async fn list(
-    app: &App,
-    organization: OrganizationId,
-    filter: &DeploymentFilter,
-    page: Page,
-) -> Result<Listed<Deployment>, Failure> {
-    let found = app.store.deployment_records(organization, filter, page).await?;
-    let live: Vec<DeploymentId> =
-        found.rows.iter().filter(|record| record.ended_at.is_none()).map(|record| record.id).collect();
-    let mut live = app.store.live_stages(organization, &live).await?;
-    let show = |record: DeploymentRecord| {
-        let stages = live.remove(&record.id).unwrap_or_default();
-        listed(record, &stages)
-    };
-    Ok(Listed { rows: found.rows.into_iter().map(show).collect(), total: found.total })
-}
-
-/// As a list shows it. `stages` are those that have not ended, at least.
-pub fn listed(record: DeploymentRecord, stages: &[StageRecord]) -> Deployment {
-    let waiting_on = waiting_on(&record, stages);
-    let deadline_at = stages.iter().filter_map(|stage| stage.deadline_at).min();
+/// As a list shows it.
+pub fn listed(record: DeploymentRecord) -> Deployment {
     Deployment {
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
@@ -134,8 +111,8 @@ pub fn listed(record: DeploymentRecord, stages: &[StageRecord]) -> Deployment {
         started_at: record.started_at,
         ended_at: record.ended_at,
         expired_at: record.expired_at,
-        waiting_on,
-        deadline_at,
+        waiting_on: record.waiting_on.into_iter().map(Into::into).collect(),
+        deadline_at: record.deadline_at,
         stages: Vec::new(),
     }
 }
@@ -188,45 +165,4 @@ fn step(record: StepRecord) -> StepRun {
         started_at: record.started_at,
         ended_at: record.ended_at,
     }
-}
-
-/// Nothing that lives and does not go on is without a reason.
-fn waiting_on(record: &DeploymentRecord, stages: &[StageRecord]) -> Vec<WaitingOn> {
-    let mut reasons = Vec::new();
-    if record.ended_at.is_some() {
-        return reasons;
-    }
-    if record.status == "queued" {
-        if let Some(slot) = record.slot_deployment_id.filter(|slot| *slot != record.id) {
-            reasons.push(WaitingOn::WorkSlot { deployment_id: slot.to_string() });
-        }
-        match record.pipeline_status.as_str() {
-            "stopped" => reasons.push(WaitingOn::PipelineStopped),
-            "archived" => reasons.push(WaitingOn::PipelineArchived),
-            _ => {}
-        }
-        if record.crowded {
-            reasons.push(WaitingOn::Concurrency);
-        }
-        if reasons.is_empty() {
-            reasons.push(WaitingOn::Engine);
-        }
-        return reasons;
-    }
-    if record.status == "paused" {
-        reasons.push(WaitingOn::PipelineStopped);
-    }
-    for stage in stages {
-        let key = stage.key.clone();
-        match (stage.status.as_str(), stage.retry_at) {
-            ("queued", _) => reasons.push(WaitingOn::Runner { stage: key, pool: stage.pool.clone() }),
-            ("waiting", _) => reasons.push(WaitingOn::Approval { stage: key }),
-            ("pending", Some(until)) => reasons.push(WaitingOn::Retry { stage: key, until }),
-            ("running", _) if record.status == "canceling" => {
-                reasons.push(WaitingOn::RunningSteps { stage: key });
-            }
-            _ => {}
-        }
-    }
-    reasons
 }

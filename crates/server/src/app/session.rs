@@ -9,7 +9,7 @@ use greenroom_domain::policy::Action;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use greenroom_domain::text::{CommitId, Reason};
 use greenroom_store::Command;
-use greenroom_store::deployment::Deployment;
+use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use greenroom_store::pipeline::PipelineName;
@@ -52,7 +52,7 @@ pub struct Shown {
     pub session: Session,
     pub env_name: String,
     pub lock: LockView,
-    pub deployments: Vec<Deployment>,
+    pub deployments: Vec<DeploymentRecord>,
     /// The session that a force claim ended.
     pub displaced: Option<Session>,
 }
@@ -142,14 +142,14 @@ pub async fn deploy(
     place: &Place,
     id: SessionId,
     commit_id: &str,
-) -> Result<Deployment, Failure> {
+) -> Result<DeploymentRecord, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
     live_pipeline(command, &place.pipeline).await?;
     let mut locked = hold(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
     command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
-    command.deployment(new).await?.ok_or_else(Failure::not_found)
+    command.deployment_record(new).await?.ok_or_else(Failure::not_found)
 }
 
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {

@@ -20,7 +20,7 @@ use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::{Answered, Mutation};
-use crate::http::page::{PageQuery, list, page};
+use crate::http::page::{PageQuery, list_with, page};
 use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
@@ -58,7 +58,8 @@ pub async fn list_deployments(
         environment: query.0.env_name.map(|text| plain("envName", text)).transpose()?,
         commit_id: query.0.commit_id.map(|text| plain("commitId", text)).transpose()?,
     };
-    Ok(Json(list(page, deployment::list(&permit.app, permit.organization(), &filter, page).await?)))
+    let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
+    Ok(Json(list_with(page, found, listed)))
 }
 
 /// List the deployments of a pipeline, newest first
@@ -75,7 +76,8 @@ pub async fn list_pipeline_deployments(
     let store = &permit.app.store;
     let pipeline = store.pipeline(permit.organization(), &name).await?.ok_or_else(Failure::not_found)?;
     let filter = DeploymentFilter { pipeline: Some(pipeline.id), ..DeploymentFilter::default() };
-    Ok(Json(list(page, deployment::list(&permit.app, permit.organization(), &filter, page).await?)))
+    let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
+    Ok(Json(list_with(page, found, listed)))
 }
 
 /// Deploy a commit through all stages of a pipeline
@@ -96,7 +98,7 @@ pub async fn create_deployment(
         deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref())
             .await?;
     let record = mutation.command.deployment_record(made).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record, &[]))?).await
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
 }
 
 /// View a deployment, with its stages and steps
@@ -194,7 +196,7 @@ pub async fn retry_stage(
 
 async fn accepted(mut mutation: Mutation, deployment: DeploymentId) -> Answered {
     let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record, &[]))?).await
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
 }
 
 /// PostgreSQL can't hold a NUL, so no record has one.

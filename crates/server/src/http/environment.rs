@@ -58,7 +58,7 @@ pub async fn list_environments(
     let (store, organization) = (&permit.app.store, permit.organization());
     let found = settled::environments(store, organization, pipeline).await?;
     let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
-    let mut last = store.last_deployments(organization, &ids).await?;
+    let mut last = store.last_of_environments(organization, &ids).await?;
     let data = found.into_iter().map(|environment| {
         let deployment = last.remove(&environment.id);
         environment::wire(environment, deployment.map(session_wire::deployment))
@@ -77,7 +77,8 @@ pub async fn get_environment(
     path: At<EnvironmentPath>,
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-    let last = permit.app.store.last_deployments(permit.organization(), &[found.id]).await?.remove(&found.id);
+    let last =
+        permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
     Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.tagged().into_response())
 }
 

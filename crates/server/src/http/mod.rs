@@ -16,6 +16,7 @@ mod idempotency;
 mod job;
 mod job_archive;
 mod log;
+mod log_stream;
 mod me;
 mod member;
 mod mutation;

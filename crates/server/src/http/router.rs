@@ -13,8 +13,8 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
     Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
-    health, job, log, me, member, not_modified, openapi, organization, pipeline, runner, runner_pool,
-    session, token, transfer, watch,
+    health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline, runner,
+    runner_pool, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -64,7 +64,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(deployment::cancel_stage))
         .routes(routes!(deployment::retry_stage))
         .routes(routes!(log::read_log))
-        .routes(routes!(log::stream_log))
+        .routes(routes!(log_stream::stream_log))
         .routes(routes!(runner::list_runners, runner::create_runner))
         .routes(routes!(runner::revoke_runner))
         .routes(routes!(runner_pool::list_runner_pools))

@@ -3,7 +3,7 @@
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{Displaced, HistoryEntry, Override, Person, Session, SessionDeployment};
 use greenroom_domain::session::SessionStatus;
-use greenroom_store::deployment::Deployment;
+use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
 use greenroom_store::session::Session as Record;
 
@@ -12,7 +12,7 @@ use crate::app::environment::{kind, lock};
 pub fn session(
     record: Record,
     (env_name, now): (&str, &LockView),
-    deployments: Vec<Deployment>,
+    deployments: Vec<DeploymentRecord>,
     displaced: Option<Record>,
 ) -> Session {
     let lock = lock(now);
@@ -42,7 +42,7 @@ pub fn session(
     }
 }
 
-pub fn entry(record: Record, deployments: Vec<Deployment>) -> HistoryEntry {
+pub fn entry(record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry {
     let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
         from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
     };
@@ -65,7 +65,7 @@ pub fn entry(record: Record, deployments: Vec<Deployment>) -> HistoryEntry {
     }
 }
 
-pub fn deployment(deployment: Deployment) -> SessionDeployment {
+pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
     SessionDeployment {
         id: deployment.id.to_string(),
         commit_id: deployment.commit_id,
@@ -75,8 +75,7 @@ pub fn deployment(deployment: Deployment) -> SessionDeployment {
         started_at: deployment.started_at,
         ended_at: deployment.ended_at,
         waiting_on: deployment.waiting_on.into_iter().map(Into::into).collect(),
-        // Nothing gives a deployment a time limit before it runs.
-        deadline_at: None,
+        deadline_at: deployment.deadline_at,
     }
 }
 

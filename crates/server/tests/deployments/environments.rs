@@ -117,3 +117,36 @@ async fn nothing_is_tried_again_in_a_session_that_is_over(pool: PgPool) {
     assert_eq!((status, answer["code"].as_str()), (409, Some("invalid_state")));
     yard.end().await;
 }
+
+/// Its own record, the lists, its session and its environment tell the same of a deployment.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn what_it_waits_for_is_told_everywhere(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let (session, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", yard.pipeline);
+    let told = async |waiting: Value, has_deadline: bool| {
+        let own = yard.deployment(&id).await;
+        assert_eq!((&own["waitingOn"], own["deadlineAt"].is_string()), (&waiting, has_deadline), "{own}");
+        for (path, pointer) in [
+            ("/deployments".to_owned(), "/data/0"),
+            (format!("{environment}/sessions/{session}"), "/data/deployments/0"),
+            (format!("{environment}/history"), "/data/0/deployments/0"),
+            (environment.clone(), "/data/lastDeployment"),
+        ] {
+            let (_, shown) = yard.call(reqwest::Method::GET, &path, Value::Null).await;
+            let shown = shown.pointer(pointer).unwrap();
+            for field in ["id", "status", "waitingOn", "deadlineAt"] {
+                assert_eq!(shown[field], own[field], "{path} {field}");
+            }
+        }
+    };
+    told(json!([{ "kind": "engine" }]), false).await;
+    let advance = yard.advance(&id).await;
+    told(json!([{ "kind": "runner", "stage": "deploy", "pool": "default" }]), true).await;
+    let job = yard.take(&advance).await;
+    told(json!([]), true).await;
+    yard.carry_out(&job, 0).await;
+    yard.advance(&id).await;
+    told(json!([]), false).await;
+    yard.end().await;
+}

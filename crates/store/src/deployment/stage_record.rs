@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{AttemptTimes, deadline};
+use greenroom_domain::deployment::{AttemptTimes, LiveStage, deadline};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use jiff::{SignedDuration, Timestamp};
+use sqlx::PgExecutor;
 
 use super::advance::TIMING;
 use super::record::time;
@@ -72,6 +73,13 @@ impl TryFrom<Row> for StageRecord {
     }
 }
 
+impl StageRecord {
+    pub(super) fn live(&self) -> Result<LiveStage<'_>, StoreError> {
+        let status = word("stages.status", &self.status)?;
+        Ok(LiveStage { key: &self.key, pool: &self.pool, status, retry_at: self.retry_at })
+    }
+}
+
 /// Stages of organization `$1` with the times of their newest attempts, in the order of the file.
 macro_rules! stage_query {
     ($condition:literal, $($argument:expr),* $(,)?) => {
@@ -101,28 +109,27 @@ impl Store {
             .await?;
         rows.into_iter().map(StageRecord::try_from).collect()
     }
+}
 
-    /// Of each of these deployments, the stages that have not ended and wait for something or run.
-    pub async fn live_stages(
-        &self,
-        organization: OrganizationId,
-        deployments: &[DeploymentId],
-    ) -> Result<HashMap<DeploymentId, Vec<StageRecord>>, StoreError> {
-        if deployments.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let ids: Vec<uuid::Uuid> = deployments.iter().map(|id| id.uuid()).collect();
-        let rows = stage_query!(
-            "s.deployment_id = any($2) and (s.status in ('waiting', 'queued', 'running') or s.retry_at is not null)",
-            organization.uuid(),
-            &ids,
-        )
-        .fetch_all(&self.pool())
-        .await?;
-        let mut live: HashMap<DeploymentId, Vec<StageRecord>> = HashMap::new();
-        for row in rows {
-            live.entry(row.deployment_id.into()).or_default().push(row.try_into()?);
-        }
-        Ok(live)
+/// Of each of these deployments, the stages that have not ended and wait for something or run.
+pub(super) async fn live_stages(
+    connection: impl PgExecutor<'_>,
+    organization: uuid::Uuid,
+    deployments: &[uuid::Uuid],
+) -> Result<HashMap<DeploymentId, Vec<StageRecord>>, StoreError> {
+    let mut live: HashMap<DeploymentId, Vec<StageRecord>> = HashMap::new();
+    if deployments.is_empty() {
+        return Ok(live);
     }
+    let rows = stage_query!(
+        "s.deployment_id = any($2) and (s.status in ('waiting', 'queued', 'running') or s.retry_at is not null)",
+        organization,
+        deployments,
+    )
+    .fetch_all(connection)
+    .await?;
+    for row in rows {
+        live.entry(row.deployment_id.into()).or_default().push(row.try_into()?);
+    }
+    Ok(live)
 }

@@ -47,7 +47,7 @@ async fn until_all_ended(
     loop {
         let Ended { succeeded, otherwise } = ended(connection).await?;
         if otherwise > 0 {
-            bail!("{otherwise} deployments did not succeed");
+            bail!("{otherwise} deployments did not succeed: {}", what_went_wrong(connection).await?);
         }
         if succeeded == wanted {
             return Ok(began.elapsed().as_secs_f64());
@@ -67,6 +67,21 @@ async fn ended(connection: &mut PgConnection) -> anyhow::Result<Ended> {
     .fetch_one(connection)
     .await?;
     Ok(Ended { succeeded: usize::try_from(succeeded)?, otherwise: usize::try_from(otherwise)? })
+}
+
+/// The attempts that did not succeed, in words.
+async fn what_went_wrong(connection: &mut PgConnection) -> anyhow::Result<String> {
+    let told: Vec<String> = sqlx::query_scalar(
+        "select concat_ws(' ', d.id, d.status, d.reason, j.stage_key, j.status, j.reason, j.detail, s.status, s.reason,
+                j.queued_at, j.started_at, j.lease_expires_at, j.ended_at)
+         from deployments d
+         left join jobs j on j.deployment_id = d.id and j.status <> 'succeeded'
+         left join step_runs s on s.job_id = j.id
+         where d.ended_at is not null and d.status <> 'succeeded' limit 10",
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(told.join("; "))
 }
 
 /// Waits for all of them, side by side on this task: they only wait for answers.

@@ -1,0 +1,152 @@
+//! Deployments of sessions: accepted as `queued`, with a place for their environment's work slot, and ended with their session.
+
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::{DeploymentId, SessionId, UserId};
+use greenroom_domain::session::SessionEnd;
+use serde_json::json;
+
+use crate::StoreError;
+use crate::change::{Actor, Change};
+use crate::lock::LockedEnvironment;
+use crate::planted::{self, Bug};
+
+impl Change {
+    /// Accepts a deployment of the session that holds the locked environment. Without the slot it waits, and takes the
+    /// place of an earlier one of its session that still waits.
+    pub async fn create_deployment(
+        &mut self,
+        environment: &LockedEnvironment,
+        id: DeploymentId,
+        (session, created_by): (SessionId, UserId),
+        commit_id: &str,
+    ) -> Result<(), StoreError> {
+        let actor = self.actor().clone();
+        self.create_deployment_as(&actor, environment, id, (session, created_by), commit_id).await
+    }
+
+    /// One that is accepted because a turn has come is the clock's doing, whoever came across it.
+    pub(crate) async fn create_deployment_as(
+        &mut self,
+        actor: &Actor,
+        environment: &LockedEnvironment,
+        id: DeploymentId,
+        (session, created_by): (SessionId, UserId),
+        commit_id: &str,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let superseded = sqlx::query_scalar!(
+            "update deployments d set status = 'superseded', ended_at = clock_timestamp(), reason = 'a newer deployment'
+             from environments e
+             where d.organization_id = $1 and d.session_id = $2 and d.status = 'queued'
+               and e.organization_id = $1 and e.id = $3 and e.slot_deployment_id is distinct from d.id
+             returning d.id",
+            organization,
+            session.uuid(),
+            environment.id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        sqlx::query!(
+            "insert into deployments
+                 (organization_id, id, pipeline_id, definition_version, environment_id, session_id, fence, commit_id,
+                  status, created_by)
+             select $1, $2, p.id, p.definition_version, $4, $5, $6, $7, 'queued', $8
+             from pipelines p where p.organization_id = $1 and p.id = $3",
+            organization,
+            id.uuid(),
+            environment.pipeline_id.uuid(),
+            environment.id.uuid(),
+            session.uuid(),
+            environment.state.lock.fence,
+            commit_id,
+            created_by.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        sqlx::query!(
+            "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3), commit_id = $4
+             where organization_id = $1 and id = $2",
+            organization,
+            environment.id.uuid(),
+            id.uuid(),
+            commit_id,
+        )
+        .execute(self.connection())
+        .await?;
+        let has_slot = sqlx::query_scalar!(
+            r#"select slot_deployment_id = $3 as "has_slot!" from environments where organization_id = $1 and id = $2"#,
+            organization,
+            environment.id.uuid(),
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        if has_slot {
+            // Without it there is nothing to be done yet: it is woken when it gets it.
+            self.wake(id).await?;
+        }
+        for old in superseded {
+            self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old.into(), session)
+                .await?;
+        }
+        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), id, session).await
+    }
+
+    /// The end of a session ends its work: what has not started never will, and what runs is asked to end.
+    pub(crate) async fn cancel_deployments_of(
+        &mut self,
+        actor: &Actor,
+        environment: &LockedEnvironment,
+        session: SessionId,
+        end: SessionEnd,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let ended = sqlx::query!(
+            r#"update deployments
+               set status = case when status = 'queued' then 'canceled' else 'canceling' end,
+                   ended_at = case when status = 'queued' then clock_timestamp() end,
+                   reason = 'session_ended', cancel_reason = 'session_ended', detail = $3
+               where organization_id = $1 and session_id = $2 and purpose <> 'teardown'
+                 and status in ('queued', 'running', 'waiting', 'paused')
+               returning id, status = 'canceled' as "is_over!""#,
+            organization,
+            session.uuid(),
+            format!("its session was {}", end.status()),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        for row in ended {
+            let id = DeploymentId::from(row.id);
+            let event_type = if row.is_over {
+                self.next_in_slot(environment.id, id).await?;
+                EventType::DeploymentCanceled
+            } else {
+                if planted::is(Bug::SlotPassedOnTooEarly) {
+                    self.next_in_slot(environment.id, id).await?;
+                }
+                self.wake(id).await?;
+                EventType::DeploymentCanceling
+            };
+            self.tell_deployment(environment, (actor, event_type), id, session).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn tell_deployment(
+        &mut self,
+        environment: &LockedEnvironment,
+        (actor, event_type): (&Actor, EventType),
+        deployment: DeploymentId,
+        session: SessionId,
+    ) -> Result<(), StoreError> {
+        let after = json!({
+            "deploymentId": deployment,
+            "sessionId": session,
+            "envName": environment.name,
+            "pipelineId": environment.pipeline_id,
+        });
+        let subject = environment.subject();
+        let event = NewEvent { event_type, subject, before: None, after: Some(after), reason: None };
+        self.tell_as(actor, event).await
+    }
+}

@@ -1,0 +1,102 @@
+//! Attempts of stages and their steps, as they are read.
+
+use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, StepRunId};
+use jiff::Timestamp;
+
+use super::record::time;
+use crate::{Store, StoreError};
+
+/// An attempt of a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    pub id: JobId,
+    pub stage: String,
+    pub attempt: i32,
+    pub status: String,
+    pub reason: Option<String>,
+    pub detail: Option<String>,
+    pub runner: Option<String>,
+    pub queued_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub lease_expires_at: Option<Timestamp>,
+    pub steps: Vec<StepRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRecord {
+    pub id: StepRunId,
+    pub name: String,
+    pub status: String,
+    pub exit_code: Option<i32>,
+    pub reason: Option<String>,
+    pub outputs: serde_json::Value,
+    pub log_bytes: i64,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Store {
+    /// The attempts of a deployment's stages, or of one of them, with their steps; oldest first.
+    pub async fn job_records(
+        &self,
+        organization: OrganizationId,
+        deployment: DeploymentId,
+        stage: Option<&str>,
+    ) -> Result<Vec<JobRecord>, StoreError> {
+        let rows = sqlx::query!(
+            "select id, stage_key, attempt, status, reason, detail, runner_name, queued_at, started_at, ended_at,
+                    lease_expires_at
+             from jobs
+             where organization_id = $1 and deployment_id = $2 and ($3::text is null or stage_key = $3)
+             order by id limit 1000",
+            organization.uuid(),
+            deployment.uuid(),
+            stage,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let ids: Vec<uuid::Uuid> = rows.iter().map(|row| row.id).collect();
+        let steps = sqlx::query!(
+            "select id, job_id, name, status, exit_code, reason, outputs, log_bytes, started_at, ended_at from step_runs
+             where organization_id = $1 and job_id = any($2) order by job_id, position",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let mut jobs: Vec<JobRecord> = rows
+            .into_iter()
+            .map(|row| JobRecord {
+                id: row.id.into(),
+                stage: row.stage_key,
+                attempt: row.attempt,
+                status: row.status,
+                reason: row.reason,
+                detail: row.detail,
+                runner: row.runner_name,
+                queued_at: row.queued_at.to_jiff(),
+                started_at: time(row.started_at),
+                ended_at: time(row.ended_at),
+                lease_expires_at: time(row.lease_expires_at),
+                steps: Vec::new(),
+            })
+            .collect();
+        for step in steps {
+            if let Some(job) = jobs.iter_mut().find(|job| job.id.uuid() == step.job_id) {
+                job.steps.push(StepRecord {
+                    id: step.id.into(),
+                    name: step.name,
+                    status: step.status,
+                    exit_code: step.exit_code,
+                    reason: step.reason,
+                    outputs: step.outputs,
+                    log_bytes: step.log_bytes,
+                    started_at: time(step.started_at),
+                    ended_at: time(step.ended_at),
+                });
+            }
+        }
+        Ok(jobs)
+    }
+}

@@ -1,0 +1,142 @@
+//! Deployments in lists: of all or some of them, and the newest of pipelines, environments and sessions.
+
+use std::collections::HashMap;
+
+use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId};
+
+use super::record::{DeploymentRecord, Row, record_query};
+use crate::page::{COUNTED, Listed, Page, Total};
+use crate::{Store, StoreError};
+
+/// Which deployments a list has; all that is given has to hold.
+#[derive(Clone, Debug, Default)]
+pub struct DeploymentFilter {
+    pub pipeline: Option<PipelineId>,
+    pub status: Option<String>,
+    pub environment: Option<String>,
+    pub commit_id: Option<String>,
+}
+
+impl Store {
+    /// The newest of each of these pipelines.
+    pub async fn last_of_pipelines(
+        &self,
+        organization: OrganizationId,
+        pipelines: &[PipelineId],
+    ) -> Result<Vec<DeploymentRecord>, StoreError> {
+        let ids: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
+        let rows = record_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.pipeline_id = asked.id order by o.id desc limit 1) d",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        self.with_stages(organization, rows).await
+    }
+
+    /// The newest deployment of each of these environments.
+    pub async fn last_of_environments(
+        &self,
+        organization: OrganizationId,
+        environments: &[EnvironmentId],
+    ) -> Result<HashMap<EnvironmentId, DeploymentRecord>, StoreError> {
+        let ids: Vec<uuid::Uuid> = environments.iter().map(|id| id.uuid()).collect();
+        let rows = record_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.environment_id = asked.id order by o.id desc limit 1) d",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let found = self.with_stages(organization, rows).await?.into_iter();
+        Ok(found.filter_map(|record| Some((record.environment.as_ref()?.0, record))).collect())
+    }
+
+    /// Newest first.
+    pub async fn deployments_of_session(
+        &self,
+        organization: OrganizationId,
+        session: SessionId,
+    ) -> Result<Vec<DeploymentRecord>, StoreError> {
+        let of = self.deployments_of_sessions(organization, &[session]).await?;
+        Ok(of.into_values().next().unwrap_or_default())
+    }
+
+    /// Those of each session, newest first, 100 at most.
+    pub async fn deployments_of_sessions(
+        &self,
+        organization: OrganizationId,
+        sessions: &[SessionId],
+    ) -> Result<HashMap<SessionId, Vec<DeploymentRecord>>, StoreError> {
+        if sessions.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids: Vec<uuid::Uuid> = sessions.iter().map(|id| id.uuid()).collect();
+        let rows = record_query!(
+            "unnest($2::uuid[]) as asked (id)
+             cross join lateral (select * from deployments o
+                 where o.organization_id = $1 and o.session_id = asked.id order by o.id desc limit 100) d",
+            organization.uuid(),
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let mut of: HashMap<SessionId, Vec<DeploymentRecord>> = HashMap::new();
+        for record in self.with_stages(organization, rows).await? {
+            if let Some(session) = record.session_id {
+                of.entry(session).or_default().push(record);
+            }
+        }
+        Ok(of)
+    }
+
+    /// Newest first.
+    pub async fn deployment_records(
+        &self,
+        organization: OrganizationId,
+        filter: &DeploymentFilter,
+        page: Page,
+    ) -> Result<Listed<DeploymentRecord>, StoreError> {
+        let total = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from deployments o
+                   where o.organization_id = $1 and ($2::uuid is null or o.pipeline_id = $2)
+                     and ($3::text is null or o.status = $3) and ($4::text is null or o.commit_id like $4 || '%')
+                     and ($5::text is null or o.environment_id in (select e.id from environments e
+                         where e.organization_id = $1 and e.name = $5))
+                   limit $6
+               ) counted"#,
+            organization.uuid(),
+            filter.pipeline.map(PipelineId::uuid),
+            filter.status,
+            filter.commit_id,
+            filter.environment,
+            COUNTED + 1,
+        )
+        .fetch_one(&self.pool())
+        .await?;
+        let rows = record_query!(
+            "(select * from deployments o
+              where o.organization_id = $1 and ($2::uuid is null or o.pipeline_id = $2)
+                and ($3::text is null or o.status = $3) and ($4::text is null or o.commit_id like $4 || '%')
+                and ($5::text is null or o.environment_id in (select e.id from environments e
+                    where e.organization_id = $1 and e.name = $5))
+              order by o.id desc limit $6 offset $7) d",
+            organization.uuid(),
+            filter.pipeline.map(PipelineId::uuid),
+            filter.status,
+            filter.commit_id,
+            filter.environment,
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(Listed { rows: self.with_stages(organization, rows).await?, total: Total::counted(total) })
+    }
+}

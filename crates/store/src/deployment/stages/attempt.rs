@@ -1,0 +1,120 @@
+//! Attempts of stages: jobs for runners, and their steps.
+
+use greenroom_domain::definition::{Definition, StepWork};
+use greenroom_domain::deployment::{JobStatus, Stage};
+
+use super::{StageRow, time};
+use crate::StoreError;
+use crate::change::Change;
+use crate::deployment::advance::Held;
+
+impl Change {
+    pub(super) async fn insert_job(
+        &mut self,
+        held: &Held,
+        stage: &Stage,
+        definition: &Definition,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let (id, pool) = (uuid::Uuid::now_v7(), uuid::Uuid::now_v7());
+        let steps = definition.stage(&stage.key).map(|stage| stage.steps.as_slice()).unwrap_or_default();
+        let ids: Vec<uuid::Uuid> = steps.iter().map(|_| uuid::Uuid::now_v7()).collect();
+        let names: Vec<String> = steps
+            .iter()
+            .enumerate()
+            .map(|(position, step)| match (&step.name, &step.work) {
+                (Some(name), _) => name.clone(),
+                (None, StepWork::Registry { uses, .. }) => uses.name.clone(),
+                (None, StepWork::Script { .. }) => format!("step {}", position + 1),
+            })
+            .collect();
+        // A pool comes into being when it is first named; its runners are an admin's to add. One that is there is only
+        // read: to write it, if only its name again, would have all of its jobs wait for each other.
+        sqlx::query!(
+            "with known as (
+                 select p.id from stages s
+                 join runner_pools p on p.organization_id = $1 and p.name = s.pool
+                 where s.organization_id = $1 and s.deployment_id = $3 and s.key = $4
+             ),
+             named as (
+                 insert into runner_pools (organization_id, id, name)
+                 select $1, $6, s.pool from stages s
+                 where s.organization_id = $1 and s.deployment_id = $3 and s.key = $4
+                   and not exists (select 1 from known)
+                 on conflict (organization_id, name) do update set name = excluded.name
+                 returning id
+             ),
+             job as (
+                 insert into jobs (organization_id, id, deployment_id, stage_key, attempt, pool_id, status, queued_at)
+                 select $1, $2, $3, $4, $5, pool.id, 'queued', $7
+                 from (select id from known union all select id from named) pool
+             )
+             insert into step_runs (organization_id, id, job_id, position, name)
+             select $1, id, $2, position - 1, name
+             from unnest($8::uuid[], $9::text[]) with ordinality as steps (id, name, position)",
+            organization,
+            id,
+            held.id.uuid(),
+            stage.key,
+            i32::try_from(stage.attempt).unwrap_or(i32::MAX),
+            pool,
+            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+            &ids,
+            &names,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// What time or a cancel has decided about an attempt.
+    pub(super) async fn update_job(&mut self, held: &Held, row: &StageRow<'_>) -> Result<(), StoreError> {
+        let (before, Some(after)) = (row.before.and_then(|stage| stage.job), row.after.job) else {
+            return Ok(());
+        };
+        if before == Some(after) {
+            return Ok(());
+        }
+        let organization = self.organization();
+        let ended = sqlx::query_scalar!(
+            r#"update jobs
+               set status = $5, reason = $6, cancel_reason = $7, ended_at = case when $8 then $9::timestamptz end
+               where organization_id = $1 and deployment_id = $2 and stage_key = $3 and attempt = $4
+               returning id"#,
+            organization,
+            held.id.uuid(),
+            row.after.key,
+            i32::try_from(row.after.attempt).unwrap_or(i32::MAX),
+            after.status.as_str(),
+            after.reason.map(|reason| reason.as_str()),
+            after.cancel.map(|reason| reason.as_str()),
+            after.status.is_end(),
+            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        if let Some(job) = ended
+            && after.status.is_end()
+        {
+            let left = if after.status == JobStatus::Errored { "errored" } else { "canceled" };
+            self.end_open_steps(job, left).await?;
+        }
+        Ok(())
+    }
+
+    /// Steps that nobody will say anything of any more.
+    pub(crate) async fn end_open_steps(&mut self, job: uuid::Uuid, running: &str) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update step_runs
+             set status = case when status = 'running' then $3 else 'skipped' end, ended_at = clock_timestamp()
+             where organization_id = $1 and job_id = $2 and ended_at is null",
+            organization,
+            job,
+            running,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Stages as the machine sees them.
+
+use greenroom_domain::deployment::{Job, Stage};
+use greenroom_domain::id::DeploymentId;
+use jiff::SignedDuration;
+
+use crate::StoreError;
+use crate::change::Change;
+use crate::error::word;
+use crate::planted::{self, Bug};
+
+impl Change {
+    pub(crate) async fn stages_of(&mut self, id: DeploymentId) -> Result<Vec<Stage>, StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            r#"select s.key, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated, s.timeout_seconds,
+                      s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
+                      j.status as "job_status?", j.reason as job_reason, j.queued_at as "queued_at?", j.started_at,
+                      j.lease_expires_at, j.touched as "touched?", j.cancel_reason
+               from stages s
+               left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id
+                   and j.stage_key = s.key and j.attempt = s.attempt
+               where s.organization_id = $1 and s.deployment_id = $2
+               order by s.position"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
+        let mut stages = Vec::with_capacity(rows.len());
+        for row in rows {
+            let reason = |column, text: Option<String>| text.map(|text| word(column, &text)).transpose();
+            let verdict = match (row.verdict, row.verdict_reason) {
+                (Some(status), Some(why)) => {
+                    Some((word("stages.verdict", &status)?, word("stages.verdict_reason", &why)?))
+                }
+                _ => None,
+            };
+            let job = match (row.job_status, row.queued_at, row.touched) {
+                (Some(status), Some(queued_at), Some(touched)) => Some(Job {
+                    status: word("jobs.status", &status)?,
+                    reason: reason("jobs.reason", row.job_reason)?,
+                    queued_at: queued_at.to_jiff(),
+                    started_at: time(row.started_at),
+                    lease_expires_at: time(row.lease_expires_at),
+                    touched: touched && !planted::is(Bug::TouchForgotten),
+                    cancel: reason("jobs.cancel_reason", row.cancel_reason)?,
+                }),
+                _ => None,
+            };
+            stages.push(Stage {
+                key: row.key,
+                needs: row.needs,
+                status: word("stages.status", &row.status)?,
+                reason: reason("stages.reason", row.reason)?,
+                verdict,
+                gated: row.gated,
+                timeout: SignedDuration::from_secs(row.timeout_seconds),
+                attempts: count(row.attempts),
+                backoff: SignedDuration::from_secs(row.backoff_seconds),
+                retry_at: time(row.retry_at),
+                attempt: count(row.attempt),
+                tried: count(row.tried),
+                job,
+            });
+        }
+        Ok(stages)
+    }
+}
+
+fn count(number: i32) -> u32 {
+    u32::try_from(number).unwrap_or_default()
+}
