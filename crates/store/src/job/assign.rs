@@ -88,9 +88,9 @@ impl Store {
         if let Some(stage) = held.state.stages.iter_mut().find(|stage| stage.key == row.stage_key) {
             stage.status = StageStatus::Running;
         }
-        let told = (Actor::Clock, greenroom_domain::event::EventType::StageStarted);
         let attempt = u32::try_from(row.attempt).unwrap_or_default();
-        change.tell_progress(&held, (&told.0, told.1), Some((&row.stage_key, attempt)), None).await?;
+        let stage = Some((row.stage_key.as_str(), attempt));
+        change.tell_progress(&held, (&Actor::Clock, EventType::StageStarted), stage, None).await?;
         let assigned = change.assigned(word.job, deployment).await?;
         change.commit().await?;
         Ok(Some(assigned))
