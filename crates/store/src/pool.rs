@@ -46,6 +46,10 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
             // Compiling a statement takes longer than any of ours runs; and before a table's first analyze PostgreSQL takes
             // small statements for large ones, and would do it.
             ("jit", "off".to_owned()),
+            // A plan is kept, and is made for the table as it was last analyzed. One that reads a small table as a whole would
+            // go on to do so while the table grows, until somebody analyzes it again.
+            ("enable_seqscan", "off".to_owned()),
+            ("random_page_cost", "1.1".to_owned()),
         ]);
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)

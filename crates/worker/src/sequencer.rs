@@ -15,7 +15,7 @@ const IDLE: Duration = Duration::from_millis(200);
 const BLOCKED: Duration = Duration::from_millis(10);
 /// After a batch, so that many commands at once make few batches: a batch costs a commit, whatever is in it. An event
 /// that is told while nothing else goes on does not wait for this.
-const GATHER: Duration = Duration::from_millis(50);
+const GATHER: Duration = Duration::from_millis(20);
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
 /// By which a command that has committed wakes the sequencer of its own daemon.

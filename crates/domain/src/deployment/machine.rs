@@ -12,6 +12,8 @@ pub struct Deployment {
     pub reason: Option<Reason>,
     /// It is to end.
     pub cancel: Option<Cancel>,
+    /// What is not over by then is ended, and has failed.
+    pub ends_by: Option<Timestamp>,
     pub stages: Vec<Stage>,
 }
 
@@ -91,6 +93,9 @@ pub fn advance(mut deployment: Deployment, facts: Facts, timing: Timing, now: Ti
     if deployment.status.is_end() {
         return deployment;
     }
+    if deployment.ends_by.is_some_and(|at| at <= now) {
+        deployment.cancel.get_or_insert(Cancel { reason: Reason::TimedOut });
+    }
     let canceling = deployment.cancel;
     for stage in &mut deployment.stages {
         stage.settle(canceling, timing, now);
@@ -115,7 +120,8 @@ pub fn next_look(deployment: &Deployment, timing: Timing) -> Option<Timestamp> {
     if deployment.status.is_end() {
         return None;
     }
-    deployment.stages.iter().filter_map(|stage| stage.next_look(timing)).min()
+    let ends_by = deployment.ends_by.filter(|_| deployment.cancel.is_none());
+    deployment.stages.iter().filter_map(|stage| stage.next_look(timing)).chain(ends_by).min()
 }
 
 impl Deployment {
@@ -193,7 +199,8 @@ impl Deployment {
         if let Some(cancel) = self.cancel {
             let abandoned = self.stages.iter().any(|stage| stage.reason == Some(Reason::Abandoned));
             let reason = if abandoned { Reason::Abandoned } else { cancel.reason };
-            return (DeploymentStatus::Canceled, Some(reason));
+            let late = cancel.reason == Reason::TimedOut;
+            return (if late { DeploymentStatus::Failed } else { DeploymentStatus::Canceled }, Some(reason));
         }
         if let Some(stage) = first(StageStatus::Failed) {
             (DeploymentStatus::Failed, stage.reason)

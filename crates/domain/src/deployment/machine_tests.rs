@@ -31,7 +31,7 @@ fn stage(key: &str, needs: &[&str]) -> Stage {
 }
 
 fn deployment(stages: Vec<Stage>) -> Deployment {
-    Deployment { status: DeploymentStatus::Queued, reason: None, cancel: None, stages }
+    Deployment { status: DeploymentStatus::Queued, reason: None, cancel: None, ends_by: None, stages }
 }
 
 fn diamond() -> Deployment {
@@ -97,6 +97,30 @@ fn what_needs_a_failed_stage_is_skipped_and_the_rest_goes_on() {
     );
     let next = go(ended(next, "c", JobStatus::Succeeded), 3);
     assert_eq!((next.status, next.reason), (DeploymentStatus::Failed, Some(Reason::StepFailed)));
+}
+
+#[test]
+fn what_is_not_over_in_time_is_ended_and_has_failed() {
+    let late = |mut deployment: Deployment| {
+        deployment.ends_by = Some(at(900));
+        deployment
+    };
+    // Nobody has taken it.
+    let begun = late(go(deployment(vec![stage("a", &[]), stage("b", &["a"])]), 0));
+    assert_eq!(next_look(&begun, TIMING), Some(at(900)));
+    assert_eq!(go(begun.clone(), 899).status, DeploymentStatus::Running);
+    let over = go(begun.clone(), 900);
+    assert_eq!((over.status, over.reason), (DeploymentStatus::Failed, Some(Reason::TimedOut)));
+    // Somebody has: it is asked to end, and then waited for as for any other cancel.
+    let mut begun = taken(begun, "a", 880);
+    begun = go(begun, 900);
+    assert_eq!(
+        (begun.status, job(&mut begun, "a").cancel),
+        (DeploymentStatus::Canceling, Some(Reason::TimedOut))
+    );
+    let over = go(ended(begun, "a", JobStatus::Canceled), 905);
+    assert_eq!((over.status, over.reason), (DeploymentStatus::Failed, Some(Reason::TimedOut)));
+    assert_eq!(stages(&over), [StageStatus::Failed, StageStatus::Canceled]);
 }
 
 #[test]

@@ -43,6 +43,9 @@ impl Backend for Process {
 
     async fn prepare(&self, plan: &StepPlan) -> Result<Supervised> {
         let folders = &plan.folders;
+        tokio::fs::create_dir_all(&folders.home).await.map_err(|error| {
+            BackendError(format!("{} could not be made: {error}", folders.home.display()))
+        })?;
         let mut command = Command::new(&self.entry);
         command
             .arg("--alive")

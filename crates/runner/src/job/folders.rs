@@ -4,9 +4,9 @@
 //! <work-dir>/lock                     held by the runner that works here
 //! <work-dir>/jobs/<job>/workspace     what the steps share
 //!                      /control       alive file and scripts
-//!                      /output/<n>    what step n writes to $GREENROOM_OUTPUT
-//!                      /transfer      archives on their way
-//!                      /home          for steps that run on this machine itself
+//!                      /output-<n>    what step n writes to $GREENROOM_OUTPUT
+//!                      /<name>.tar    archives on their way
+//!                      /home          for steps that run on this machine itself, made by their backend
 //! ```
 
 use std::fs::{self, File, TryLockError};
@@ -69,7 +69,7 @@ impl WorkDir {
             return Err(io::Error::other("the job's id is not one"));
         }
         let folder = JobFolder { path: self.jobs().join(job_id) };
-        for part in [folder.workspace(), folder.control(), folder.transfer(), folder.home()] {
+        for part in [folder.workspace(), folder.control()] {
             fs::create_dir_all(part)?;
         }
         // A step under another user has to read this one, whatever this process's umask says.
@@ -94,12 +94,9 @@ impl JobFolder {
         self.path.join("control")
     }
 
-    pub fn transfer(&self) -> PathBuf {
-        self.path.join("transfer")
-    }
-
-    fn home(&self) -> PathBuf {
-        self.path.join("home")
+    /// Where an archive lies between the workspace and the server.
+    pub fn archive(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.tar"))
     }
 
     /// The step's script and its place for outputs.
@@ -108,7 +105,7 @@ impl JobFolder {
         let path = self.control().join(&name);
         fs::write(&path, script)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
-        let output = self.path.join("output").join(number.to_string());
+        let output = self.path.join(format!("output-{number}"));
         fs::create_dir_all(&output)?;
         fs::write(output.join(OUTPUT_FILE), "")?;
         if let Some(owner) = owner {
@@ -119,7 +116,7 @@ impl JobFolder {
             control: self.control(),
             script: name,
             output,
-            home: self.home(),
+            home: self.path.join("home"),
         })
     }
 

@@ -33,7 +33,7 @@ impl Materials<'_> {
     }
 
     async fn unpack_input(&self, input: &Artifact) -> Outcome<()> {
-        let file = self.folder.transfer().join("input.tar");
+        let file = self.folder.archive("input");
         let get = || self.client.get_artifact(&input.artifact_id, &file);
         let sha256 = insist(self.lease, "get artifact", get).await.map_err(|error| error.to_string())?;
         if !sha256.eq_ignore_ascii_case(&input.sha256) {
@@ -58,7 +58,7 @@ impl Materials<'_> {
     }
 
     async fn restore_cache(&self, cache: &Cache) -> Outcome<bool> {
-        let file = self.folder.transfer().join("cache.tar");
+        let file = self.folder.archive("cache");
         let get = || self.client.get_cache(&cache.key, &file);
         let found = insist(self.lease, "get cache", get).await.map_err(|error| error.to_string())?;
         if found.is_some() {
@@ -73,7 +73,7 @@ impl Materials<'_> {
             return Ok(());
         }
         let kept = async {
-            let file = self.pack("artifact.tar", &self.job.artifacts).await?;
+            let file = self.pack("artifact", &self.job.artifacts).await?;
             let put = || self.client.put_artifact(&file);
             insist(self.lease, "put artifact", put).await.map_err(|error: Unanswered| error.to_string())
         };
@@ -84,7 +84,7 @@ impl Materials<'_> {
     pub async fn save_caches(&self, found: &HashSet<&str>) {
         for cache in self.job.caches.iter().filter(|cache| !found.contains(cache.key.as_str())) {
             let saved = async {
-                let file = self.pack("cache.tar", &cache.paths).await?;
+                let file = self.pack("cache", &cache.paths).await?;
                 let put = || self.client.put_cache(&cache.key, &file);
                 insist(self.lease, "put cache", put).await.map_err(|error: Unanswered| error.to_string())
             };
@@ -104,7 +104,7 @@ impl Materials<'_> {
     }
 
     async fn pack(&self, name: &str, paths: &[String]) -> Outcome<PathBuf> {
-        let file = self.folder.transfer().join(name);
+        let file = self.folder.archive(name);
         let (workspace, paths, into) = (self.folder.workspace(), paths.to_vec(), file.clone());
         aside(move || archive::pack(&workspace, &paths, &into)).await?;
         Ok(file)

@@ -95,6 +95,35 @@ async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPo
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn who_waits_for_a_cleaning_up_does_not_wait_forever(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
+    let (session, first) = yard.claim("qa-1", &yard.owner, "sessions").await;
+    assert!(yard.pass(&first, 0).await.ended);
+    yard.release("qa-1", &yard.owner, &session).await;
+    let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
+    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments?limit=100", Value::Null).await;
+    let teardown =
+        listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
+    let teardown = teardown["id"].as_str().unwrap();
+    // No runner takes it.
+    assert_eq!(yard.advance(teardown).await.dispatch.len(), 1);
+    let shown = yard.deployment(teardown).await;
+    let begun: jiff::Timestamp = shown["startedAt"].as_str().unwrap().parse().unwrap();
+    let deadline: jiff::Timestamp = shown["deadlineAt"].as_str().unwrap().parse().unwrap();
+    assert_eq!(deadline.duration_since(begun).as_secs(), 15 * 60);
+    assert!(!yard.advance(teardown).await.ended);
+    let long_ago =
+        "update deployments set started_at = started_at - interval '15 minutes' where purpose = 'teardown'";
+    sqlx::query(long_ago).execute(&pool).await.unwrap();
+    assert!(yard.advance(teardown).await.ended);
+    let shown = yard.deployment(teardown).await;
+    assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("failed"), Some("timed_out")));
+    assert_eq!(yard.advance(&next).await.dispatch.len(), 1);
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_session_without_a_deployment_leaves_nothing_to_clean_up(pool: PgPool) {
     let yard = Yard::new(&pool, SHOP).await;
     let path = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions", yard.pipeline);

@@ -28,6 +28,8 @@ pub const TIMING: Timing = Timing {
     longest_queue: SignedDuration::from_secs(24 * 3_600),
     timeout_slack: SignedDuration::from_secs(60),
 };
+/// How long cleaning up may take in all: others wait for it.
+const LONGEST_TEARDOWN: SignedDuration = SignedDuration::from_mins(15);
 /// The workflow is woken by whatever happens; this is for what nobody would have told it.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
@@ -86,6 +88,15 @@ impl Change {
 
     /// Locks the environment's row, then the deployment's, and reads the rest after that.
     pub(crate) async fn hold_deployment(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
+        let Some(mut held) = self.hold_without_stages(id).await? else { return Ok(None) };
+        if held.planned && !held.state.status.is_end() {
+            held.state.stages = self.stages_of(id).await?;
+        }
+        Ok(Some(held))
+    }
+
+    /// The same, for who does not ask what its stages are doing.
+    pub(crate) async fn hold_without_stages(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
         let organization = self.organization();
         let environment = sqlx::query!(
             r#"select e.id, e.name, e.slot_deployment_id
@@ -98,7 +109,7 @@ impl Change {
         .await?;
         let row = sqlx::query!(
             r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
-                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!",
+                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.started_at,
                       p.slug, p.status as pipeline_status, p.stop_mode as "stop_mode?", clock_timestamp() as "now!"
                from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where d.organization_id = $1 and d.id = $2 for update of d"#,
@@ -110,14 +121,15 @@ impl Change {
         let Some(row) = row else { return Ok(None) };
         let cancel =
             row.cancel_reason.as_deref().map(|text| word("deployments.cancel_reason", text)).transpose()?;
+        let purpose = word("deployments.purpose", &row.purpose)?;
         let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
-        let mut held = Held {
+        Ok(Some(Held {
             id,
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             environment: environment.map(|place| (place.id.into(), place.name)),
             session_id: row.session_id,
-            purpose: word("deployments.purpose", &row.purpose)?,
+            purpose,
             commit_id: row.commit_id,
             branch: row.branch,
             trigger: row.trigger,
@@ -130,14 +142,11 @@ impl Change {
                 status: word("deployments.status", &row.status)?,
                 reason: None,
                 cancel: cancel.map(|reason| Cancel { reason }),
+                ends_by: ends_by(purpose, row.started_at.map(|at| at.to_jiff())),
                 stages: Vec::new(),
             },
             now: row.now.to_jiff(),
-        };
-        if held.planned && !held.state.status.is_end() {
-            held.state.stages = self.stages_of(id).await?;
-        }
-        Ok(Some(held))
+        }))
     }
 
     async fn facts(&mut self, held: &Held, definition: &Definition) -> Result<Facts, StoreError> {
@@ -274,6 +283,14 @@ impl Change {
             None => Ok(()),
         }
     }
+}
+
+/// By when one that has begun has to be over, whatever its stages' own limits are.
+pub(super) fn ends_by(purpose: Purpose, started_at: Option<Timestamp>) -> Option<Timestamp> {
+    if purpose != Purpose::Teardown {
+        return None;
+    }
+    started_at?.saturating_add(LONGEST_TEARDOWN).ok()
 }
 
 impl Held {

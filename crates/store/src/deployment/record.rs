@@ -6,6 +6,7 @@ use greenroom_domain::deployment::{Surroundings, WaitingOn, waiting_on};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
+use super::advance::ends_by;
 use super::stage_record::{StageRecord, live_stages};
 use crate::change::Change;
 use crate::error::word;
@@ -76,11 +77,13 @@ impl Row {
             crowded: self.crowded,
         };
         let status = word("deployments.status", &self.status)?;
+        let purpose = word("deployments.purpose", &self.purpose)?;
+        let ends_by = ends_by(purpose, time(self.started_at)).filter(|_| self.ended_at.is_none());
         let stages = live.iter().map(StageRecord::live).collect::<Result<Vec<_>, _>>()?;
         Ok(DeploymentRecord {
             id,
             waiting_on: waiting_on(status, around, stages),
-            deadline_at: live.iter().filter_map(|stage| stage.deadline_at).min(),
+            deadline_at: live.iter().filter_map(|stage| stage.deadline_at).chain(ends_by).min(),
             pipeline_id: self.pipeline_id.into(),
             pipeline_slug: self.pipeline_slug,
             definition_version: self.definition_version,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
-use greenroom_domain::deployment::{Purpose, StageStatus};
+use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, JobId, PipelineId, StepRunId};
 use greenroom_domain::runner_pool::Network;
@@ -52,7 +52,7 @@ impl Store {
     ) -> Result<Option<Assigned>, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
         let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
-        let Some(mut held) = change.hold_deployment(deployment).await? else { return Ok(None) };
+        let Some(held) = change.hold_without_stages(deployment).await? else { return Ok(None) };
         if held.state.cancel.is_some() || held.state.status.is_end() {
             return Ok(None);
         }
@@ -85,9 +85,6 @@ impl Store {
         .fetch_optional(change.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        if let Some(stage) = held.state.stages.iter_mut().find(|stage| stage.key == row.stage_key) {
-            stage.status = StageStatus::Running;
-        }
         let attempt = u32::try_from(row.attempt).unwrap_or_default();
         let stage = Some((row.stage_key.as_str(), attempt));
         change.tell_progress(&held, (&Actor::Clock, EventType::StageStarted), stage, None).await?;

@@ -3,7 +3,6 @@
 use anyhow::Context;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 use crate::fault::deployments::definition::{CONTAINERS, PIPELINES};
@@ -67,16 +66,10 @@ impl World {
             let made = world.done(&api, Method::POST, "/runners", &Runner::asked(name, Some(pool))).await?;
             stack.add_runner(&made, name, backend).await?;
         }
-        world.open_containers(stack).await?;
+        // The containers' steps report to this machine itself, on loopback.
+        let open = json!({ "network": "host" });
+        world.done(&api, Method::PATCH, &format!("/runner-pools/{CONTAINERS}"), &open).await?;
         Ok(world)
-    }
-
-    /// The containers' steps report to this machine itself, on loopback. No call of the API sets what a pool may reach.
-    async fn open_containers(&self, stack: &Stack) -> anyhow::Result<()> {
-        let mut connection = PgConnection::connect(&stack.postgres.url()).await?;
-        let set = "update runner_pools set network = 'host' where organization_id = $1 and name = $2";
-        sqlx::query(set).bind(self.organization).bind(CONTAINERS).execute(&mut connection).await?;
-        Ok(())
     }
 
     async fn hire(&self, stack: &Stack, api: &Api, number: usize) -> anyhow::Result<String> {
