@@ -70,7 +70,8 @@ impl Store {
         sqlx::query!(
             "update runners set last_seen_at = clock_timestamp(), version = coalesce($3, version)
              where organization_id = $1 and id = $2
-               and (last_seen_at is null or last_seen_at < clock_timestamp() - interval '10 seconds')",
+               and (last_seen_at is null or last_seen_at < clock_timestamp() - interval '10 seconds'
+                   or version is distinct from coalesce($3, version))",
             organization.uuid(),
             runner.uuid(),
             version,

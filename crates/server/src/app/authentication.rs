@@ -48,7 +48,8 @@ impl Authentication {
     }
 
     /// A runner speaks several times for each job, so it is remembered as shortly as people are. Whether it may have a job
-    /// is asked again in the transaction that gives it one.
+    /// is asked again in the transaction that gives it one. Whatever it says, it was seen: one that has no room for another
+    /// job does not ask for one, and is there nevertheless.
     pub async fn runner(&self, token: &TokenSecret) -> Result<RunnerPrincipal, NoRunner> {
         let hash = token.hash();
         if let Some(known) = self.runners.get(&hash).await {
@@ -58,6 +59,8 @@ impl Authentication {
             None => Err(NoRunner::Unknown),
             Some((_, true)) => Err(NoRunner::Revoked),
             Some((runner, false)) => {
+                let seen = self.store.runner_seen(runner.organization_id, runner.id, None).await;
+                seen.map_err(NoRunner::Store)?;
                 self.runners.insert(hash, runner.clone()).await;
                 Ok(runner)
             }

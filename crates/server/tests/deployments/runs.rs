@@ -34,6 +34,22 @@ async fn a_diamond_runs_to_its_end(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_runner_that_is_busy_is_seen(pool: PgPool) {
+    let yard = Yard::new(&pool, DIAMOND).await;
+    let id = yard.start().await;
+    let job = yard.take(&yard.advance(&id).await).await;
+    // It has no room for another job, so it does not ask for one.
+    let long_ago = "update runners set last_seen_at = clock_timestamp() - interval '1 hour'";
+    sqlx::query(long_ago).execute(&pool).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+    assert_eq!(yard.say(&job, "/heartbeat", json!({})).await.0, 200);
+    let (_, listed) = yard.call(Method::GET, "/runners", Value::Null).await;
+    let seen: jiff::Timestamp = listed["data"][0]["lastSeenAt"].as_str().unwrap().parse().unwrap();
+    assert!(jiff::Timestamp::now().duration_since(seen).as_secs() < 60, "{listed}");
+    yard.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn what_follows_a_failure_is_skipped_and_can_be_tried_again(pool: PgPool) {
     let yard = Yard::new(&pool, DIAMOND).await;
     let id = yard.start().await;
