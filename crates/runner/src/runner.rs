@@ -9,6 +9,7 @@ use greenroom_api_types::runner::{Acquire, Job};
 use greenroom_client::{Error, RunnerClient};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -42,8 +43,8 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
-/// A job, and its place among those that run.
-type Taken = (Job, OwnedSemaphorePermit);
+/// A job, when it was asked for, and its place among those that run.
+type Taken = (Job, Instant, OwnedSemaphorePermit);
 
 impl<B: Backend> Runner<B> {
     /// Until it is told to stop and every job has ended.
@@ -62,10 +63,10 @@ impl<B: Backend> Runner<B> {
                 Some(asked) = asking.next() => asked,
             };
             asking.push(self.next_job(&room, pauses));
-            let Some((job, place)) = job else { continue };
+            let Some((job, asked, place)) = job else { continue };
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
-            let work = self.carry_out(Arc::new(job), stop.now.clone());
+            let work = self.carry_out((Arc::new(job), asked), stop.now.clone());
             jobs.spawn(
                 async move {
                     work.await;
@@ -83,8 +84,9 @@ impl<B: Backend> Runner<B> {
     async fn next_job(&self, room: &Arc<Semaphore>, mut pauses: Pauses) -> (Option<Taken>, Pauses) {
         let Ok(place) = Arc::clone(room).acquire_owned().await else { return (None, pauses) };
         let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
+        let asked = Instant::now();
         let pause = match self.client.acquire(&ask).await {
-            Ok(job) => return (job.map(|job| (job, place)), Pauses::default()),
+            Ok(job) => return (job.map(|job| (job, asked, place)), Pauses::default()),
             Err(Error::Unavailable { reason, retry_after }) => {
                 tracing::warn!(reason, "the server could not be asked for a job");
                 pauses.next(retry_after)
@@ -98,7 +100,11 @@ impl<B: Backend> Runner<B> {
         (None, pauses)
     }
 
-    fn carry_out(&self, job: Arc<Job>, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<B> {
+    fn carry_out(
+        &self,
+        (job, asked): (Arc<Job>, Instant),
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + use<B> {
         let (client, backend, work_dir) =
             (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
         let protocols = self.protocols;
@@ -111,7 +117,7 @@ impl<B: Backend> Runner<B> {
             });
             match prepared {
                 Ok((folder, client)) => {
-                    job::run(job, &client, &folder, backend.as_ref(), protocols, stop).await
+                    job::run((job, asked), &client, &folder, backend.as_ref(), protocols, stop).await
                 }
                 Err(error) => tracing::error!(error, "the job cannot be begun"),
             }

@@ -12,11 +12,14 @@ use super::lease::{CanceledBy, Cancellation, Lease};
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
 const SHORTEST_ANSWER: Duration = Duration::from_secs(1);
 
-/// Until the job is no longer this runner's. The first one is sent at once.
+/// Until the job is no longer this runner's. The first one is sent at once if the work waits for it.
 pub async fn run(client: &JobClient, job: &Job, lease: &Lease) {
     let interval = Duration::from_secs(job.heartbeat_seconds.max(1).into());
     let limit = Duration::from_secs(job.lease_seconds.into()) / 3;
     let limit = limit.clamp(SHORTEST_ANSWER, LONGEST_ANSWER);
+    if lease.is_confirmed() {
+        pause(Instant::now() + interval, lease).await;
+    }
     while lease.is_valid() {
         let sent = Instant::now();
         let next = match client.heartbeat(limit).await {
@@ -38,10 +41,14 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease) {
                 Instant::now() + interval.min(Duration::from_secs(1))
             }
         };
-        tokio::select! {
-            () = tokio::time::sleep_until(next) => {}
-            () = lease.over() => {}
-        }
+        pause(next, lease).await;
+    }
+}
+
+async fn pause(until: Instant, lease: &Lease) {
+    tokio::select! {
+        () = tokio::time::sleep_until(until) => {}
+        () = lease.over() => {}
     }
 }
 

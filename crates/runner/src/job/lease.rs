@@ -1,8 +1,8 @@
 //! How long a job is this runner's, by the runner's own monotonic clock, and whether it is to be ended. Written by
 //! the heartbeat, read by everything that works on the job.
 //!
-//! The time counts from before a heartbeat was sent to when it is over: the server cannot have counted from earlier, so
-//! it never gives the job to another while this one still thinks that it holds it.
+//! The time counts from before a heartbeat was sent, or the question that the job was the answer to: the server cannot
+//! have counted from earlier, so it never gives the job to another while this one still thinks that it holds it.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Lease {
 #[derive(Clone, Debug)]
 struct Standing {
     until: Instant,
-    /// A heartbeat was answered. Before that nobody knows when the server began to count.
+    /// It is known when the server began to count.
     confirmed: bool,
     cancellation: Option<Cancellation>,
     /// The server has taken it back.
@@ -40,8 +40,13 @@ pub enum CanceledBy {
 }
 
 impl Lease {
-    pub fn new(until: Instant) -> Self {
-        let standing = Standing { until, confirmed: false, cancellation: None, gone: false };
+    /// Of a job that was received `now`. Who asked long ago knows too little of when the server began to count: then the
+    /// first heartbeat has to tell.
+    pub fn received(asked: Instant, now: Instant, length: Duration) -> Self {
+        let until = asked + length;
+        let confirmed = until.saturating_duration_since(now) >= length / 2;
+        let until = if confirmed { until } else { now + length };
+        let standing = Standing { until, confirmed, cancellation: None, gone: false };
         Lease { standing: watch::Sender::new(standing) }
     }
 
@@ -81,7 +86,11 @@ impl Lease {
         self.standing.borrow().cancellation.clone()
     }
 
-    /// Until a heartbeat was answered.
+    pub fn is_confirmed(&self) -> bool {
+        self.standing.borrow().confirmed
+    }
+
+    /// Until it is known when the server began to count.
     pub async fn confirmed(&self) {
         let mut standing = self.standing.subscribe();
         // The sender is this lease itself, so it is there as long as this is waited for.
@@ -151,10 +160,26 @@ mod tests {
         Cancellation { grace: TICK, reason: reason.to_owned(), by: CanceledBy::Server }
     }
 
+    fn lease(length: Duration) -> Lease {
+        Lease::received(Instant::now(), Instant::now(), length)
+    }
+
+    #[test]
+    fn it_counts_from_the_question_unless_that_was_long_ago() {
+        let (asked, length) = (Instant::now(), 60 * TICK);
+        for (received, confirmed, until) in
+            [(0, true, 60), (30, true, 60), (31, false, 91), (59, false, 119), (100, false, 160)]
+        {
+            let lease = Lease::received(asked, asked + received * TICK, length);
+            let standing = lease.standing.borrow().clone();
+            assert_eq!((standing.confirmed, standing.until), (confirmed, asked + until * TICK), "{received}");
+        }
+    }
+
     #[tokio::test]
     async fn it_is_over_when_its_time_is_and_not_before() {
         let start = Instant::now();
-        let lease = Lease::new(start + 2 * TICK);
+        let lease = Lease::received(start, start, 2 * TICK);
         assert!(lease.is_valid());
         lease.over().await;
         assert!(start.elapsed() >= 2 * TICK);
@@ -164,7 +189,7 @@ mod tests {
     #[tokio::test]
     async fn the_newest_answer_counts() {
         let start = Instant::now();
-        let lease = Lease::new(start + 2 * TICK);
+        let lease = Lease::received(start, start, 2 * TICK);
         lease.renew(start + 1000 * TICK);
         lease.renew(start + 4 * TICK);
         lease.over().await;
@@ -175,7 +200,7 @@ mod tests {
     #[tokio::test]
     async fn a_renewal_while_somebody_waits_for_its_end_counts() {
         let start = Instant::now();
-        let lease = Lease::new(start + 100 * TICK);
+        let lease = Lease::received(start, start, 100 * TICK);
         let renew = async {
             tokio::task::yield_now().await;
             lease.renew(start + 110 * TICK);
@@ -187,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_taken_back_is_over_at_once_and_stays_so() {
-        let lease = Lease::new(Instant::now() + 1000 * TICK);
+        let lease = lease(1000 * TICK);
         lease.revoke();
         lease.over().await;
         lease.renew(Instant::now() + 1000 * TICK);
@@ -196,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_later_cancellation_may_give_less_time() {
-        let lease = Lease::new(Instant::now() + Duration::from_secs(10));
+        let lease = lease(Duration::from_secs(10));
         let asked = |seconds| Cancellation { grace: Duration::from_secs(seconds), ..cancellation("asked") };
         lease.cancel(asked(30));
         lease.cancel(asked(60));
@@ -206,7 +231,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_cancellation_counts() {
-        let lease = Lease::new(Instant::now() + 1000 * TICK);
+        let lease = lease(1000 * TICK);
         lease.cancel(cancellation("first"));
         lease.cancel(cancellation("second"));
         assert_eq!(lease.canceled().await, cancellation("first"));

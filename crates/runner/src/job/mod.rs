@@ -57,7 +57,7 @@ enum Outcome {
 
 /// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end.
 pub async fn run<B: Backend>(
-    job: Arc<Job>,
+    (job, asked): (Arc<Job>, Instant),
     client: &JobClient,
     folder: &JobFolder,
     backend: &B,
@@ -65,7 +65,8 @@ pub async fn run<B: Backend>(
     stop: CancellationToken,
 ) {
     let received = Instant::now();
-    let lease = Arc::new(Lease::new(received + Duration::from_secs(job.lease_seconds.into())));
+    let length = Duration::from_secs(job.lease_seconds.into());
+    let lease = Arc::new(Lease::received(asked, received, length));
     let deadline = received + Duration::from_secs(job.timeout_seconds);
     let mut beside = beside(&job, client, folder, &lease, stop);
     Work { job: &job, client, lease: &lease, folder, backend, protocols, deadline }.carry_out().await;
@@ -120,7 +121,7 @@ impl<B: Backend> Work<'_, B> {
     }
 
     async fn stages(&self, commit_id: &mut Option<String>) -> Outcome {
-        // Nothing begins before the server has confirmed that the job is still ours, and since when.
+        // Nothing begins before it is known for how long the job is ours.
         tokio::select! {
             biased;
             () = self.lease.over() => return Outcome::Over,

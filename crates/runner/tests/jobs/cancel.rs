@@ -55,8 +55,11 @@ async fn a_step_that_does_not_listen_is_killed_after_the_grace() {
 async fn a_job_that_is_canceled_between_steps_starts_no_other() {
     let server = Server::start().await;
     let runner = Running::with_processes(server.port);
-    server.rule(|rules| rules.cancel = cancel(5));
-    server.give(job(&[("deploy", "true")]));
+    // So late that the first heartbeat is before the first step.
+    server.rule(|rules| (rules.cancel, rules.late) = (cancel(5), Duration::from_millis(1_200)));
+    let mut short = job(&[("deploy", "true")]);
+    short.lease_seconds = 2;
+    server.give(short);
     assert_eq!(server.until_complete().await.error, None);
     server.told(|record| assert_eq!(record.calls, ["complete"]));
     runner.finish().await;

@@ -63,10 +63,10 @@ async fn a_job_that_was_taken_back_ends_at_once() {
 }
 
 #[tokio::test]
-async fn nothing_begins_before_the_server_has_confirmed_the_job() {
+async fn who_asked_long_ago_begins_nothing_before_the_server_has_confirmed_the_job() {
     let server = Server::start().await;
     let runner = Running::with_processes(server.port);
-    server.rule(|rules| rules.deaf = true);
+    server.rule(|rules| (rules.deaf, rules.late) = (true, Duration::from_millis(1_200)));
     let mut short = job(&[("deploy", "true")]);
     short.lease_seconds = 2;
     server.give(short);

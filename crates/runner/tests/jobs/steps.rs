@@ -28,7 +28,6 @@ async fn a_straight_job() {
         let end = record.end("build");
         assert_eq!((end.status, end.exit_code, end.log_bytes), (StepEndStatus::Succeeded, Some(0), 11));
         assert_eq!(end.outputs, BTreeMap::from([("version".to_owned(), "1.2".to_owned())]));
-        assert!(record.heartbeats >= 1);
     });
     runner.finish().await;
 }

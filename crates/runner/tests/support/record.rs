@@ -1,13 +1,13 @@
 //! What the server was told about a job, and how it is to behave.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use greenroom_api_types::runner::{Cancel, Complete, Job, StepEnd};
 
 #[derive(Debug, Default)]
 pub struct Record {
     pub job: Option<Job>,
-    pub heartbeats: u32,
     /// Calls that came while the server was away.
     pub turned_away: u32,
     /// Starts and ends, in the order in which they came: `start build`, `end build`, `complete`.
@@ -24,6 +24,8 @@ pub struct Record {
 /// How the server is to behave.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
+    /// Gives a job only so long after it has made up its mind to.
+    pub late: Duration,
     /// Answers every call about a job with 503.
     pub away: bool,
     /// Answers every call about a job with 410.

@@ -143,13 +143,17 @@ fn turned_away(known: &Shared, headers: &HeaderMap) -> Option<Response> {
 async fn acquire(State(known): State<Shared>) -> Response {
     // A short wait instead of a long one: the runner asks again.
     for _ in 0..20 {
-        {
+        let taken = {
             let mut known = known.lock().unwrap();
-            if let Some(job) = known.waiting.pop_front() {
+            known.waiting.pop_front().map(|job| {
                 let kept = std::mem::take(&mut known.record.caches);
                 known.record = Record { job: Some(job.clone()), caches: kept, ..Record::default() };
-                return Json(Data { data: job }).into_response();
-            }
+                (job, known.rules.late)
+            })
+        };
+        if let Some((job, late)) = taken {
+            tokio::time::sleep(late).await;
+            return Json(Data { data: job }).into_response();
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
@@ -157,11 +161,10 @@ async fn acquire(State(known): State<Shared>) -> Response {
 }
 
 async fn heartbeat(State(known): State<Shared>) -> Response {
-    let mut known = known.lock().unwrap();
+    let known = known.lock().unwrap();
     if known.rules.deaf {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    known.record.heartbeats += 1;
     let lease_seconds = known.record.job.as_ref().unwrap().lease_seconds;
     Json(Data { data: Heartbeat { lease_seconds, cancel: known.rules.cancel.clone() } }).into_response()
 }
