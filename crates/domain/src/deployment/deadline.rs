@@ -1,9 +1,13 @@
-//! Until when a live stage may stay as it is: what the clock does to it if nothing else happens before.
+//! Until when a live stage, or a deployment, may stay as it is: what the clock does to it if nothing else happens before.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::machine::Timing;
+use super::plan::Purpose;
 use super::status::StageStatus;
+
+/// How long cleaning up may take in all: others wait for it.
+const LONGEST_TEARDOWN: SignedDuration = SignedDuration::from_mins(15);
 
 /// The times of a stage's newest attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +16,16 @@ pub struct AttemptTimes {
     pub started_at: Option<Timestamp>,
 }
 
-/// Of one that waits for a runner, when it gives up waiting; of one that runs, when its time is over. Nothing else ends by
-/// the clock.
+/// By when a deployment that has begun has to be over, whatever its stages' own limits are.
+pub fn ends_by(purpose: Purpose, started_at: Option<Timestamp>) -> Option<Timestamp> {
+    match purpose {
+        Purpose::Teardown => started_at?.saturating_add(LONGEST_TEARDOWN).ok(),
+        Purpose::Pipeline | Purpose::Session => None,
+    }
+}
+
+/// Of one that waits for a runner, when it gives up waiting; of one that runs, when its time is over. No other stage ends
+/// by the clock.
 pub fn deadline(
     status: StageStatus,
     attempt: AttemptTimes,

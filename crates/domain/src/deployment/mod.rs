@@ -8,7 +8,7 @@ mod retry;
 mod status;
 mod waiting;
 
-pub use deadline::{AttemptTimes, deadline};
+pub use deadline::{AttemptTimes, deadline, ends_by};
 pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
 pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, retry_stage};

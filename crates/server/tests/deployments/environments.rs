@@ -67,19 +67,24 @@ async fn no_step_starts_after_the_lease_even_if_nobody_has_noticed(pool: PgPool)
     yard.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
+/// What cleans up after a session that has deployed, and the deployment of the next session, which waits for it.
+async fn teardown_and_next(yard: &Yard) -> (String, String) {
     let mate = yard.server.member(&yard.owner, "acme", "developer").await;
     let (session, first) = yard.claim("qa-1", &yard.owner, "sessions").await;
     assert!(yard.pass(&first, 0).await.ended);
     yard.release("qa-1", &yard.owner, &session).await;
     let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
-
     let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
-    let teardown =
-        listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
-    let teardown = teardown["id"].as_str().unwrap();
+    let is_teardown = |one: &&Value| one["purpose"] == "teardown";
+    let teardown = listed["data"].as_array().unwrap().iter().find(is_teardown).unwrap();
+    (teardown["id"].as_str().unwrap().to_owned(), next)
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPool) {
+    let yard = Yard::new(&pool, SHOP).await;
+    let (teardown, next) = teardown_and_next(&yard).await;
+    let teardown = teardown.as_str();
     assert!(yard.advance(&next).await.dispatch.is_empty());
     assert_eq!(
         yard.deployment(&next).await["waitingOn"],
@@ -97,15 +102,8 @@ async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPo
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn who_waits_for_a_cleaning_up_does_not_wait_forever(pool: PgPool) {
     let yard = Yard::new(&pool, SHOP).await;
-    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
-    let (session, first) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    assert!(yard.pass(&first, 0).await.ended);
-    yard.release("qa-1", &yard.owner, &session).await;
-    let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
-    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments?limit=100", Value::Null).await;
-    let teardown =
-        listed["data"].as_array().unwrap().iter().find(|one| one["purpose"] == "teardown").unwrap();
-    let teardown = teardown["id"].as_str().unwrap();
+    let (teardown, next) = teardown_and_next(&yard).await;
+    let teardown = teardown.as_str();
     // No runner takes it.
     assert_eq!(yard.advance(teardown).await.dispatch.len(), 1);
     let shown = yard.deployment(teardown).await;

@@ -41,6 +41,7 @@ async fn a_runner_that_is_busy_is_seen(pool: PgPool) {
     // It has no room for another job, so it does not ask for one.
     let long_ago = "update runners set last_seen_at = clock_timestamp() - interval '1 hour'";
     sqlx::query(long_ago).execute(&pool).await.unwrap();
+    // A server remembers for half a second who a runner is, and that it has seen it.
     tokio::time::sleep(std::time::Duration::from_millis(600)).await;
     assert_eq!(yard.say(&job, "/heartbeat", json!({})).await.0, 200);
     let (_, listed) = yard.call(Method::GET, "/runners", Value::Null).await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
     Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus,
-    Timing, advance, next_look, plan,
+    Timing, advance, ends_by, next_look, plan,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -28,8 +28,6 @@ pub const TIMING: Timing = Timing {
     longest_queue: SignedDuration::from_secs(24 * 3_600),
     timeout_slack: SignedDuration::from_secs(60),
 };
-/// How long cleaning up may take in all: others wait for it.
-const LONGEST_TEARDOWN: SignedDuration = SignedDuration::from_mins(15);
 /// The workflow is woken by whatever happens; this is for what nobody would have told it.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
@@ -283,14 +281,6 @@ impl Change {
             None => Ok(()),
         }
     }
-}
-
-/// By when one that has begun has to be over, whatever its stages' own limits are.
-pub(super) fn ends_by(purpose: Purpose, started_at: Option<Timestamp>) -> Option<Timestamp> {
-    if purpose != Purpose::Teardown {
-        return None;
-    }
-    started_at?.saturating_add(LONGEST_TEARDOWN).ok()
 }
 
 impl Held {

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{Surroundings, WaitingOn, waiting_on};
+use greenroom_domain::deployment::{Surroundings, WaitingOn, ends_by, waiting_on};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
-use super::advance::ends_by;
 use super::stage_record::{StageRecord, live_stages};
 use crate::change::Change;
 use crate::error::word;
