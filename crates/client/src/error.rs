@@ -30,6 +30,9 @@ pub enum Error {
         reason: String,
         /// How long the server asks to be left alone.
         retry_after: Option<Duration>,
+        /// The status of the response, if there was one. A `500` is an error of the server itself, which the same
+        /// request may cause again.
+        status: Option<u16>,
     },
     /// Something on this machine: a file could not be read or written, or an address makes no sense.
     #[error("{0}")]
@@ -50,7 +53,7 @@ impl Error {
     }
 
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
-        Error::Unavailable { reason: reason.into(), retry_after: None }
+        Error::Unavailable { reason: reason.into(), retry_after: None, status: None }
     }
 
     /// From an answer that is no success. `body` is a problem if it came from our server, and anything if it came from
@@ -61,7 +64,7 @@ impl Error {
             problem.as_ref().map_or_else(|| format!("status {status}"), |problem| problem.detail.clone());
         match status {
             410 => Error::Gone { detail },
-            408 | 429 | 500.. => Error::Unavailable { reason: detail, retry_after },
+            408 | 429 | 500.. => Error::Unavailable { reason: detail, retry_after, status: Some(status) },
             _ => {
                 let (code, extensions) = match problem {
                     Some(problem) => (problem.code, problem.extensions),
@@ -125,8 +128,8 @@ mod tests {
     fn what_may_pass_is_unavailable() {
         for status in [408, 429, 500, 502, 503, 504, 599] {
             let error = Error::from_answer(status, Some(Duration::from_secs(3)), b"<html>");
-            let Error::Unavailable { retry_after, .. } = error else { panic!("{status}") };
-            assert_eq!(retry_after, Some(Duration::from_secs(3)));
+            let Error::Unavailable { retry_after, status: kept, .. } = error else { panic!("{status}") };
+            assert_eq!((retry_after, kept), (Some(Duration::from_secs(3)), Some(status)));
         }
     }
 

@@ -87,7 +87,7 @@ impl<B: Backend> Runner<B> {
         let asked = Instant::now();
         let pause = match self.client.acquire(&ask).await {
             Ok(job) => return (job.map(|job| (job, asked, place)), Pauses::default()),
-            Err(Error::Unavailable { reason, retry_after }) => {
+            Err(Error::Unavailable { reason, retry_after, .. }) => {
                 tracing::warn!(reason, "the server could not be asked for a job");
                 pauses.next(retry_after)
             }

@@ -9,9 +9,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+/// How long a report is retried after the job had to be over.
+const REPORT_TIME: Duration = Duration::from_secs(30);
+
 #[derive(Debug)]
 pub struct Lease {
     standing: watch::Sender<Standing>,
+    /// When the stage's time is over, with what a step gets to end; `None` if the stage has no limit.
+    deadline: Option<Instant>,
 }
 
 #[derive(Clone, Debug)]
@@ -20,6 +25,8 @@ struct Standing {
     /// It is known when the server began to count.
     confirmed: bool,
     cancellation: Option<Cancellation>,
+    /// When the first cancellation came.
+    canceled_at: Option<Instant>,
     /// The server has taken it back.
     gone: bool,
 }
@@ -46,8 +53,14 @@ impl Lease {
         let until = asked + length;
         let confirmed = until.saturating_duration_since(now) >= length / 2;
         let until = if confirmed { until } else { now + length };
-        let standing = Standing { until, confirmed, cancellation: None, gone: false };
-        Lease { standing: watch::Sender::new(standing) }
+        let standing = Standing { until, confirmed, cancellation: None, canceled_at: None, gone: false };
+        Lease { standing: watch::Sender::new(standing), deadline: None }
+    }
+
+    /// The same lease of a job whose stage has to be over at this time.
+    #[must_use]
+    pub fn with_deadline(self, deadline: Instant) -> Self {
+        Lease { deadline: Some(deadline), ..self }
     }
 
     /// A heartbeat was answered. One is sent after the other, so the newest answer counts, also if it gives less.
@@ -68,6 +81,7 @@ impl Lease {
             Some(_) => false,
             none => {
                 *none = Some(cancellation);
+                standing.canceled_at = Some(Instant::now());
                 true
             }
         });
@@ -125,6 +139,25 @@ impl Lease {
         }
     }
 
+    /// Until reports of this job are not retried any more: [`REPORT_TIME`] after a cancellation's grace, or after the
+    /// deadline. The server ends such a job by itself.
+    pub async fn report_time_over(&self) {
+        let mut standing = self.standing.subscribe();
+        loop {
+            let at = standing.borrow_and_update().last_report(self.deadline);
+            let passed = async {
+                match at {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = passed => return,
+                _ = standing.changed() => {}
+            }
+        }
+    }
+
     /// Until the job is no longer this runner's: the time is over, or the server has said so.
     pub async fn over(&self) {
         let mut standing = self.standing.subscribe();
@@ -145,6 +178,16 @@ impl Lease {
 }
 
 impl Standing {
+    /// When a report is sent for the last time.
+    fn last_report(&self, deadline: Option<Instant>) -> Option<Instant> {
+        let canceled = match (&self.cancellation, self.canceled_at) {
+            (Some(cancellation), Some(at)) => Some(at + cancellation.grace + REPORT_TIME),
+            _ => None,
+        };
+        let late = deadline.map(|deadline| deadline + REPORT_TIME);
+        canceled.into_iter().chain(late).min()
+    }
+
     fn is_valid(&self, now: Instant) -> bool {
         !self.gone && now < self.until
     }
@@ -227,6 +270,18 @@ mod tests {
         lease.cancel(asked(60));
         lease.cancel(asked(0));
         assert_eq!(lease.hurried(Duration::from_secs(30)).await, Duration::ZERO);
+    }
+
+    #[test]
+    fn reports_are_retried_for_a_while_after_the_deadline_or_the_cancellations_grace() {
+        let start = Instant::now();
+        let deadline = start + Duration::from_secs(100);
+        let lease = lease(Duration::from_secs(1000)).with_deadline(deadline);
+        let last = |lease: &Lease| lease.standing.borrow().last_report(lease.deadline).unwrap();
+        assert_eq!(last(&lease), deadline + REPORT_TIME);
+        lease.cancel(Cancellation { grace: Duration::from_secs(20), ..cancellation("asked") });
+        let last = last(&lease);
+        assert!(last >= start + Duration::from_secs(20) + REPORT_TIME && last < deadline, "{last:?}");
     }
 
     #[tokio::test]

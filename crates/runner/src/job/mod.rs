@@ -66,8 +66,9 @@ pub async fn run<B: Backend>(
 ) {
     let received = Instant::now();
     let length = Duration::from_secs(job.lease_seconds.into());
-    let lease = Arc::new(Lease::received(asked, received, length));
     let deadline = received + Duration::from_secs(job.timeout_seconds);
+    let lease = Lease::received(asked, received, length).with_deadline(deadline + step::TIMEOUT_GRACE);
+    let lease = Arc::new(lease);
     let mut beside = beside(&job, client, folder, &lease, stop);
     Work { job: &job, client, lease: &lease, folder, backend, protocols, deadline }.carry_out().await;
     beside.shutdown().await;

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// For the whole file.
-const LIMIT: u64 = 256 * 1024;
-const LONGEST_NAME: usize = 128;
+use greenroom_domain::output::{self, InvalidOutput};
+
+/// For the whole file. What all outputs of a deployment may have together is checked by the server.
+const MAX_FILE_BYTES: u64 = output::MAX_DEPLOYMENT_BYTES as u64;
 
 /// What is wrong with it, for people.
 pub fn read(file: &Path) -> Result<BTreeMap<String, String>, String> {
@@ -19,10 +20,10 @@ pub fn read(file: &Path) -> Result<BTreeMap<String, String>, String> {
     }
     let mut text = Vec::new();
     File::open(file)
-        .and_then(|file| file.take(LIMIT + 1).read_to_end(&mut text))
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text))
         .map_err(|error| format!("the outputs could not be read: {error}"))?;
-    if text.len() as u64 > LIMIT {
-        return Err(format!("the outputs are larger than {} KiB", LIMIT / 1024));
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("the outputs are larger than {} KiB", MAX_FILE_BYTES / 1024));
     }
     let text = String::from_utf8(text).map_err(|_| "the outputs are not UTF-8".to_owned())?;
     parse(&text)
@@ -34,22 +35,18 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         let number = index + 1;
         let (name, value) =
             line.split_once('=').ok_or_else(|| format!("line {number} of the outputs has no `=`"))?;
-        if !is_name(name) {
-            return Err(format!(
-                "line {number} of the outputs: a name has letters, digits and _, 128 at most"
-            ));
+        match output::check(name, value) {
+            Ok(()) => {}
+            // The name may be anything here, so that the line's number is the better way to find it.
+            Err(InvalidOutput::Name) => {
+                return Err(format!("the output in line {number} {}", InvalidOutput::Name));
+            }
+            Err(error) => return Err(format!("the output `{name}` {error}")),
         }
         // What was said last counts, as in a shell.
         outputs.insert(name.to_owned(), value.to_owned());
     }
     Ok(outputs)
-}
-
-fn is_name(name: &str) -> bool {
-    let sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    name.len() <= LONGEST_NAME
-        && name.bytes().all(sound)
-        && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -72,12 +69,27 @@ mod tests {
     }
 
     #[test]
+    fn what_no_variable_can_hold_is_refused_by_the_outputs_name() {
+        let long = format!("big={}", "x".repeat(32 * 1024 + 1));
+        for (text, name, problem) in [
+            ("ok=1\nversion=b\0c\n", "`version`", "control character"),
+            ("a=\u{1b}[2J", "`a`", "control character"),
+            (long.as_str(), "`big`", "32 KiB"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(name) && error.contains(problem), "{error}");
+        }
+        assert_eq!(parse("tab=a\tb\r\n").unwrap()["tab"], "a\tb");
+    }
+
+    #[test]
     fn a_file_has_a_size_and_is_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("output");
-        std::fs::write(&file, format!("a={}", "x".repeat(256 * 1024 - 2))).unwrap();
+        let line = format!("a={}\n", "x".repeat(32 * 1024 - 3));
+        std::fs::write(&file, line.repeat(8)).unwrap();
         assert!(read(&file).is_ok());
-        std::fs::write(&file, format!("a={}", "x".repeat(256 * 1024 - 1))).unwrap();
+        std::fs::write(&file, format!("{}\n", line.repeat(8))).unwrap();
         assert!(read(&file).unwrap_err().contains("256 KiB"));
         std::fs::write(&file, b"a=\xff").unwrap();
         assert!(read(&file).is_err());

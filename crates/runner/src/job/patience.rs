@@ -1,4 +1,4 @@
-//! Asks the server until it answers, as long as the job is this runner's.
+//! Retries requests to the server, as long as the job is this runner's and its reports are still awaited.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,6 +9,9 @@ use super::lease::Lease;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How often a request is sent that the server answers with an error of its own (`500`): the request itself may be what
+/// causes it. With the pauses in between this takes about a quarter of a minute.
+const MAX_INTERNAL_ERRORS: u32 = 8;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
@@ -19,6 +22,9 @@ pub enum Unanswered {
     Refused { code: String, detail: String },
     #[error("{0}")]
     Local(String),
+    /// The retries have ended without a usable response.
+    #[error("given up: {0}")]
+    GivenUp(String),
 }
 
 /// Pauses that grow, each with some chance in it, so that runners that lost the same server do not come back as one.
@@ -48,13 +54,14 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     let mut pauses = Pauses::default();
+    let mut internal_errors = 0;
     loop {
         let answer = tokio::select! {
             biased;
             () = lease.over() => return Err(Unanswered::Over),
             answer = call() => answer,
         };
-        let retry_after = match answer {
+        let (retry_after, reason) = match answer {
             Ok(answer) => return Ok(answer),
             Err(Error::Gone { detail }) => {
                 tracing::warn!(what, detail, "the server has taken the job back");
@@ -63,13 +70,20 @@ where
             }
             Err(Error::Refused { code, detail, .. }) => return Err(Unanswered::Refused { code, detail }),
             Err(Error::Local(reason)) => return Err(Unanswered::Local(reason)),
-            Err(Error::Unavailable { reason, retry_after }) => {
+            Err(Error::Unavailable { reason, retry_after, status }) => {
+                internal_errors += u32::from(status == Some(500));
+                if internal_errors >= MAX_INTERNAL_ERRORS {
+                    tracing::error!(what, reason, "the server answers with an internal error each time");
+                    return Err(Unanswered::GivenUp(reason));
+                }
                 tracing::warn!(what, reason, "not answered; trying again");
-                retry_after
+                (retry_after, reason)
             }
         };
         tokio::select! {
             () = lease.over() => return Err(Unanswered::Over),
+            // Checked only between two requests, so that everything is sent at least once.
+            () = lease.report_time_over() => return Err(Unanswered::GivenUp(reason)),
             () = tokio::time::sleep(pauses.next(retry_after)) => {}
         }
     }

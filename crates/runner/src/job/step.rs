@@ -1,5 +1,6 @@
 //! One step: asks the server, runs it, ships its log, reports its end.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +19,10 @@ use crate::job::outputs;
 use crate::log::{Limits, LogEnd, Masker, Pump, Signs, Sink, Taken};
 
 /// How long a step whose time is over may take to end after it was asked.
-const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
+
+/// The code with which the server rejects what a request says.
+const INVALID_REQUEST: &str = "invalid_request";
 
 const UNKNOWN_END_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -72,14 +76,22 @@ impl<B: Backend> Work<'_, B> {
     async fn run_prepared(&self, step: &JobStep, plan: &StepPlan, running: &mut B::Running) -> StepOutcome {
         let id = &step.step_run_id;
         // Here the server checks the fence. Nothing of the step has run before this was answered.
-        match insist(self.lease, "start of a step", || self.client.start_step(id)).await {
+        let allowed = tokio::select! {
+            allowed = insist(self.lease, "start of a step", || self.client.start_step(id)) => allowed,
+            // It will not run any more, whatever the server answers.
+            _ = self.lease.canceled() => return StepOutcome::Ended,
+            () = tokio::time::sleep_until(self.deadline) => return StepOutcome::TimedOut,
+        };
+        match allowed {
             Ok(()) => {}
             Err(Unanswered::Over) => return StepOutcome::Over,
             Err(Unanswered::Refused { code, detail }) => {
                 tracing::info!(code, detail, step = step.name, "the step may not start");
                 return StepOutcome::Ended;
             }
-            Err(Unanswered::Local(reason)) => return StepOutcome::Failed(reason),
+            Err(Unanswered::Local(reason) | Unanswered::GivenUp(reason)) => {
+                return StepOutcome::Failed(reason);
+            }
         }
         let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::Over };
         let too_long = matches!(end.interruption, Some(Interruption::TooLong(_)));
@@ -96,6 +108,17 @@ impl<B: Backend> Work<'_, B> {
             Ok(()) if report.status == StepEndStatus::Succeeded => StepOutcome::Succeeded,
             Ok(()) => StepOutcome::Ended,
             Err(Unanswered::Over) => StepOutcome::Over,
+            Err(Unanswered::Refused { code, detail })
+                if code == INVALID_REQUEST && !report.outputs.is_empty() =>
+            {
+                let rejected = StepEnd {
+                    status: StepEndStatus::Failed,
+                    reason: Some(format!("the step's outputs were rejected: {detail}")),
+                    outputs: BTreeMap::new(),
+                    ..report.clone()
+                };
+                Box::pin(self.report(step, &rejected)).await
+            }
             Err(error) => {
                 tracing::error!(%error, step = step.name, "the step's end was not accepted");
                 StepOutcome::Ended

@@ -59,7 +59,8 @@ pub(super) fn verdict(
                 said = outputs;
                 (Succeeded, None)
             }
-            Err(reason) => (Errored, Some(reason)),
+            // The step wrote them: a retry of it would not help.
+            Err(reason) => (Failed, Some(reason)),
         },
         (None, None, Some(Ended { exit_code: EXIT_SILENCE, .. })) => {
             (Errored, Some("the step was ended because its runner had fallen silent".to_owned()))
@@ -113,7 +114,7 @@ mod tests {
         let outputs = || Ok(BTreeMap::from([("a".to_owned(), "b".to_owned())]));
         assert_eq!(verdict(end(0), outputs).outputs.len(), 1);
         assert_eq!(verdict(end(1), outputs).outputs.len(), 0);
-        assert_eq!(verdict(end(0), || Err("odd".to_owned())).status, StepEndStatus::Errored);
+        assert_eq!(verdict(end(0), || Err("odd".to_owned())).status, StepEndStatus::Failed);
     }
 
     #[test]

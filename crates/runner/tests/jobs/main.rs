@@ -11,4 +11,5 @@ mod lease;
 mod log;
 mod materials;
 mod outage;
+mod outputs;
 mod steps;

@@ -63,13 +63,13 @@ async fn a_step_that_may_not_start_does_not() {
 }
 
 #[tokio::test]
-async fn outputs_that_are_none_are_an_error() {
+async fn outputs_without_a_name_fail_the_step() {
     let server = Server::start().await;
     let runner = Running::with_processes(server.port);
     server.give(job(&[("build", "echo 'no name' > \"$GREENROOM_OUTPUT\"")]));
     server.until_complete().await;
     server.told(|record| {
-        assert_eq!(record.end("build").status, StepEndStatus::Errored);
+        assert_eq!(record.end("build").status, StepEndStatus::Failed);
         assert!(record.end("build").reason.as_ref().unwrap().contains("line 1"));
     });
     runner.finish().await;

@@ -33,6 +33,10 @@ pub struct Rules {
     /// Answers heartbeats with 503, and nothing else.
     pub deaf: bool,
     pub cancel: Option<Cancel>,
+    /// Answers the ends of steps that have outputs with this status.
+    pub reject_outputs: Option<u16>,
+    /// Answers the starts of steps with 503.
+    pub unavailable_start: bool,
     /// The code with which a step's start is refused.
     pub refuse_start: Option<&'static str>,
     /// Takes no more log than this.

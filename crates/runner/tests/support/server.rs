@@ -171,6 +171,10 @@ async fn heartbeat(State(known): State<Shared>) -> Response {
 
 async fn start(State(known): State<Shared>, Path((_, step)): Path<(String, String)>) -> Response {
     let mut known = known.lock().unwrap();
+    if known.rules.unavailable_start {
+        known.record.turned_away += 1;
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     if let Some(code) = known.rules.refuse_start {
         return refused(409, code);
     }
@@ -184,6 +188,10 @@ async fn end(
     Json(end): Json<StepEnd>,
 ) -> Response {
     let mut known = known.lock().unwrap();
+    if let (Some(status), false) = (known.rules.reject_outputs, end.outputs.is_empty()) {
+        known.record.turned_away += 1;
+        return refused(status, if status == 422 { "invalid_request" } else { "internal" });
+    }
     let record = &mut known.record;
     assert_eq!(
         record.log(&step).len() as u64,

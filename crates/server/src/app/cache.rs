@@ -37,6 +37,9 @@ pub async fn keep(
 }
 
 pub async fn read(app: &App, word: JobWord<'_>, key: &str) -> Result<Outgoing, Failure> {
+    if !is_cache_key(key) {
+        return Err(Failure::not_found());
+    }
     let found = app.store.use_cache(word, key).await?.ok_or_else(gone)?;
     let cache = found.ok_or_else(Failure::not_found)?;
     match give_out(app, &cache.object, cache.sha256).await {

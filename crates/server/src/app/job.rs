@@ -9,6 +9,8 @@ use greenroom_api_types::runner::{
 use greenroom_domain::definition::{self, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::output::{self, MAX_DEPLOYMENT_BYTES};
+use greenroom_domain::reported_text::clean;
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::artifact::Artifact;
 use greenroom_store::job::{
@@ -261,16 +263,28 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
         StepEndStatus::Errored => "errored",
         StepEndStatus::Canceled => "canceled",
     };
+    for (name, value) in &end.outputs {
+        output::check(name, value)
+            .map_err(|error| Failure::field(&format!("/outputs/{}", clean(name)), error))?;
+    }
     let end = EndedStep {
         status: status.to_owned(),
         exit_code: end.exit_code,
-        reason: end.reason,
+        reason: end.reason.as_deref().map(clean),
         outputs: end.outputs,
         log_bytes: i64::try_from(end.log_bytes).unwrap_or(i64::MAX),
     };
     match app.store.end_step(word, step, &end).await? {
         Noted::Yes => Ok(()),
         Noted::Gone => Err(gone()),
+        Noted::OutputsTooLarge(bytes) => {
+            let limit = MAX_DEPLOYMENT_BYTES / 1024;
+            let detail = format!(
+                "are too large: with them the deployment's outputs would have {bytes} bytes as variables of later stages, \
+                 and {limit} KiB is the most"
+            );
+            Err(Failure::field("/outputs", detail))
+        }
         Noted::LogIncomplete(have) => {
             let detail =
                 format!("Only {have} bytes of the step's log are here; send the rest before its end.");
@@ -280,11 +294,9 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
 }
 
 pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<(), Failure> {
-    let report = JobReport {
-        error: end.error.as_deref(),
-        timed_out: end.timed_out,
-        commit_id: end.commit_id.as_deref(),
-    };
+    let error = end.error.as_deref().map(clean);
+    let report =
+        JobReport { error: error.as_deref(), timed_out: end.timed_out, commit_id: end.commit_id.as_deref() };
     let done = app.store.complete_job(word, report).await?;
     let Completed { task_token, wake } = done.ok_or_else(gone)?;
     if let Some(task_token) = task_token {

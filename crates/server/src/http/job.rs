@@ -12,6 +12,7 @@ use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd};
 use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
 use greenroom_store::job::{JobWord, RunnerPrincipal};
 use jiff::Timestamp;
@@ -105,8 +106,11 @@ async fn acquire(
 ) -> Result<Response, Failure> {
     let wait =
         body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
+    let version = body.value.version.as_deref().map(Name::new).transpose();
+    let version = version.map_err(|error| Failure::field("/version", error))?;
     flight.waits(job::LONGEST_WAIT)?;
-    app.store.runner_seen(runner.organization_id, runner.id, body.value.version.as_deref()).await?;
+    let version = version.as_ref().map(Name::as_str);
+    app.store.runner_seen(runner.organization_id, runner.id, version).await?;
     match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {
         Some(job) => Ok(Json(Data { data: job }).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -156,6 +160,9 @@ async fn append_log(
     Query(query): Query<LogQuery>,
     request: Request,
 ) -> Result<Json<Data<LogSize>>, Failure> {
+    if query.at < Timestamp::UNIX_EPOCH {
+        return Err(Failure::field("at", "must not be before 1970"));
+    }
     // Before the body is read: what waits here holds no memory.
     let _room = app.log_room.acquire().await.map_err(Failure::internal)?;
     let bytes = read(request, log::LARGEST_PIECE).await?;

@@ -9,6 +9,7 @@ mod asks;
 mod caches;
 mod environments;
 mod logs;
+mod reports;
 mod retention;
 mod runs;
 mod yard;

@@ -110,6 +110,15 @@ impl Yard {
         Job { id: dispatch.job_id, secret, steps }
     }
 
+    /// Requests a job, as a runner does.
+    pub async fn ask_for_job(&self, body: Value) -> (u16, Value) {
+        let url = format!("{}/runner/jobs/acquire", self.server.base);
+        let request = self.server.client.post(url).bearer_auth(&self.runner_token).json(&body);
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, response.json().await.unwrap_or_default())
+    }
+
     /// What the runner says of its job.
     pub async fn say(&self, job: &Job, path: &str, body: Value) -> (u16, Value) {
         let request = self.request(job, path).json(&body);

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::id::StepRunId;
+use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
+use sqlx::PgConnection;
 
 use super::JobWord;
+use crate::change::Change;
 use crate::planted::{self, Bug};
 use crate::system::sweeper::DueEnvironment;
 use crate::{Store, StoreError};
@@ -35,6 +38,8 @@ pub enum Noted {
     Gone,
     /// Of the step's log, only this much is here.
     LogIncomplete(i64),
+    /// With its outputs those of the deployment would have this many bytes, which is more than they may have.
+    OutputsTooLarge(i64),
 }
 
 impl Store {
@@ -117,41 +122,105 @@ impl Store {
         step: StepRunId,
         end: &EndedStep,
     ) -> Result<Noted, StoreError> {
-        let row = sqlx::query!(
-            r#"with found as (
-                   select s.status, s.log_bytes from step_runs s
-                   join jobs j on j.organization_id = $1 and j.id = s.job_id
-                   where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
-                     and j.status = 'running' for update of s
-               ),
-               noted as (
-                   update step_runs s
-                   set status = $6, exit_code = $7, reason = $8, outputs = $9, ended_at = clock_timestamp()
-                   from found
-                   where s.organization_id = $1 and s.id = $2 and found.status in ('running', 'pending')
-                     and found.log_bytes = $10
-                   returning s.id
-               )
-               select status, log_bytes, exists (select 1 from noted) as "noted!" from found"#,
-            word.runner.organization_id.uuid(),
-            step.uuid(),
+        if end.outputs.is_empty() {
+            let mut connection = self.pool().acquire().await?;
+            return note_end(&mut connection, word, step, end).await;
+        }
+        let mut change = self.change_by_clock(word.runner.organization_id).await?;
+        let bytes = change.output_bytes(word, step, end).await?;
+        if bytes > MAX_DEPLOYMENT_BYTES as i64 {
+            return Ok(Noted::OutputsTooLarge(bytes));
+        }
+        let noted = note_end(change.connection(), word, step, end).await?;
+        change.commit().await?;
+        Ok(noted)
+    }
+}
+
+impl Change {
+    /// How many bytes the variables have that the outputs of the deployment's current attempts make, with those of this
+    /// step. The deployment is locked, so that two steps that end at the same moment don't exceed the limit together.
+    async fn output_bytes(
+        &mut self,
+        word: JobWord<'_>,
+        step: StepRunId,
+        end: &EndedStep,
+    ) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        let own = sqlx::query!(
+            "select d.id, j.stage_key from jobs j
+             join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+             where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4 for update of d",
+            organization,
             word.job.uuid(),
             word.runner.id.uuid(),
             word.secret.as_slice(),
-            end.status,
-            end.exit_code,
-            end.reason,
-            serde_json::json!(end.outputs),
-            end.log_bytes,
         )
-        .fetch_optional(&self.pool())
+        .fetch_optional(self.connection())
         .await?;
-        Ok(match row {
-            Some(row) if row.noted || row.status == end.status => Noted::Yes,
-            Some(row) if row.status == "running" || row.status == "pending" => {
-                Noted::LogIncomplete(row.log_bytes)
-            }
-            _ => Noted::Gone,
-        })
+        let Some(own) = own else { return Ok(0) };
+        let others = sqlx::query_scalar!(
+            r#"select coalesce(sum(octet_length(j.stage_key) + octet_length(o.key) + octet_length(o.value) + $4), 0)::bigint
+                   as "bytes!"
+               from stages s
+               join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id and j.stage_key = s.key
+                   and j.attempt = s.attempt
+               join step_runs r on r.organization_id = $1 and r.job_id = j.id and r.id <> $3
+               cross join jsonb_each_text(r.outputs) o
+               where s.organization_id = $1 and s.deployment_id = $2"#,
+            organization,
+            own.id,
+            step.uuid(),
+            VARIABLE_OVERHEAD_BYTES as i32,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        let new: usize =
+            end.outputs.iter().map(|(name, value)| variable_bytes(&own.stage_key, name, value)).sum();
+        Ok(others.saturating_add(i64::try_from(new).unwrap_or(i64::MAX)))
     }
+}
+
+async fn note_end(
+    connection: &mut PgConnection,
+    word: JobWord<'_>,
+    step: StepRunId,
+    end: &EndedStep,
+) -> Result<Noted, StoreError> {
+    let row = sqlx::query!(
+        r#"with found as (
+               select s.status, s.log_bytes from step_runs s
+               join jobs j on j.organization_id = $1 and j.id = s.job_id
+               where s.organization_id = $1 and s.id = $2 and j.id = $3 and j.runner_id = $4 and j.secret_hash = $5
+                 and j.status = 'running' for update of s
+           ),
+           noted as (
+               update step_runs s
+               set status = $6, exit_code = $7, reason = $8, outputs = $9, ended_at = clock_timestamp()
+               from found
+               where s.organization_id = $1 and s.id = $2 and found.status in ('running', 'pending')
+                 and found.log_bytes = $10
+               returning s.id
+           )
+           select status, log_bytes, exists (select 1 from noted) as "noted!" from found"#,
+        word.runner.organization_id.uuid(),
+        step.uuid(),
+        word.job.uuid(),
+        word.runner.id.uuid(),
+        word.secret.as_slice(),
+        end.status,
+        end.exit_code,
+        end.reason,
+        serde_json::json!(end.outputs),
+        end.log_bytes,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(match row {
+        Some(row) if row.noted || row.status == end.status => Noted::Yes,
+        Some(row) if row.status == "running" || row.status == "pending" => {
+            Noted::LogIncomplete(row.log_bytes)
+        }
+        _ => Noted::Gone,
+    })
 }

@@ -1,0 +1,43 @@
+//! Text that a runner reports for people, such as why a step failed. It may hold anything that a program printed, and a
+//! report is never rejected because of it: what can't be stored or shown is replaced.
+
+/// The most characters that are kept of a reported text.
+pub const MAX_CHARACTERS: usize = 4_000;
+
+/// Replaces control characters other than tab and newline, and cuts the text at [`MAX_CHARACTERS`].
+pub fn clean(text: &str) -> String {
+    let mut characters = text.chars();
+    let mut cleaned: String = characters
+        .by_ref()
+        .take(MAX_CHARACTERS)
+        .map(|character| match character {
+            '\t' | '\n' => character,
+            control if control.is_control() => char::REPLACEMENT_CHARACTER,
+            other => other,
+        })
+        .collect();
+    if characters.next().is_some() {
+        cleaned.push('…');
+    }
+    cleaned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_stored_is_replaced_and_the_rest_is_kept() {
+        assert_eq!(clean("exit code 1"), "exit code 1");
+        assert_eq!(clean("one\n\ttwo"), "one\n\ttwo");
+        assert_eq!(clean("a\u{0}b\u{1b}c"), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(clean("a\u{202e}b"), "a\u{202e}b");
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        let kept = "ä".repeat(MAX_CHARACTERS);
+        assert_eq!(clean(&kept), kept);
+        assert_eq!(clean(&format!("{kept}x")), format!("{kept}…"));
+    }
+}
