@@ -40,7 +40,7 @@ enum Command {
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().command {
-        Command::Bench { what } => bench::run(what).await?,
+        Command::Bench { what } => return bench::run(what).await,
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Fault { what } => return fault::run(what).await,
         Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,

@@ -1,12 +1,14 @@
 //! `cargo xtask bench`: builds the programs in release and lets e2e's measure.
 
+mod compare;
+
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
 
-use crate::e2e;
 use crate::workspace::{self, Workspace};
+use crate::{e2e, say};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
@@ -14,6 +16,8 @@ pub(crate) enum Target {
     Api(Options),
     /// Claims and releases against bare SQL, with a long past, and with many who watch
     Locks(Options),
+    /// This checkout against an earlier revision. Exit code 0: not slower; 1: slower; 2: not carried out
+    Compare(compare::Options),
     /// Deployments against bare Temporal and `podman run`, their starts and their logs
     Deployments(DeploymentOptions),
 }
@@ -37,12 +41,19 @@ pub(crate) struct DeploymentOptions {
     options: Options,
 }
 
-pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<()> {
+pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<ExitCode> {
     match target {
-        Target::Api(options) => against_the_database(workspace, "api", options),
-        Target::Locks(options) => against_the_database(workspace, "locks", options),
-        Target::Deployments(options) => deployments(workspace, options),
+        Target::Api(options) => against_the_database(workspace, "api", options)?,
+        Target::Locks(options) => against_the_database(workspace, "locks", options)?,
+        Target::Deployments(options) => deployments(workspace, options)?,
+        Target::Compare(options) => {
+            return compare::run(workspace, options).or_else(|error| {
+                say::progress(format_args!("{error:#}"));
+                Ok(ExitCode::from(2))
+            });
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn against_the_database(workspace: &Workspace, name: &str, options: &Options) -> anyhow::Result<()> {

@@ -5,20 +5,29 @@ use anyhow::{Context, bail};
 use crate::say;
 use crate::workspace::{self, Workspace};
 
-const PACKAGE: &str = "greenroom-entry";
+pub(crate) const PACKAGE: &str = "greenroom-entry";
 
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
-    let triple = match std::env::consts::ARCH {
-        architecture @ ("x86_64" | "aarch64") => format!("{architecture}-unknown-linux-gnu"),
-        other => bail!("no entrypoint is built for {other}"),
-    };
-    // By `rustc`, so that only the program itself is linked this way; the target is named, or build scripts would be too.
-    let mut build = vec!["rustc", "--package", PACKAGE, "--release", "--target", &triple, "--"];
-    build.extend(["-C", "target-feature=+crt-static", "-C", "strip=symbols"]);
-    workspace::run(&mut workspace.cargo(&build))?;
+    let triple = triple()?;
+    workspace::run(&mut workspace.cargo(&arguments(&triple)))?;
     let program = workspace.target_directory.join(triple).join("release").join(PACKAGE);
     let size =
         std::fs::metadata(&program).with_context(|| format!("{} was not built", program.display()))?.len();
     say::progress(format_args!("{} KiB", size / 1024));
     say::answer(program.display()).context("cannot say where it is")
+}
+
+/// The target that it is built for: this machine.
+pub(crate) fn triple() -> anyhow::Result<String> {
+    match std::env::consts::ARCH {
+        architecture @ ("x86_64" | "aarch64") => Ok(format!("{architecture}-unknown-linux-gnu")),
+        other => bail!("no entrypoint is built for {other}"),
+    }
+}
+
+/// What cargo is told. By `rustc`, so that only the program itself is linked this way; the target is named, or build scripts would be too.
+pub(crate) fn arguments(triple: &str) -> Vec<&str> {
+    let mut build = vec!["rustc", "--package", PACKAGE, "--release", "--target", triple, "--"];
+    build.extend(["-C", "target-feature=+crt-static", "-C", "strip=symbols"]);
+    build
 }

@@ -71,7 +71,7 @@ fn run(chore: Chore) -> anyhow::Result<ExitCode> {
         Chore::CheckWalls => walls::check(&workspace)?,
         Chore::Sqlx { action } => sqlx::run(&workspace, action)?,
         Chore::Openapi { check } => openapi::run(&workspace, check)?,
-        Chore::Bench { target } => bench::run(&workspace, &target)?,
+        Chore::Bench { target } => return bench::run(&workspace, &target),
         Chore::Entry => entry::run(&workspace)?,
         Chore::E2e(options) => return e2e::run(&workspace, &options),
         Chore::Fault { target } => return fault::run(&workspace, &target),

@@ -71,7 +71,7 @@ impl Workspace {
 }
 
 /// Inside `cargo xtask` cargo names itself, so that the same toolchain answers.
-fn cargo_program() -> String {
+pub(crate) fn cargo_program() -> String {
     env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 

@@ -10,10 +10,10 @@ mod log_file;
 mod machine;
 mod many_logs;
 mod podman;
-mod runner;
-mod site;
+pub(crate) mod runner;
+pub(crate) mod site;
 mod start;
-mod wave;
+pub(crate) mod wave;
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,15 +1,15 @@
 //! `bench locks`: what a claim and a release cost against bare SQL, against a long past, and with many who watch.
 
 mod growth;
-mod load;
+pub(crate) mod load;
 mod past;
 mod plans;
 mod reference;
-mod scene;
+pub(crate) mod scene;
 mod speed;
 mod watch;
 mod watchers;
-mod wire;
+pub(crate) mod wire;
 
 use std::io::Write;
 

@@ -2,12 +2,14 @@
 
 mod api;
 pub(crate) mod bare;
+mod compare;
 mod cpu;
 mod deployments;
 mod load;
 mod locks;
 
 use std::io::Write;
+use std::process::ExitCode;
 
 use clap::Subcommand;
 
@@ -17,15 +19,31 @@ pub(crate) enum Bench {
     Api(api::BenchApi),
     /// Claims and releases ÷ the same effect in bare SQL, with a short past and a long one, with many who watch.
     Locks(locks::BenchLocks),
+    /// Two builds of the product against each other, in alternated pairs; exit code 1 if the new one is slower, 2 if that could not be measured.
+    Compare(compare::BenchCompare),
     /// Deployments ÷ the same steps on bare Temporal, a container step ÷ `podman run`, starts, logs, and an idle runner.
     Deployments(deployments::BenchDeployments),
 }
 
-pub(crate) async fn run(what: Bench) -> anyhow::Result<()> {
+pub(crate) async fn run(what: Bench) -> anyhow::Result<ExitCode> {
     match what {
-        Bench::Api(arguments) => api::run(arguments).await,
-        Bench::Locks(arguments) => locks::run(arguments).await,
-        Bench::Deployments(arguments) => Box::pin(deployments::run(arguments)).await,
+        Bench::Api(arguments) => api::run(arguments).await?,
+        Bench::Locks(arguments) => locks::run(arguments).await?,
+        Bench::Deployments(arguments) => Box::pin(deployments::run(arguments)).await?,
+        Bench::Compare(arguments) => return Ok(compared(Box::pin(compare::run(arguments)).await)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A comparison that could not be carried out must not be taken for one that found the new build slower.
+fn compared(outcome: anyhow::Result<bool>) -> ExitCode {
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
     }
 }
 

@@ -1,0 +1,148 @@
+//! `cargo xtask bench compare`: builds two revisions in release, each with a target folder of its own, and lets e2e's program of this
+//! checkout measure them in alternated pairs. Both target folders are kept for the next comparison.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+
+use crate::workspace::{self, Workspace};
+use crate::{entry, fault, say};
+
+const PROGRAMS: [&str; 2] = ["greenroomd", "greenroom-runner"];
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The revision to compare with: anything that git understands
+    #[arg(long)]
+    baseline: String,
+    /// Only the program's JSON object on stdout
+    #[arg(long)]
+    json: bool,
+    /// How many pairs of runs there are of each benchmark
+    #[arg(long, default_value_t = 10)]
+    pairs: u64,
+    /// Only this benchmark
+    #[arg(long, value_enum)]
+    only: Option<Benchmark>,
+    /// What else the program is to be told, after `--`
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Benchmark {
+    Api,
+    Locks,
+    Engine,
+}
+
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    let root = &workspace.workspace_root;
+    let commit = commit(root, &options.baseline)?;
+    let folder = folder()?;
+    let (new, baseline) = (folder.join("new"), folder.join("baseline"));
+    let kept = folder.join("programs").join(&commit);
+    if kept.join(entry::PACKAGE).is_file() {
+        say::progress(format_args!("the baseline {commit} was built before: {}", kept.display()));
+    } else {
+        let checkout = Checkout::make(root, &commit)?;
+        collect(&build(&checkout.path, &baseline)?, &kept)?;
+    }
+    let programs = folder.join("programs").join("new");
+    collect(&build(root, &new)?, &programs)?;
+    cargo(root, &new, &["build", "--release", "--package", "greenroom-e2e"])?;
+    let mut measuring = Command::new(new.join("release").join("greenroom-e2e"));
+    measuring.args(["bench", "compare", "--pairs", &options.pairs.to_string()]).current_dir(root);
+    measuring.arg("--new-dir").arg(&programs).arg("--baseline-dir").arg(&kept);
+    if let Some(name) = options.only.and_then(|only| only.to_possible_value()) {
+        measuring.args(["--only", name.get_name()]);
+    }
+    if options.json {
+        measuring.arg("--json");
+    }
+    let status = measuring.args(&options.rest).status().context("cannot start greenroom-e2e")?;
+    Ok(fault::code(status.code()))
+}
+
+/// The whole id of a revision.
+fn commit(root: &Path, revision: &str) -> anyhow::Result<String> {
+    let mut git = Command::new("git");
+    git.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])
+        .current_dir(root);
+    Ok(workspace::output(&mut git)?.trim().to_owned())
+}
+
+/// Where what is built for comparisons stays: outside of the checkout, which has only what is being worked on.
+fn folder() -> anyhow::Result<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    Ok(cache.context("neither XDG_CACHE_HOME nor HOME is set")?.join("greenroom").join("compare"))
+}
+
+/// Builds the product's programs of a checkout. Where they are then.
+fn build(checkout: &Path, target: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    say::progress(format_args!("building {} in release", checkout.display()));
+    // One by one: built together they share features, and each set of those would build the engine's SDK again.
+    for package in ["greenroom-server", "greenroom-runner"] {
+        cargo(checkout, target, &["build", "--release", "--package", package])?;
+    }
+    let triple = entry::triple()?;
+    cargo(checkout, target, &entry::arguments(&triple))?;
+    let mut built: Vec<PathBuf> =
+        PROGRAMS.iter().map(|program| target.join("release").join(program)).collect();
+    built.push(target.join(triple).join("release").join(entry::PACKAGE));
+    Ok(built)
+}
+
+fn cargo(checkout: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let mut cargo = Command::new(workspace::cargo_program());
+    cargo.args(arguments).current_dir(checkout).env("CARGO_TARGET_DIR", target);
+    // What `cargo xtask` was told of this checkout is not meant for another one.
+    cargo.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
+    workspace::run(&mut cargo)
+}
+
+/// Copies the programs into a folder; the last one comes last, so that a folder which has it has all.
+fn collect(programs: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for program in programs {
+        let name = program.file_name().with_context(|| format!("{} has no name", program.display()))?;
+        // Under another name first: a copy that breaks off must not be taken for the program.
+        let part = folder.join("part");
+        std::fs::copy(program, &part).with_context(|| format!("{} was not built", program.display()))?;
+        std::fs::rename(&part, folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// A git worktree in a temporary folder, removed at the end.
+struct Checkout {
+    root: PathBuf,
+    path: PathBuf,
+}
+
+impl Checkout {
+    fn make(root: &Path, commit: &str) -> anyhow::Result<Self> {
+        let name = format!("greenroom-compare-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        if path.exists() {
+            bail!("{} is there already; remove it", path.display());
+        }
+        let mut git = Command::new("git");
+        git.args(["worktree", "add", "--quiet", "--detach"]).arg(&path).arg(commit).current_dir(root);
+        workspace::run(&mut git)?;
+        Ok(Self { root: root.to_owned(), path })
+    }
+}
+
+impl Drop for Checkout {
+    fn drop(&mut self) {
+        let mut git = Command::new("git");
+        git.args(["worktree", "remove", "--force"]).arg(&self.path).current_dir(&self.root);
+        if let Err(error) = workspace::run(&mut git) {
+            say::progress(format_args!("the baseline's checkout is still there: {error:#}"));
+        }
+    }
+}
