@@ -9,8 +9,18 @@ pub enum InvalidText {
     Empty,
     #[error("must be {0} characters at most")]
     TooLong(usize),
-    #[error("must not contain control characters")]
+    #[error("must not contain control characters, nor those that change the direction of writing")]
     Control,
+}
+
+/// Characters that hide what a reader, a terminal or a log shows: control characters (PostgreSQL can't store NUL at all)
+/// and those that change the direction of writing, with which a text can look other than it is.
+pub fn is_hidden(character: char) -> bool {
+    let turning = matches!(
+        character,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    character.is_control() || turning
 }
 
 /// One line, such as a display name. `N` is the most characters it may have.
@@ -30,7 +40,7 @@ impl<const N: usize> Line<N> {
         if text.chars().count() > N {
             return Err(InvalidText::TooLong(N));
         }
-        if text.chars().any(char::is_control) {
+        if text.chars().any(is_hidden) {
             return Err(InvalidText::Control);
         }
         Ok(Self(text.to_owned()))
@@ -86,7 +96,7 @@ impl Email {
     /// Only what every address has in common is checked: whether it exists is for the mail to find out.
     pub fn new(text: &str) -> Result<Self, InvalidEmail> {
         let (local, domain) = text.rsplit_once('@').ok_or(InvalidEmail)?;
-        let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        let plain = !text.chars().any(|c| is_hidden(c) || c.is_whitespace());
         if text.len() <= 254 && plain && !local.is_empty() && !domain.is_empty() && !local.contains('@') {
             Ok(Self(text.to_owned()))
         } else {
@@ -108,7 +118,12 @@ mod tests {
         assert_eq!(Name::new("  Dev One ").unwrap().as_str(), "Dev One");
         assert_eq!(Name::new(" \t "), Err(InvalidText::Empty));
         assert_eq!(Name::new("a\nb"), Err(InvalidText::Control));
-        assert_eq!(Name::new("a\u{0}b"), Err(InvalidText::Control));
+        for hidden in [
+            '\u{0}', '\u{1b}', '\u{85}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}',
+            '\u{2066}', '\u{2069}',
+        ] {
+            assert_eq!(Name::new(&format!("a{hidden}b")), Err(InvalidText::Control), "{hidden:?}");
+        }
         assert_eq!(Name::new(&"ä".repeat(101)), Err(InvalidText::TooLong(100)));
         assert!(Name::new(&"ä".repeat(100)).is_ok());
     }

@@ -1,6 +1,7 @@
 //! The rules for names, as predicates for the checks and as patterns for the schema; a test holds them together.
 
 use crate::slug::{InvalidSlug, Slug};
+use crate::text;
 
 pub(super) const NAME: &str = "^[a-z][a-z0-9-]{0,62}$";
 pub(super) const NAME_OR_TEMPLATE: &str = r"^[a-z]([a-z0-9-]{0,62}|[a-z0-9-]{0,61}\*)$";
@@ -94,8 +95,7 @@ fn starts_and_goes_on(
 /// are those that turn the direction of writing, with which a script can look other than it runs.
 pub(super) fn is_hidden(character: char) -> bool {
     let layout = matches!(character, '\n' | '\r' | '\t');
-    let turning = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    (character.is_control() && !layout) || turning || character == '\u{feff}'
+    (text::is_hidden(character) && !layout) || character == '\u{feff}'
 }
 
 #[cfg(test)]
@@ -178,7 +178,9 @@ mod tests {
     #[test]
     fn hidden_characters() {
         assert!("a\tb\r\nc — ä".chars().all(|character| !is_hidden(character)));
-        for character in ['\0', '\u{7}', '\u{1b}', '\u{7f}', '\u{85}', '\u{202e}', '\u{2066}', '\u{feff}'] {
+        for character in
+            ['\0', '\u{7}', '\u{1b}', '\u{7f}', '\u{85}', '\u{200f}', '\u{202e}', '\u{2066}', '\u{feff}']
+        {
             assert!(is_hidden(character), "{character:?}");
         }
     }

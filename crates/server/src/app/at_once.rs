@@ -101,11 +101,15 @@ pub async fn release(
     Ok(Some(shown))
 }
 
+const LEASE_SECONDS: std::ops::RangeInclusive<i64> = 1..=366 * 24 * 3_600;
+
 /// Nothing but the lock is asked for, and nothing about it is wrong.
 fn plain(ask: &Ask) -> Option<PlainClaim<'_>> {
     let context = ask.context.as_deref();
     let tidy = context.is_none_or(|text| Reason::new(text).is_ok_and(|reason| reason.as_str() == text));
-    let plain = ask.how == How::Plain && ask.commit_id.is_none() && tidy;
+    // No environment allows a longer lease, and PostgreSQL can't add every number of seconds to a moment.
+    let in_range = ask.ttl_seconds.is_none_or(|seconds| LEASE_SECONDS.contains(&seconds));
+    let plain = ask.how == How::Plain && ask.commit_id.is_none() && tidy && in_range;
     plain.then(|| PlainClaim {
         session: SessionId::from(Uuid::now_v7()),
         context,

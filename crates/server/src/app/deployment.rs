@@ -5,7 +5,7 @@ use greenroom_api_types::session::Person;
 use greenroom_domain::deployment::NotRetried;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
-use greenroom_domain::text::CommitId;
+use greenroom_domain::text::{CommitId, is_hidden};
 use greenroom_store::Command;
 use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
 use greenroom_store::pipeline::PipelineName;
@@ -30,11 +30,11 @@ pub async fn create(
         ));
     }
     if let Some(branch) = branch
-        && (branch.is_empty() || branch.chars().any(char::is_control) || branch.chars().count() > 255)
+        && (branch.is_empty() || branch.chars().any(is_hidden) || branch.chars().count() > 255)
     {
         return Err(Failure::field(
             "/branch",
-            "must be 1 to 255 characters, none of them a control character",
+            "must be 1 to 255 characters, none of them a control character or one that changes the direction of writing",
         ));
     }
     let id = DeploymentId::from(Uuid::now_v7());

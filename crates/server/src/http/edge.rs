@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use greenroom_domain::text::is_hidden;
 use tokio::sync::Semaphore;
 use tracing::Instrument;
 
@@ -57,10 +58,17 @@ pub async fn edge(State(limits): State<Limits>, mut request: Request, next: Next
     response
 }
 
-async fn answer(limits: &Limits, mut request: Request, next: Next) -> Response {
+async fn answer(limits: &Limits, request: Request, next: Next) -> Response {
     if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > LONGEST_URI) {
         return Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most.").into_response();
     }
+    let (mut parts, body) = request.into_parts();
+    let names = RawPathParams::from_request_parts(&mut parts, &()).await;
+    // Nothing has such a name, and PostgreSQL can't compare with NUL. Without variables in the path there is nothing to check.
+    if names.is_ok_and(|names| names.iter().any(|(_, value)| value.chars().any(is_hidden))) {
+        return Failure::not_found().into_response();
+    }
+    let mut request = Request::from_parts(parts, body);
     let Ok(place) = Arc::clone(&limits.in_flight).try_acquire_owned() else {
         return Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.")
             .into_response();

@@ -2,6 +2,9 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use greenroom_domain::text::{InvalidText, is_hidden};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 
 use crate::app::failure::Failure;
@@ -13,6 +16,12 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         let text = parts.uri.query().unwrap_or_default();
+        if let Some((name, _)) = form_urlencoded::parse(text.as_bytes())
+            .find(|(name, value)| name.chars().chain(value.chars()).any(is_hidden))
+        {
+            let name: String = name.chars().filter(|character| !is_hidden(*character)).collect();
+            return Err(Failure::field(if name.is_empty() { "query" } else { &name }, InvalidText::Control));
+        }
         let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
         let parsed = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let name = error.path().to_string();
@@ -20,6 +29,16 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
             Failure::field(if name == "." { "query" } else { &name }, plain(&text))
         })?;
         Ok(Self(parsed))
+    }
+}
+
+/// A moment that PostgreSQL can compare with.
+pub fn moment(name: &str, given: Option<Timestamp>) -> Result<Option<Timestamp>, Failure> {
+    match given {
+        Some(moment) if !(-4711..=9999).contains(&TimeZone::UTC.to_datetime(moment).year()) => {
+            Err(Failure::field(name, "must be between the years 4712 BC and 9999"))
+        }
+        other => Ok(other),
     }
 }
 

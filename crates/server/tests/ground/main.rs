@@ -15,6 +15,7 @@ mod bodies;
 mod crowd;
 mod database;
 mod drain;
+mod extremes;
 mod idempotency;
 mod limits;
 mod openapi;
