@@ -1,21 +1,31 @@
 //! Reads the `Idempotency-Key` header, and what it is bound to.
 
-use axum::extract::{FromRequestParts, OriginalUri};
-use axum::http::request::Parts;
+use std::sync::Arc;
 
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
+use axum::http::request::Parts;
+use greenroom_domain::id::PipelineId;
+use greenroom_domain::principal::Principal;
+use greenroom_store::pipeline::PipelineName;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::openapi::header;
 
 const LONGEST: usize = 255;
+const ORGANIZATION: &str = "orgId";
+const PIPELINE: &str = "pipelineId";
 
-/// One user's key for one method and path.
+/// One user's key for one operation on the same records, however the request spells their names.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
     pub method: String,
+    /// With ids in the place of slugs.
     pub path: String,
+    /// A second path to keep the answer under.
+    pub also: Option<String>,
     pub key: Option<String>,
 }
 
@@ -33,27 +43,80 @@ impl IntoParams for IdempotencyKey {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+impl FromRequestParts<App> for IdempotencyKey {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let key = match parts.headers.get("idempotency-key") {
-            None => None,
-            Some(value) => {
-                let text = value.to_str().ok().filter(|text| (1..=LONGEST).contains(&text.len()));
-                let text = text.ok_or_else(|| {
-                    Failure::new(
-                        Code::InvalidHeader,
-                        "`Idempotency-Key` must be 1 to 255 visible ASCII characters.",
-                    )
-                })?;
-                Some(text.to_owned())
-            }
-        };
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let method = parts.method.to_string();
-        let path = match OriginalUri::from_request_parts(parts, state).await {
-            Ok(OriginalUri(uri)) => uri.path().to_owned(),
+        let Some(value) = parts.headers.get("idempotency-key") else {
+            return Ok(Self { method, path: String::new(), also: None, key: None });
         };
-        Ok(Self { method, path, key })
+        let key = value.to_str().ok().filter(|text| (1..=LONGEST).contains(&text.len())).map(str::to_owned);
+        let key = key.ok_or_else(|| {
+            Failure::new(Code::InvalidHeader, "`Idempotency-Key` must be 1 to 255 visible ASCII characters.")
+        })?;
+        let route = Route::of(parts, app).await?;
+        let spelled = route.path(None);
+        let resolved = match route.pipeline() {
+            None => None,
+            Some(name) => pipeline_id(parts, app, name).await?.map(|id| route.path(Some(id))),
+        };
+        Ok(match resolved {
+            // An edit or the end of a pipeline can take its slug away, and the request is repeated by that slug.
+            Some(path) if route.changes_pipeline(&method) && path != spelled => {
+                Self { method, path, also: Some(spelled), key: Some(key) }
+            }
+            Some(path) => Self { method, path, also: None, key: Some(key) },
+            None => Self { method, path: spelled, also: None, key: Some(key) },
+        })
+    }
+}
+
+/// Which operation was called, and its variables, decoded.
+struct Route {
+    template: String,
+    variables: Vec<(String, String)>,
+}
+
+impl Route {
+    async fn of(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let template = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
+        let variables = RawPathParams::from_request_parts(parts, app).await;
+        let variables = variables.map_err(|_| Failure::not_found())?;
+        let variables = variables.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok(Self { template, variables: variables.collect() })
+    }
+
+    fn pipeline(&self) -> Option<PipelineName> {
+        let (_, text) = self.variables.iter().find(|(name, _)| name == PIPELINE)?;
+        PipelineName::parse(text)
+    }
+
+    fn changes_pipeline(&self, method: &str) -> bool {
+        self.template.ends_with("/pipelines/{pipelineId}") && matches!(method, "PUT" | "DELETE")
+    }
+
+    /// The operation's path with its variables filled in. The organization is left out: keys are kept per organization.
+    fn path(&self, pipeline: Option<PipelineId>) -> String {
+        let mut path = self.template.clone();
+        for (name, value) in self.variables.iter().filter(|(name, _)| name != ORGANIZATION) {
+            let place = format!("{{{name}}}");
+            path = match pipeline.filter(|_| name == PIPELINE) {
+                Some(id) => path.replace(&place, &id.to_string()),
+                None => path.replace(&place, value),
+            };
+        }
+        path
+    }
+}
+
+async fn pipeline_id(parts: &Parts, app: &App, name: PipelineName) -> Result<Option<PipelineId>, Failure> {
+    match (name, parts.extensions.get::<Arc<Principal>>()) {
+        (PipelineName::Id(id), _) => Ok(Some(id)),
+        (name @ PipelineName::Slug(_), Some(principal)) => {
+            let found = app.store.pipeline(principal.organization_id, &name).await?;
+            Ok(found.map(|pipeline| pipeline.id))
+        }
+        (PipelineName::Slug(_), None) => Ok(None),
     }
 }

@@ -139,6 +139,9 @@ impl Mutation {
                 etag: answer.etag.clone(),
             };
             self.command.keep_answer(&scope, &kept).await?;
+            if let Some(also) = &self.key.also {
+                self.command.keep_answer(&KeyScope { path: also, ..scope }, &kept).await?;
+            }
         }
         let wakes = self.command.wakes();
         if let Some(command) = planted::commit_later(self.command, &self.bell) {

@@ -48,6 +48,8 @@ impl<A: Act> FromRequestParts<App> for Permit<A> {
         if !principal.may(A::ACTION) {
             return Err(Failure::forbidden(A::ACTION, principal.role));
         }
+        // For what is extracted after it: an Idempotency-Key is bound to ids of this organization.
+        parts.extensions.insert(Arc::clone(&principal));
         Ok(Self { app: app.clone(), principal, request_id, action: PhantomData })
     }
 }

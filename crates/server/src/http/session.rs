@@ -210,5 +210,5 @@ pub fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
 }
 
 fn no_key() -> IdempotencyKey {
-    IdempotencyKey { method: String::new(), path: String::new(), key: None }
+    IdempotencyKey { method: String::new(), path: String::new(), also: None, key: None }
 }

@@ -215,3 +215,51 @@ async fn a_secret_is_shown_once(pool: PgPool) {
     assert!(!kept.contains(secret));
     server.end().await;
 }
+
+/// Slug, id and percent-encoding spell the same request.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_key_is_bound_to_what_is_named_and_not_to_its_spelling(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let post = async |path: &str, body: Value| {
+        let url = format!("{}{path}", server.base);
+        let request = server.client.post(url).bearer_auth(&owner.token).header("idempotency-key", "k");
+        seen(request.json(&body).send().await.unwrap()).await
+    };
+    let body = json!({ "name": "ci" });
+    let first = post("/organizations/acme/api-tokens", body.clone()).await;
+    assert_eq!(first.0, 201, "{first:?}");
+    let first: Value = serde_json::from_str(&first.3).unwrap();
+    for organization in ["%61cme", "acm%65", owner.organization.as_str()] {
+        let again = post(&format!("/organizations/{organization}/api-tokens"), body.clone()).await;
+        let again: Value = serde_json::from_str(&again.3).unwrap();
+        assert_eq!(again["data"]["id"], first["data"]["id"], "{organization}");
+    }
+
+    let definition = "ephemeralEnvironments: { qa-1: {} }\nstages: { b: { steps: [{ image: a, run: b }] } }";
+    let made = server.post(&owner, "/pipelines", json!({ "name": "Web", "definition": definition })).await;
+    let id = made["id"].as_str().unwrap();
+    let claim = |pipeline: &str, environment: &str| {
+        format!("/organizations/acme/pipelines/{pipeline}/ephemeral-environments/{environment}/sessions")
+    };
+    let first = post(&claim("web", "qa-1"), json!({})).await;
+    assert_eq!(first.0, 201, "{first:?}");
+    for path in [claim(id, "qa-1"), claim("%77eb", "qa-1"), claim("web", "q%61-1"), claim("web", "qa%2D1")] {
+        assert_eq!(post(&path, json!({})).await, first, "{path}");
+    }
+    // Another pipeline is another request.
+    server.post(&owner, "/pipelines", json!({ "name": "Other", "definition": definition })).await;
+    let other = post(&claim("other", "qa-1"), json!({})).await;
+    assert_eq!(other.0, 201);
+    assert_ne!(other.3, first.3);
+
+    // A slug that the request itself has taken away still finds its answer.
+    let body = json!({ "slug": "moved" });
+    let renamed = seen(keyed(&server, &owner, Method::PUT, "/pipelines/web", "r", &body).await).await;
+    assert_eq!(renamed.0, 200, "{renamed:?}");
+    for spelling in ["web", "moved", id] {
+        let path = format!("/pipelines/{spelling}");
+        assert_eq!(seen(keyed(&server, &owner, Method::PUT, &path, "r", &body).await).await, renamed);
+    }
+    server.end().await;
+}
