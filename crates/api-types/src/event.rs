@@ -2,6 +2,7 @@
 
 use greenroom_domain::event::Event as DomainEvent;
 use greenroom_domain::id::OrganizationId;
+use greenroom_domain::repository::masked;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -64,7 +65,19 @@ impl Event {
             time: event.time,
             sequence: event.sequence,
             category: event.category.into(),
-            data: event.data,
+            data: without_credentials(event.data),
         }
     }
+}
+
+/// Events of pipelines from before addresses with credentials were rejected still contain them.
+fn without_credentials(mut data: serde_json::Value) -> serde_json::Value {
+    for side in ["before", "after"] {
+        if let Some(address) = data.get_mut(side).and_then(|record| record.get_mut("repository"))
+            && let Some(text) = address.as_str()
+        {
+            *address = masked(text).into_owned().into();
+        }
+    }
+    data
 }

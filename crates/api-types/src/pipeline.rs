@@ -1,6 +1,7 @@
 //! Pipelines and the versions of their definitions.
 
 use greenroom_domain::pipeline as domain;
+use greenroom_domain::repository::masked;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -118,7 +119,7 @@ impl From<domain::Pipeline> for Pipeline {
                 at: stop.at,
                 by: stop.by.to_string(),
             }),
-            repository: pipeline.repository,
+            repository: pipeline.repository.map(|address| masked(&address).into_owned()),
             definition_version: pipeline.definition_version,
             created_at: pipeline.created_at,
             updated_at: pipeline.updated_at,
@@ -228,4 +229,32 @@ pub struct DefinitionReport {
     pub definition: Option<serde_json::Value>,
     /// What is wrong with it, if it isn't.
     pub errors: Vec<crate::problem::FieldProblem>,
+    /// What is allowed and probably not meant.
+    #[serde(default)]
+    pub warnings: Vec<DefinitionWarning>,
+}
+
+/// Something in a definition that is allowed and probably not meant.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinitionWarning {
+    /// Stable name of the warning, for programs. More may come.
+    #[schema(example = "runs_without_environment")]
+    pub code: String,
+    pub message: String,
+    /// Where in the definition: a JSON pointer.
+    #[schema(example = "/stages/deploy")]
+    pub path: String,
+    #[schema(minimum = 1)]
+    pub line: u32,
+    #[schema(minimum = 1)]
+    pub column: u32,
+}
+
+/// A pipeline that was saved, and what its definition's writer should think about.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+pub struct SavedPipeline {
+    pub data: Pipeline,
+    /// Empty if the request had no definition.
+    pub warnings: Vec<DefinitionWarning>,
 }

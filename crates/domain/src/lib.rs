@@ -14,6 +14,7 @@ pub mod policy;
 pub mod principal;
 pub mod queue;
 pub mod reported_text;
+pub mod repository;
 pub mod role;
 pub mod runner_pool;
 pub mod session;

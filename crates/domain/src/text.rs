@@ -29,7 +29,6 @@ pub struct Line<const N: usize>(String);
 
 pub type Name = Line<100>;
 pub type Reason = Line<500>;
-pub type Repository = Line<500>;
 
 impl<const N: usize> Line<N> {
     pub fn new(text: &str) -> Result<Self, InvalidText> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
 
 use crate::change::Change;
+use crate::deployment::Advanced;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
@@ -43,17 +44,28 @@ pub struct Wake {
 }
 
 impl Store {
-    /// Takes a deployment as far as it goes, in one transaction. Safe to repeat, at any time and by anybody.
+    /// Takes a deployment as far as it goes. What changes, changes in one transaction. Safe to repeat, at any time and by anybody.
     pub async fn advance_deployment(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
     ) -> Result<Advance, StoreError> {
-        let mut change = self.change_by_clock(organization).await?;
-        let advance = change.advance(deployment).await?;
-        let woke = change.wakes();
-        change.commit().await?;
-        Ok(Advance { woke, ..advance })
+        let mut made = None;
+        loop {
+            let mut change = self.change_by_clock(organization).await?;
+            match change.advance(deployment, made.take()).await? {
+                Advanced::Done(advance) => {
+                    let woke = change.wakes();
+                    change.commit().await?;
+                    return Ok(Advance { woke, ..advance });
+                }
+                Advanced::NeedsPlan(inputs, definition) => {
+                    // Conditions are evaluated while nothing is locked. Only a renamed pipeline makes a second round.
+                    drop(change);
+                    made = Some(inputs.make_apart(organization, definition).await?);
+                }
+            }
+        }
     }
 }
 

@@ -31,6 +31,7 @@ pub mod runner_pool;
 pub mod session;
 pub mod system;
 pub mod token;
+pub mod turns;
 pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,5 +1,7 @@
 //! Every number that bounds a definition, in one place.
 
+use std::time::Duration;
+
 pub(super) const SOURCE_BYTES: usize = 1024 * 1024;
 pub(super) const DEPTH: usize = 32;
 pub(super) const NODES: usize = 20_000;
@@ -35,7 +37,17 @@ pub(super) const TEXT_BYTES: usize = 4 * 1024;
 pub(super) const URL_BYTES: usize = 2_048;
 /// The expression parser recurses over both; measured to fit a stack of 2 MiB in a debug build.
 pub(super) const CONDITION_BYTES: usize = 1_024;
+/// All conditions of a definition together: parsing them is what takes longest when one is checked.
+pub(super) const CONDITIONS_BYTES: usize = 16 * 1_024;
 pub(super) const CONDITION_NESTING: usize = 6;
+/// How deep macros that go through lists (`all`, `exists`, `map`) may stand inside each other.
+pub(super) const CONDITION_LOOPS: usize = 2;
+/// Calls, elements that macros go through, and sixteenths of the bytes of text that an evaluation may take.
+pub(super) const CONDITION_STEPS: u64 = 100_000;
+/// The stack that an evaluation needs, measured in a debug build.
+pub const CONDITION_STACK_BYTES: usize = 64 * 1024 * 1024;
+/// How long an evaluation may take. The caller measures it.
+pub const CONDITION_TIME: Duration = Duration::from_millis(50);
 
 pub(super) const LONGEST_TIMEOUT_SECONDS: u64 = 24 * 3_600;
 pub(super) const LONGEST_APPROVAL_SECONDS: u64 = 7 * 24 * 3_600;
@@ -46,5 +58,7 @@ pub(super) const DEFAULT_BACKOFF_SECONDS: u64 = 10;
 pub const DEFAULT_LEASE_SECONDS: u64 = 4 * 3_600;
 /// No session lasts longer than this without a new claim.
 pub const LONGEST_LEASE_SECONDS: u64 = 24 * 3_600;
+/// The name that a step sees as its environment if there is none; no environment can have it.
+pub const NO_ENVIRONMENT: &str = "none";
 /// The runner pool of a definition that names none.
 pub const DEFAULT_POOL: &str = "default";

@@ -1,6 +1,6 @@
 //! Questions that the engine and the environments ask of a checked definition.
 
-use super::limits::DEFAULT_POOL;
+use super::limits::{DEFAULT_POOL, NO_ENVIRONMENT};
 use super::model::{
     Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, Stage,
 };
@@ -22,7 +22,7 @@ impl Definition {
 
     /// The template that a name belongs to. The whole name has to be one that an environment may have.
     pub fn template_for(&self, name: &str) -> Option<&EnvironmentTemplate> {
-        name.parse::<Slug>().ok()?;
+        name.parse::<Slug>().ok().filter(|name| name.as_str() != NO_ENVIRONMENT)?;
         self.environment_templates.iter().find(|template| template.matches(name))
     }
 

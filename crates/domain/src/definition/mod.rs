@@ -17,24 +17,36 @@ mod raw;
 mod schema;
 mod syntax;
 mod url;
+mod warning;
 mod words;
 mod yaml;
 
-pub use condition::{Circumstances, holds};
+pub use condition::{Circumstances, Expired, Limit, NoValue, holds};
 pub use diagnostic::Diagnostic;
-pub use limits::{DEFAULT_LEASE_SECONDS, DEFAULT_POOL, LONGEST_LEASE_SECONDS};
+pub use limits::{
+    CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_LEASE_SECONDS, DEFAULT_POOL, LONGEST_LEASE_SECONDS,
+    NO_ENVIRONMENT,
+};
 pub use model::{
     Approval, Cache, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
-    ForceRule, Lease, Retry, Runner, Scalar, Stage, Step, StepReference, StepWork,
+    ForceRule, Lease, Only, Retry, Runner, Scalar, Stage, Step, StepReference, StepWork,
 };
 pub use nearest::nearest;
 pub use schema::json_schema;
+pub use warning::Warning;
 pub use words::is_cache_key;
 
 /// Reads and checks a definition. A text that can't be read gives one diagnostic; one that can be read gives all of
 /// its problems (the first hundred), in the order of the file.
 pub fn parse(source: &str) -> Result<Definition, Vec<Diagnostic>> {
+    parse_with_warnings(source).map(|(definition, _)| definition)
+}
+
+/// The same, with what is allowed and probably not meant.
+pub fn parse_with_warnings(source: &str) -> Result<(Definition, Vec<Warning>), Vec<Diagnostic>> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let raw = yaml::read(source).map_err(|diagnostic| vec![diagnostic])?;
-    check::check(&raw, source)
+    let definition = check::check(&raw, source)?;
+    let warnings = warning::warnings(&raw, &definition);
+    Ok((definition, warnings))
 }

@@ -105,6 +105,9 @@ pub struct Stage {
     pub condition: Option<String>,
     /// The lasting environment that it deploys to.
     pub environment: Option<String>,
+    /// The only deployments that run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<Only>,
     pub runner: Option<Runner>,
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
@@ -116,6 +119,14 @@ pub struct Stage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Cache>,
     pub steps: Vec<Step>,
+}
+
+/// The kind of deployment that a stage is restricted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Only {
+    /// Those of sessions.
+    Ephemeral,
 }
 
 /// Paths in the workspace under a key of the pipeline's.

@@ -1,13 +1,17 @@
 //! What a deployment will do, decided once, when it begins: which stages, in which order, and what is clear of each
 //! before anything runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::status::{Reason, StageStatus};
-use crate::definition::{Circumstances, Definition, Stage, Step, StepWork, holds};
+use crate::definition::{
+    Circumstances, Definition, Expired, Limit, NoValue, Only, Stage, Step, StepWork, holds,
+};
 
 /// How long a stage may run that does not say so itself.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 3_600;
+/// A condition that ran out of time is evaluated again: its thread may have had no processor in the meantime.
+const EVALUATIONS: usize = 3;
 
 /// What a deployment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +27,16 @@ pub enum Purpose {
 crate::word::words!(Purpose { Pipeline = "pipeline", Session = "session", Teardown = "teardown" });
 
 /// What is deployed, and where.
-#[derive(Clone, Debug)]
-pub struct Scene<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scene {
     pub purpose: Purpose,
     /// The ephemeral environment.
-    pub environment: Option<&'a str>,
+    pub environment: Option<String>,
     /// The pipeline's slug.
-    pub pipeline: &'a str,
-    pub branch: &'a str,
-    pub commit_id: &'a str,
-    pub trigger: &'a str,
+    pub pipeline: String,
+    pub branch: String,
+    pub commit_id: String,
+    pub trigger: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +67,9 @@ pub struct PlannedStage {
 #[error("the definition has no such environment")]
 pub struct NotPlanned;
 
-pub fn plan(definition: &Definition, scene: &Scene<'_>) -> Result<Plan, NotPlanned> {
-    let settings = scene.environment.and_then(|name| definition.ephemeral_settings(name));
+/// Evaluates the conditions of the stages, each within the time that `start` measures.
+pub fn plan(definition: &Definition, scene: &Scene, start: &dyn Fn() -> Expired) -> Result<Plan, NotPlanned> {
+    let settings = scene.environment.as_deref().and_then(|name| definition.ephemeral_settings(name));
     let keys: Vec<&str> = match (scene.purpose, settings) {
         (Purpose::Pipeline, _) => definition.deployment_stages().map(|stage| stage.key.as_str()).collect(),
         (Purpose::Session, Some(settings)) => settings.stages.iter().map(String::as_str).collect(),
@@ -72,11 +77,17 @@ pub fn plan(definition: &Definition, scene: &Scene<'_>) -> Result<Plan, NotPlann
         (_, None) => return Err(NotPlanned),
     };
     let stages = definition.stages.iter().filter(|stage| keys.contains(&stage.key.as_str()));
-    Ok(Plan { stages: stages.map(|stage| planned(definition, scene, stage, &keys)).collect() })
+    Ok(Plan { stages: stages.map(|stage| planned(definition, scene, stage, &keys, start)).collect() })
 }
 
-fn planned(definition: &Definition, scene: &Scene<'_>, stage: &Stage, keys: &[&str]) -> PlannedStage {
-    let (verdict, detail) = match verdict(definition, scene, stage) {
+fn planned(
+    definition: &Definition,
+    scene: &Scene,
+    stage: &Stage,
+    keys: &[&str],
+    start: &dyn Fn() -> Expired,
+) -> PlannedStage {
+    let (verdict, detail) = match verdict(definition, scene, stage, start) {
         Some((status, reason, detail)) => (Some((status, reason)), Some(detail)),
         None => (None, None),
     };
@@ -91,7 +102,10 @@ fn planned(definition: &Definition, scene: &Scene<'_>, stage: &Stage, keys: &[&s
         key: stage.key.clone(),
         name: stage.name.clone().unwrap_or_else(|| stage.key.clone()),
         // Of its needs, those that are no part of this deployment are not waited for.
-        needs: stage.needs.iter().filter(|key| keys.contains(&key.as_str())).cloned().collect(),
+        needs: needs(definition, scene, stage)
+            .into_iter()
+            .filter(|key| keys.contains(&key.as_str()))
+            .collect(),
         pool: definition.pool(stage).to_owned(),
         verdict,
         detail,
@@ -104,11 +118,16 @@ fn planned(definition: &Definition, scene: &Scene<'_>, stage: &Stage, keys: &[&s
 
 fn verdict(
     definition: &Definition,
-    scene: &Scene<'_>,
+    scene: &Scene,
     stage: &Stage,
+    start: &dyn Fn() -> Expired,
 ) -> Option<(StageStatus, Reason, String)> {
+    if is_for_sessions_only(scene, stage) {
+        let detail = "`only: ephemeral`: a deployment of the whole pipeline skips it".to_owned();
+        return Some((StageStatus::Skipped, Reason::OnlyEphemeral, detail));
+    }
     if let Some(expression) = &stage.condition {
-        match holds(expression, &circumstances(definition, scene, stage)) {
+        match evaluated(expression, &circumstances(definition, scene, stage), start) {
             Ok(true) => {}
             Ok(false) => {
                 return Some((
@@ -116,6 +135,10 @@ fn verdict(
                     Reason::ConditionFalse,
                     format!("`{expression}` is false"),
                 ));
+            }
+            Err(limit @ NoValue::Limit(_)) => {
+                let detail = format!("`if` of the stage `{}` {limit}", stage.key);
+                return Some((StageStatus::Failed, Reason::ConditionLimit, detail));
             }
             Err(problem) => {
                 let detail = format!("`if` {problem}");
@@ -127,6 +150,42 @@ fn verdict(
     Some((StageStatus::Errored, Reason::Unsupported, unsupported))
 }
 
+fn is_for_sessions_only(scene: &Scene, stage: &Stage) -> bool {
+    scene.purpose == Purpose::Pipeline && stage.only == Some(Only::Ephemeral)
+}
+
+/// A stage that this deployment skips by `only` holds nobody up: who needs it waits for what it needs.
+fn needs(definition: &Definition, scene: &Scene, stage: &Stage) -> Vec<String> {
+    let mut needs: Vec<String> = Vec::new();
+    let mut open: Vec<&str> = stage.needs.iter().rev().map(String::as_str).collect();
+    let mut seen = HashSet::new();
+    while let Some(key) = open.pop() {
+        if !seen.insert(key) {
+            continue;
+        }
+        match definition.stage(key).filter(|needed| is_for_sessions_only(scene, needed)) {
+            Some(skipped) => open.extend(skipped.needs.iter().rev().map(String::as_str)),
+            None => needs.push(key.to_owned()),
+        }
+    }
+    needs
+}
+
+fn evaluated(
+    expression: &str,
+    circumstances: &Circumstances,
+    start: &dyn Fn() -> Expired,
+) -> Result<bool, NoValue> {
+    let mut result = holds(expression, circumstances, start);
+    for _ in 1..EVALUATIONS {
+        if result != Err(NoValue::Limit(Limit::Time)) {
+            break;
+        }
+        result = holds(expression, circumstances, start);
+    }
+    result
+}
+
 /// What no runner could carry out yet.
 fn unsupported(step: &Step) -> Option<String> {
     if let StepWork::Registry { uses, .. } = &step.work {
@@ -136,14 +195,14 @@ fn unsupported(step: &Step) -> Option<String> {
     Some(format!("the secret `{secret}` can't be had: this installation keeps no secrets yet"))
 }
 
-fn circumstances(definition: &Definition, scene: &Scene<'_>, stage: &Stage) -> Circumstances {
+fn circumstances(definition: &Definition, scene: &Scene, stage: &Stage) -> Circumstances {
     Circumstances {
-        branch: scene.branch.to_owned(),
-        commit_id: scene.commit_id.to_owned(),
-        environment: scene.environment.or(stage.environment.as_deref()).unwrap_or_default().to_owned(),
-        pipeline: scene.pipeline.to_owned(),
-        trigger: scene.trigger.to_owned(),
-        variables: variables_of(definition, scene.environment, stage),
+        branch: scene.branch.clone(),
+        commit_id: scene.commit_id.clone(),
+        environment: scene.environment.as_ref().or(stage.environment.as_ref()).cloned().unwrap_or_default(),
+        pipeline: scene.pipeline.clone(),
+        trigger: scene.trigger.clone(),
+        variables: variables_of(definition, scene.environment.as_deref(), stage),
     }
 }
 
@@ -162,6 +221,9 @@ pub fn variables_of(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::definition::parse;
 
@@ -182,8 +244,48 @@ stages:
   teardown: { steps: [{ image: a, run: b }] }
 "#;
 
-    fn scene(purpose: Purpose, environment: Option<&str>) -> Scene<'_> {
-        Scene { purpose, environment, pipeline: "shop", branch: "", commit_id: "abc", trigger: "session" }
+    fn scene(purpose: Purpose, environment: Option<&str>) -> Scene {
+        Scene {
+            purpose,
+            environment: environment.map(str::to_owned),
+            pipeline: "shop".to_owned(),
+            branch: String::new(),
+            commit_id: "abc".to_owned(),
+            trigger: "session".to_owned(),
+        }
+    }
+
+    fn plan(definition: &Definition, scene: &Scene) -> Result<Plan, NotPlanned> {
+        super::plan(definition, scene, &|| Arc::new(|| false))
+    }
+
+    /// Definitions that were saved before macros had a limit are still there.
+    #[test]
+    fn a_condition_at_its_limit_fails_its_stage() {
+        let mut definition = parse(SHOP).unwrap();
+        definition.variables = (0..100).map(|n| (format!("V{n}"), String::new())).collect();
+        let condition = "variables.all(a,variables.all(b,variables.all(c,true)))";
+        definition.stages[0].condition = Some(condition.to_owned());
+        let found = plan(&definition, &scene(Purpose::Session, Some("pr-1"))).unwrap();
+        assert_eq!(found.stages[0].verdict, Some((StageStatus::Failed, Reason::ConditionLimit)));
+        let detail = found.stages[0].detail.as_deref();
+        assert_eq!(detail, Some("`if` of the stage `build` takes more than 100000 steps to evaluate"));
+    }
+
+    #[test]
+    fn a_thread_that_had_no_processor_once_does_not_fail_a_stage() {
+        let starts = AtomicUsize::new(0);
+        let start = || -> Expired {
+            let first = starts.fetch_add(1, Ordering::Relaxed) < 2;
+            Arc::new(move || first)
+        };
+        let found =
+            super::plan(&parse(SHOP).unwrap(), &scene(Purpose::Session, Some("pr-1")), &start).unwrap();
+        assert_eq!(found.stages[1].verdict, None);
+        let never = || -> Expired { Arc::new(|| true) };
+        let found =
+            super::plan(&parse(SHOP).unwrap(), &scene(Purpose::Session, Some("pr-1")), &never).unwrap();
+        assert_eq!(found.stages[1].verdict, Some((StageStatus::Failed, Reason::ConditionLimit)));
     }
 
     #[test]
@@ -212,6 +314,26 @@ stages:
         let skipped = Some((StageStatus::Skipped, Reason::ConditionFalse));
         assert_eq!(verdicts(Some("pr-1")), [None, None, unsupported]);
         assert_eq!(verdicts(None), [None, skipped, unsupported]);
+    }
+
+    #[test]
+    fn a_stage_for_sessions_is_skipped_by_a_deployment_of_the_pipeline() {
+        let definition = parse(
+            "ephemeralEnvironments: { qa: {} }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  seed: { needs: [build], only: ephemeral, steps: [{ image: a, run: b }] }
+  deploy: { needs: [seed], steps: [{ image: a, run: b }] }
+",
+        )
+        .unwrap();
+        let whole = plan(&definition, &scene(Purpose::Pipeline, None)).unwrap();
+        let skipped = Some((StageStatus::Skipped, Reason::OnlyEphemeral));
+        assert_eq!(whole.stages.iter().map(|stage| stage.verdict).collect::<Vec<_>>(), [None, skipped, None]);
+        assert_eq!(whole.stages[2].needs, ["build"], "what it needs waits for what the skipped one needs");
+        let session = plan(&definition, &scene(Purpose::Session, Some("qa"))).unwrap();
+        assert!(session.stages.iter().all(|stage| stage.verdict.is_none()));
+        assert_eq!(session.stages[2].needs, ["seed"]);
     }
 
     #[test]

@@ -119,6 +119,8 @@ pub enum Reason {
     Unsupported,
     /// The definition can't be read any more, or its `if` can't be worked out.
     InvalidDefinition,
+    /// The stage's `if` takes more steps or time than an evaluation may.
+    ConditionLimit,
     CanceledByUser,
     /// Its session has ended.
     SessionEnded,
@@ -126,6 +128,8 @@ pub enum Reason {
     /// It was to end, and its runner is gone: something of it may have gone on for a while.
     Abandoned,
     ConditionFalse,
+    /// The stage is restricted to sessions of ephemeral environments.
+    OnlyEphemeral,
     UpstreamFailed,
     UpstreamSkipped,
     DeploymentCanceled,
@@ -139,11 +143,13 @@ words!(Reason {
     RunnerError = "runner_error",
     Unsupported = "unsupported",
     InvalidDefinition = "invalid_definition",
+    ConditionLimit = "condition_limit",
     CanceledByUser = "canceled_by_user",
     SessionEnded = "session_ended",
     PipelineStopped = "pipeline_stopped",
     Abandoned = "abandoned",
     ConditionFalse = "condition_false",
+    OnlyEphemeral = "only_ephemeral",
     UpstreamFailed = "upstream_failed",
     UpstreamSkipped = "upstream_skipped",
     DeploymentCanceled = "deployment_canceled",

@@ -58,3 +58,28 @@ fn each_once_with_what_may_stand_there() {
     assert_eq!(found, ["`if` doesn't know `b`", "`if` doesn't know `a`", "`if` doesn't know `c`"]);
     assert!(problems.iter().all(|problem| problem.expected == NAMES), "{problems:#?}");
 }
+
+#[test]
+fn macros_nest_two_deep_at_most() {
+    let of = |expression: &str| stage(&format!("if: '{expression}'"));
+    let three = "variables.all(a, variables.all(b, variables.all(c, true)))";
+    hold(&[refused(of(three), (4, 9), "/stages/build/if", "nests macros", None)]);
+    assert_eq!(parse(&of("variables.all(a, variables.exists(b, a == b))")).err(), None);
+}
+
+/// Each condition alone keeps to its limit.
+#[test]
+fn conditions_have_a_limit_in_all() {
+    let of = |stages: usize| {
+        let condition = format!("branch == \"{}\"", "x".repeat(1_000));
+        let stages = (0..stages)
+            .map(|n| format!("  s{n}: {{ if: '{condition}', steps: [{{ image: a, run: b }}] }}\n"))
+            .collect::<String>();
+        format!("stages:\n{stages}")
+    };
+    assert_eq!(parse(&of(16)).err(), None);
+    let problems = parse(&of(30)).err().unwrap_or_default();
+    problems.iter().for_each(is_for_people);
+    let found: Vec<_> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
+    assert_eq!(found, ["/stages/s16/if"], "said once, at the first that is too many");
+}

@@ -142,8 +142,8 @@ fn many_problems() {
         .collect();
     assert_eq!(problems(&format!("stages:\n{dense}")).len(), 100);
     let conditions: String =
-        (0..20).map(|number| format!("  s{number}: {{if: '{}'}}\n", "a.b == ".repeat(146))).collect();
-    assert_eq!(problems(&format!("stages:\n{conditions}")).len(), 40);
+        (0..16).map(|number| format!("  s{number}: {{if: '{}'}}\n", "a.b == ".repeat(146))).collect();
+    assert_eq!(problems(&format!("stages:\n{conditions}")).len(), 32);
 }
 
 fn keys(count: usize) -> String {

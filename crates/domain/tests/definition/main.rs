@@ -7,6 +7,7 @@ mod invalid_stages;
 mod invalid_syntax;
 mod limits;
 mod mutation;
+mod only;
 mod published;
 mod schema;
 mod valid;

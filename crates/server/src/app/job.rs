@@ -6,6 +6,7 @@ use std::time::Duration;
 use greenroom_api_types::runner::{
     Artifact as Input, Cache, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
 };
+use greenroom_domain::definition::NO_ENVIRONMENT;
 use greenroom_domain::definition::{self, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::{JobId, StepRunId};
@@ -199,11 +200,16 @@ fn platform_variables(runner: &RunnerPrincipal, job: JobId, of: &Assigned) -> BT
     set("ATTEMPT", of.attempt.to_string());
     set("COMMIT_ID", of.commit_id.clone());
     set("PURPOSE", of.purpose.to_string());
-    if let Some((name, url)) = &of.environment {
-        set("ENVIRONMENT", name.clone());
-        url.iter().for_each(|url| {
-            set("ENVIRONMENT_URL", url.clone());
-        });
+    // A script that reads the variable never sees an empty text and takes it for a name.
+    let lasting = || of.definition.stage(&of.stage)?.environment.as_deref();
+    let lasting = || lasting().and_then(|name| of.definition.environment(name));
+    let (environment, url) = match &of.environment {
+        Some((name, url)) => (name.as_str(), url.as_deref()),
+        None => lasting().map_or((NO_ENVIRONMENT, None), |lasting| (&lasting.name, lasting.url.as_deref())),
+    };
+    set("ENVIRONMENT", environment.to_owned());
+    if let Some(url) = url {
+        set("ENVIRONMENT_URL", url.to_owned());
     }
     if let Some(fence) = of.fence {
         set("FENCE", fence.to_string());

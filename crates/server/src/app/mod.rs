@@ -6,6 +6,7 @@ pub mod at_once;
 pub mod attendance;
 pub mod authentication;
 pub mod cache;
+pub mod definition;
 pub mod deployment;
 pub mod engine_heard;
 pub mod environment;

@@ -1,24 +1,28 @@
-//! Pipelines: creating, editing, stopping, resuming, archiving, and checking definitions.
+//! Pipelines: creating, editing, stopping, resuming, archiving.
 
 use greenroom_api_types::pipeline::{CreatePipeline, UpdatePipeline};
-use greenroom_api_types::problem::FieldProblem;
-use greenroom_domain::definition::{self, Definition, Diagnostic};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{self, Archived, Command as Change, Pipeline, StopMode};
+use greenroom_domain::repository::{Repository, masked};
 use greenroom_domain::slug::Slug;
-use greenroom_domain::text::{Name, Reason, Repository};
-use greenroom_store::pipeline::{CheckedDefinition, PipelineEdit, PipelineName};
+use greenroom_domain::text::{Name, Reason};
+use greenroom_store::pipeline::{PipelineEdit, PipelineName};
 use greenroom_store::{Command, StoreError};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::app::definition::Checked;
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
 
-pub async fn create(command: &mut Command, request: &CreatePipeline) -> Result<Pipeline, Failure> {
+/// `checked` is the request's definition.
+pub async fn create(
+    command: &mut Command,
+    request: &CreatePipeline,
+    checked: &Checked,
+) -> Result<Pipeline, Failure> {
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let slug = match &request.slug {
         Some(slug) => slug.parse().map_err(|error| Failure::field("/slug", error))?,
@@ -27,20 +31,21 @@ pub async fn create(command: &mut Command, request: &CreatePipeline) -> Result<P
         })?,
     };
     let repository = repository(request.repository.as_deref())?;
-    let (definition, parsed) = check(&request.definition)?;
     let id = PipelineId::from(Uuid::now_v7());
-    let made = command.create_pipeline(id, &slug, &name, repository.as_ref(), &definition).await;
+    let made = command.create_pipeline(id, &slug, &name, repository.as_ref(), &checked.stored).await;
     let made = made.map_err(|error| slug_taken(error, slug.as_str()))?;
-    environment::define(command, made.id, &parsed).await?;
+    environment::define(command, made.id, &checked.definition).await?;
     tell(command, EventType::PipelineCreated, None, &made, None).await?;
     Ok(made)
 }
 
+/// `checked` is the request's definition, if it has one.
 pub async fn update(
     command: &mut Command,
     name: &PipelineName,
     condition: &IfMatch,
     request: &UpdatePipeline,
+    checked: Option<&Checked>,
 ) -> Result<Pipeline, Failure> {
     let new_name =
         request.name.as_deref().map(Name::new).transpose().map_err(|e| Failure::field("/name", e))?;
@@ -50,15 +55,15 @@ pub async fn update(
         .map(str::parse::<Slug>)
         .transpose()
         .map_err(|e| Failure::field("/slug", e))?;
-    let new_repository = request.repository.as_ref().map(|given| repository(given.as_deref())).transpose()?;
-    let new_definition = request.definition.as_deref().map(check).transpose()?;
 
     let before = locked(command, name, condition).await?;
+    // A client that sends back what it was shown does not mean to change the address.
+    let shown = before.repository.as_deref().map(masked);
+    let given = request.repository.as_ref().filter(|given| given.as_deref() != shown.as_deref());
+    let new_repository = given.map(|given| repository(given.as_deref())).transpose()?;
     pipeline::apply(before.state(), Change::Edit).map_err(archived)?;
-    let new_definition = match new_definition {
-        Some((definition, parsed)) if definition.digest != command.pipeline_digest(&before).await? => {
-            Some((definition, parsed))
-        }
+    let new_definition = match checked {
+        Some(checked) if checked.stored.digest != command.pipeline_digest(&before).await? => Some(checked),
         _ => None,
     };
     let edit = PipelineEdit {
@@ -76,11 +81,10 @@ pub async fn update(
     if same {
         return Ok(before);
     }
-    let edited =
-        command.edit_pipeline(&before, &edit, new_definition.as_ref().map(|(checked, _)| checked)).await;
+    let edited = command.edit_pipeline(&before, &edit, new_definition.map(|checked| &checked.stored)).await;
     let after = edited.map_err(|error| slug_taken(error, edit.slug))?;
-    if let Some((_, parsed)) = &new_definition {
-        environment::define(command, after.id, parsed).await?;
+    if let Some(checked) = new_definition {
+        environment::define(command, after.id, &checked.definition).await?;
     }
     tell(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
     Ok(after)
@@ -127,44 +131,6 @@ pub async fn change(
     }
     tell(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)
-}
-
-/// What is wrong with a definition, or what the server makes of it.
-pub fn validate(source: &str) -> Result<Definition, Vec<FieldProblem>> {
-    definition::parse(source).map_err(|wrong| wrong.into_iter().map(field_problem).collect())
-}
-
-fn check(source: &str) -> Result<(CheckedDefinition, Definition), Failure> {
-    let parsed = validate(source).map_err(|errors| {
-        let place = |error: &FieldProblem| {
-            format!(
-                "line {}, column {}: {}",
-                error.line.unwrap_or(0),
-                error.column.unwrap_or(0),
-                error.detail
-            )
-        };
-        let detail = match errors.as_slice() {
-            [] => "The definition could not be read.".to_owned(),
-            [one] => format!("In {}", place(one)),
-            [first, ..] => format!("{} things are wrong; the first is in {}", errors.len(), place(first)),
-        };
-        Failure { errors, ..Failure::new(Code::InvalidDefinition, detail) }
-    })?;
-    let digest = format!("sha256:{:x}", Sha256::digest(source.as_bytes()));
-    let definition = serde_json::to_value(&parsed).map_err(Failure::internal)?;
-    Ok((CheckedDefinition { source: source.to_owned(), definition, digest }, parsed))
-}
-
-fn field_problem(diagnostic: Diagnostic) -> FieldProblem {
-    FieldProblem {
-        pointer: diagnostic.pointer,
-        detail: diagnostic.message,
-        line: Some(diagnostic.line),
-        column: Some(diagnostic.column),
-        expected: diagnostic.expected,
-        suggestion: diagnostic.suggestion,
-    }
 }
 
 fn repository(given: Option<&str>) -> Result<Option<Repository>, Failure> {
@@ -220,7 +186,7 @@ fn told(pipeline: &Pipeline) -> Value {
         "id": pipeline.id,
         "slug": pipeline.slug,
         "name": pipeline.name,
-        "repository": pipeline.repository,
+        "repository": pipeline.repository.as_deref().map(masked),
         "status": pipeline.status,
         "stopMode": pipeline.stop.as_ref().map(|stop| stop.mode),
         "definitionVersion": pipeline.definition_version,

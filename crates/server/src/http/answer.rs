@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
+use greenroom_api_types::pipeline::DefinitionWarning;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -47,6 +48,15 @@ impl Answer {
         let short = hash.iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         self.etag = Some(format!("\"{short}\""));
         self
+    }
+
+    /// Puts what is to be thought about beside the record.
+    pub fn warnings(mut self, warnings: &[DefinitionWarning]) -> Result<Self, Failure> {
+        let warnings = serde_json::to_string(warnings).map_err(Failure::internal)?;
+        // The envelope is an object with the one member `data`.
+        let envelope = self.body.strip_suffix('}').unwrap_or(&self.body);
+        self.body = format!("{envelope},\"warnings\":{warnings}}}");
+        Ok(self)
     }
 
     pub fn keeping<T: Serialize>(mut self, record: &T) -> Result<Self, Failure> {

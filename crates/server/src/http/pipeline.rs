@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::pipeline::{
     CreatePipeline, DefinitionReport, LastDeployment, Pipeline, PipelineStatus, PipelineVersion,
-    ResumePipeline, StopMode, StopPipeline, UpdatePipeline, ValidateDefinition,
+    ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline, ValidateDefinition,
 };
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
@@ -15,6 +15,7 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::definition;
 use crate::app::failure::Failure;
 use crate::app::pipeline;
 use crate::app::precondition::IfMatch;
@@ -83,22 +84,23 @@ pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) 
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreatePipeline,
-    responses((status = 201, body = Data<Pipeline>)))]
+    responses((status = 201, body = SavedPipeline)))]
 pub async fn create_pipeline(
     permit: Permit<PipelineEdit>,
     key: IdempotencyKey,
     body: Body<CreatePipeline, DEFINITION>,
 ) -> Answered {
+    let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let created = pipeline::create(&mut mutation.command, &body.value).await?;
-    mutation.finish(answer(StatusCode::CREATED, created)?).await
+    let created = pipeline::create(&mut mutation.command, &body.value, &checked).await?;
+    mutation.finish(answer(StatusCode::CREATED, created)?.warnings(&checked.warnings)?).await
 }
 
 /// Update a pipeline; another definition makes a new version
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
-    responses((status = 200, body = Data<Pipeline>)))]
+    responses((status = 200, body = SavedPipeline)))]
 pub async fn update_pipeline(
     permit: Permit<PipelineEdit>,
     path: At<PipelinePath>,
@@ -107,9 +109,15 @@ pub async fn update_pipeline(
     body: Body<UpdatePipeline, DEFINITION>,
 ) -> Answered {
     let name = name(&path.0.pipeline_id)?;
+    let checked = match &body.value.definition {
+        Some(source) => Some(definition::for_saving(permit.organization(), source).await?),
+        None => None,
+    };
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let updated = pipeline::update(&mut mutation.command, &name, &condition, &body.value).await?;
-    mutation.finish(answer(StatusCode::OK, updated)?).await
+    let (command, checked) = (&mut mutation.command, checked.as_ref());
+    let updated = pipeline::update(command, &name, &condition, &body.value, checked).await?;
+    let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
+    mutation.finish(answer(StatusCode::OK, updated)?.warnings(warnings)?).await
 }
 
 /// Archive a pipeline for good
@@ -173,18 +181,19 @@ pub async fn resume_pipeline(
     request_body = ValidateDefinition,
     responses((status = 200, description = "Whether it is valid, and if not why", body = Data<DefinitionReport>)))]
 pub async fn validate_definition(
-    _permit: Permit<PipelineRead>,
+    permit: Permit<PipelineRead>,
     body: Body<ValidateDefinition, DEFINITION>,
-) -> Json<Data<DefinitionReport>> {
-    let data = match pipeline::validate(&body.value.definition) {
-        Ok(definition) => DefinitionReport {
+) -> Result<Json<Data<DefinitionReport>>, Failure> {
+    let data = match definition::validate(permit.organization(), body.value.definition).await? {
+        Ok(checked) => DefinitionReport {
             valid: true,
-            definition: serde_json::to_value(definition).ok(),
+            definition: Some(checked.stored.definition),
             errors: Vec::new(),
+            warnings: checked.warnings,
         },
-        Err(errors) => DefinitionReport { valid: false, definition: None, errors },
+        Err(errors) => DefinitionReport { valid: false, definition: None, errors, warnings: Vec::new() },
     };
-    Json(Data { data })
+    Ok(Json(Data { data }))
 }
 
 /// List the versions of a pipeline's definition, newest first

@@ -7,6 +7,7 @@ mod support;
 
 mod asks;
 mod caches;
+mod conditions;
 mod environments;
 mod logs;
 mod reports;

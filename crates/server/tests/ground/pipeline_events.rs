@@ -28,18 +28,18 @@ async fn every_change_is_told_in_order(pool: PgPool) {
     let none = Value::Null;
     let states = [
         state("Web", none.clone(), "active", none.clone(), 1),
-        state("Shop", json!("git.test/x"), "active", none.clone(), 1),
-        state("Shop", json!("git.test/x"), "active", none.clone(), 2),
-        state("Shop", json!("git.test/x"), "stopped", json!("drain"), 2),
-        state("Shop", json!("git.test/x"), "stopped", json!("cancel"), 2),
-        state("Shop", json!("git.test/x"), "stopped", json!("cancel"), 2),
-        state("Shop", json!("git.test/x"), "active", none.clone(), 2),
-        state("Shop", json!("git.test/x"), "archived", none.clone(), 2),
+        state("Shop", json!("https://git.test/x"), "active", none.clone(), 1),
+        state("Shop", json!("https://git.test/x"), "active", none.clone(), 2),
+        state("Shop", json!("https://git.test/x"), "stopped", json!("drain"), 2),
+        state("Shop", json!("https://git.test/x"), "stopped", json!("cancel"), 2),
+        state("Shop", json!("https://git.test/x"), "stopped", json!("cancel"), 2),
+        state("Shop", json!("https://git.test/x"), "active", none.clone(), 2),
+        state("Shop", json!("https://git.test/x"), "archived", none.clone(), 2),
     ];
     let stop = format!("{path}/stop");
     let resume = format!("{path}/resume");
     let second = json!({ "definition": format!("{DEFINITION}# 2") });
-    let put = json!({ "name": "Shop", "repository": "git.test/x" });
+    let put = json!({ "name": "Shop", "repository": "https://git.test/x" });
     let mut requests = Vec::new();
     // Each that changes something, and after it the same again, which does not.
     for (method, path, body) in [

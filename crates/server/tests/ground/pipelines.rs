@@ -113,19 +113,19 @@ async fn another_definition_makes_another_version(pool: PgPool) {
 async fn what_is_left_out_stays(pool: PgPool) {
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
-    let body = json!({ "name": "Web", "repository": "git.test/web", "definition": DEFINITION });
+    let body = json!({ "name": "Web", "repository": "https://git.test/web", "definition": DEFINITION });
     let first = server.post(&owner, "/pipelines", body).await;
     assert_eq!(put(&server, &owner, "/pipelines/web", json!({})).await, first);
     let renamed = put(&server, &owner, "/pipelines/web", json!({ "name": "Shop" })).await;
-    assert_eq!((&renamed["slug"], &renamed["repository"]), (&json!("web"), &json!("git.test/web")));
+    assert_eq!((&renamed["slug"], &renamed["repository"]), (&json!("web"), &json!("https://git.test/web")));
     let moved = put(&server, &owner, "/pipelines/web", json!({ "slug": "shop" })).await;
     assert_eq!((&moved["slug"], &moved["id"]), (&json!("shop"), &first["id"]));
     let old = server.ask(&owner, Method::GET, "/pipelines/web").send().await.unwrap();
     problem(old, 404, "not_found").await;
     let cleared = put(&server, &owner, "/pipelines/shop", json!({ "repository": null })).await;
     assert_eq!((&cleared["repository"], &cleared["name"]), (&Value::Null, &json!("Shop")));
-    let given = put(&server, &owner, "/pipelines/shop", json!({ "repository": "elsewhere" })).await;
-    assert_eq!(given["repository"], "elsewhere");
+    let given = put(&server, &owner, "/pipelines/shop", json!({ "repository": "git@elsewhere:web" })).await;
+    assert_eq!(given["repository"], "git@elsewhere:web");
     server.end().await;
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
     Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus,
-    Timing, advance, ends_by, next_look, plan,
+    Timing, advance, ends_by, next_look,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
 use crate::change::Change;
+use crate::deployment::planning::{MadePlan, PlanInputs};
 use crate::deployment::stages::StageRow;
 use crate::engine::{Advance, Dispatch};
 use crate::error::word;
@@ -51,18 +52,38 @@ pub(crate) struct Held {
     pub(crate) now: Timestamp,
 }
 
+/// How far a transaction took a deployment.
+pub(crate) enum Advanced {
+    Done(Advance),
+    /// It can begin once it is planned. Nothing was changed: make the plan outside of the transaction and come back.
+    NeedsPlan(PlanInputs, Arc<Definition>),
+}
+
 impl Change {
-    pub(crate) async fn advance(&mut self, id: DeploymentId) -> Result<Advance, StoreError> {
-        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Advance::ENDED) };
+    /// `made` is used if it was made from what the deployment's row says now.
+    pub(crate) async fn advance(
+        &mut self,
+        id: DeploymentId,
+        made: Option<MadePlan>,
+    ) -> Result<Advanced, StoreError> {
+        let Some(mut held) = self.hold_deployment(id).await? else {
+            return Ok(Advanced::Done(Advance::ENDED));
+        };
         if held.state.status.is_end() {
-            return Ok(Advance::ENDED);
+            return Ok(Advanced::Done(Advance::ENDED));
         }
         let before = held.state.clone();
         let definition = self.definition_of(held.pipeline_id, held.definition_version).await?;
         let facts = self.facts(&held, &definition).await?;
         let mut plan = None;
         if !held.planned && facts.may_begin && held.state.cancel.is_none() {
-            plan = Some(held.plan(&definition));
+            let inputs = held.plan_inputs();
+            let made = match made.filter(|made| made.inputs == inputs) {
+                Some(made) => made,
+                None if PlanInputs::is_cheap(&definition) => inputs.make(&definition),
+                None => return Ok(Advanced::NeedsPlan(inputs, definition)),
+            };
+            plan = Some(held.use_plan(made));
         }
         held.state = advance(held.state.clone(), facts, held.timing(), held.now);
         self.write_deployment(&held, &before, &definition, plan.as_deref()).await?;
@@ -72,7 +93,7 @@ impl Change {
         if held.state.status.is_end() {
             self.pass_slot_on(&held).await?;
             self.wake_next_of_pipeline(&held, &definition).await?;
-            return Ok(Advance::ENDED);
+            return Ok(Advanced::Done(Advance::ENDED));
         }
         let (dispatch, withdrawn) = self.untaken_jobs(id).await?;
         let look = next_look(&held.state, held.timing()).map(|at| {
@@ -81,7 +102,7 @@ impl Change {
             until.unsigned_abs() + Duration::from_millis(50)
         });
         let again_in = Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN));
-        Ok(Advance { dispatch, withdrawn, again_in, ended: false, woke: false })
+        Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ended: false, woke: false }))
     }
 
     /// Locks the environment's row, then the deployment's, and reads the rest after that.
@@ -291,17 +312,21 @@ impl Held {
         TIMING
     }
 
-    /// Fills in the stages. What can't be planned ends at once.
-    fn plan(&mut self, definition: &Definition) -> Vec<PlannedStage> {
+    fn plan_inputs(&self) -> PlanInputs {
         let scene = Scene {
             purpose: self.purpose,
-            environment: self.environment.as_ref().map(|(_, name)| name.as_str()),
-            pipeline: &self.pipeline_slug,
-            branch: self.branch.as_deref().unwrap_or_default(),
-            commit_id: &self.commit_id,
-            trigger: &self.trigger,
+            environment: self.environment.as_ref().map(|(_, name)| name.clone()),
+            pipeline: self.pipeline_slug.clone(),
+            branch: self.branch.clone().unwrap_or_default(),
+            commit_id: self.commit_id.clone(),
+            trigger: self.trigger.clone(),
         };
-        let Ok(plan) = plan(definition, &scene) else {
+        PlanInputs { definition_version: self.definition_version, scene }
+    }
+
+    /// Fills in the stages. What can't be planned ends at once.
+    fn use_plan(&mut self, made: MadePlan) -> Vec<PlannedStage> {
+        let Ok(plan) = made.plan else {
             self.state.status = DeploymentStatus::Errored;
             self.state.reason = Some(Reason::InvalidDefinition);
             return Vec::new();

@@ -2,8 +2,9 @@
 
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, State};
+use greenroom_domain::repository::Repository;
 use greenroom_domain::slug::Slug;
-use greenroom_domain::text::{Name, Repository};
+use greenroom_domain::text::Name;
 
 use super::{CheckedDefinition, PipelineEdit, Row};
 use crate::{Command, StoreError};

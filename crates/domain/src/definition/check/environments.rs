@@ -32,8 +32,8 @@ impl Check<'_> {
 
     pub(super) fn environment_name(&mut self, path: Path<'_>, name: &Located<String>) -> String {
         match name.value.parse::<Slug>() {
-            Ok(_) => {}
-            Err(InvalidSlug::Reserved) => {
+            Ok(_) if name.value != limits::NO_ENVIRONMENT => {}
+            Ok(_) | Err(InvalidSlug::Reserved) => {
                 let message =
                     format!("{} is reserved and can't be an environment's name", quote(&name.value));
                 self.report.say(name.at, path, message);

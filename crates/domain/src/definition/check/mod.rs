@@ -26,11 +26,19 @@ struct Check<'a> {
     /// The stages that any environment cleans up with: they are no part of an ordinary deployment.
     cleaning: &'a HashSet<&'a str>,
     source: &'a str,
+    /// What the conditions so far have left of the bytes for all of them.
+    condition_bytes_left: usize,
 }
 
 pub(super) fn check(file: &raw::File, source: &str) -> Result<Definition, Vec<Diagnostic>> {
     let cleaning = ephemeral::cleaning_stages(file);
-    let mut check = Check { report: Report::default(), file, cleaning: &cleaning, source };
+    let mut check = Check {
+        report: Report::default(),
+        file,
+        cleaning: &cleaning,
+        source,
+        condition_bytes_left: limits::CONDITIONS_BYTES,
+    };
     let definition = check.definition();
     check.report.finish(definition)
 }

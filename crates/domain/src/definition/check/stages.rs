@@ -4,7 +4,7 @@ use super::Check;
 use super::fields::LINE;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::located::{Located, Position};
-use crate::definition::model::{Stage, Step};
+use crate::definition::model::{Only, Stage, Step};
 use crate::definition::{condition, limits, raw};
 
 impl Check<'_> {
@@ -34,6 +34,7 @@ impl Check<'_> {
                 .environment
                 .as_ref()
                 .map(|name| self.target(path.key("environment"), key, name)),
+            only: stage.only.as_ref().and_then(|only| self.only(path.key("only"), stage, only)),
             runner: stage.runner.as_ref().map(|runner| self.runner(path.key("runner"), runner)),
             variables: self.variables(path.key("variables"), stage.variables.as_ref()),
             timeout_seconds: timeout
@@ -49,7 +50,32 @@ impl Check<'_> {
         }
     }
 
+    fn only(&mut self, path: Path<'_>, stage: &raw::Stage, only: &Located<String>) -> Option<Only> {
+        if only.value != "ephemeral" {
+            self.report.add(|| {
+                let message = format!("{} is not what a stage can be restricted to", quote(&only.value));
+                Diagnostic::new(only.at, path.pointer(), message).choices(&only.value, ["ephemeral"])
+            });
+            return None;
+        }
+        if stage.environment.is_some() {
+            let message = "a stage with an `environment` never runs in an ephemeral one; leave out `only` or `environment`";
+            self.report.say(only.at, path, message);
+        }
+        Some(Only::Ephemeral)
+    }
+
     fn condition(&mut self, path: Path<'_>, expression: &Located<String>) -> String {
+        let Some(left) = self.condition_bytes_left.checked_sub(expression.value.len()) else {
+            if self.condition_bytes_left > 0 {
+                let message =
+                    format!("the conditions have more than {} bytes in all", limits::CONDITIONS_BYTES);
+                self.report.say(expression.at, path, message);
+            }
+            self.condition_bytes_left = 0;
+            return String::new();
+        };
+        self.condition_bytes_left = left;
         match condition::unknown_names(&expression.value) {
             Err(problem) => self.report.say(expression.at, path, format!("`if` {problem}")),
             Ok(unknown) => {

@@ -30,6 +30,9 @@ pub(in crate::definition) struct Stage {
     #[schemars(regex(pattern = words::NAME))]
     pub(in crate::definition) environment: Option<Located<String>>,
 
+    /// `ephemeral`: it runs in sessions of ephemeral environments only; a deployment of the whole pipeline skips it.
+    #[schemars(extend("enum" = ["ephemeral"]))]
+    pub(in crate::definition) only: Option<Located<String>>,
     /// Where it runs.
     pub(in crate::definition) runner: Option<Located<Runner>>,
 

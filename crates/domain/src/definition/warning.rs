@@ -1,0 +1,93 @@
+//! What a definition may contain and what its writer probably did not mean.
+
+use serde::Serialize;
+
+use super::diagnostic::{Path, quote};
+use super::located::{Entries, Position};
+use super::model::{Definition, EphemeralSettings};
+use super::{limits, raw};
+
+/// Something to think about, at its place in the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Warning {
+    /// Stable, for programs.
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+    /// JSON pointer.
+    pub path: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// In the order of the file, the first hundred.
+pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning> {
+    let mut found = Vec::new();
+    environments(file, &mut found);
+    for (key, stage) in file.stages.iter().flat_map(Entries::iter) {
+        let root = Path::Root;
+        let stages = root.key("stages");
+        let path = stages.key(&key.value);
+        if stage.value.environment.is_none()
+            && stage.value.only.is_none()
+            && runs_in_sessions(definition, &key.value)
+        {
+            let message = format!(
+                "stage {} runs in ephemeral environments and in deployments of the whole pipeline, where \
+                 `GREENROOM_ENVIRONMENT` is `none`; `only: ephemeral` restricts it to sessions",
+                quote(&key.value)
+            );
+            found.push(warning("runs_without_environment", key.at, path, message));
+        }
+        if let Some(approval) = &stage.value.approval {
+            found.push(approvals(approval.at, path.key("approval")));
+        }
+        steps(&stage.value, path.key("steps"), &mut found);
+    }
+    found.sort_by_key(|warning| (warning.line, warning.column));
+    found.truncate(limits::DIAGNOSTICS);
+    found
+}
+
+fn environments(file: &raw::File, found: &mut Vec<Warning>) {
+    for (key, environment) in file.environments.iter().flat_map(Entries::iter) {
+        let root = Path::Root;
+        let environments = root.key("environments");
+        let path = environments.key(&key.value);
+        if let Some(approval) = &environment.value.approval {
+            found.push(approvals(approval.at, path.key("approval")));
+        }
+    }
+}
+
+fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
+    for (index, step) in stage.steps.iter().flat_map(|steps| &steps.value).enumerate() {
+        let path = path.index(index);
+        if let Some(uses) = &step.value.uses {
+            let message = "steps of registries can't be run yet: the stage ends `errored: unsupported`; use `image` and `run`";
+            found.push(warning("uses_not_supported", uses.at, path.key("uses"), message.to_owned()));
+        }
+        if step.value.secrets.as_ref().is_some_and(|secrets| secrets.len() > 0) {
+            let message = "there are no secrets yet: the stage ends `errored: unsupported`";
+            found.push(warning("secrets_not_supported", step.at, path.key("secrets"), message.to_owned()));
+        }
+    }
+}
+
+fn approvals(at: Position, path: Path<'_>) -> Warning {
+    let message = "nobody can approve yet: the stage waits until the deployment is canceled";
+    warning("approval_not_supported", at, path, message.to_owned())
+}
+
+/// Stages that clean up are no part of a deployment of the whole pipeline.
+fn runs_in_sessions(definition: &Definition, stage: &str) -> bool {
+    let named = definition.ephemeral_environments.iter().map(|environment| &environment.settings);
+    let templates = definition.environment_templates.iter().map(|template| &template.settings);
+    let lists = |settings: &EphemeralSettings| settings.stages.iter().any(|key| key == stage);
+    definition.deployment_stages().any(|known| known.key == stage) && named.chain(templates).any(lists)
+}
+
+fn warning(code: &'static str, at: Position, path: Path<'_>, message: String) -> Warning {
+    Warning { code, message, path: path.pointer(), line: at.line, column: at.column }
+}

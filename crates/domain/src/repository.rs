@@ -1,0 +1,164 @@
+//! Addresses of Git repositories: what a runner can fetch, and nothing that is a secret.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use url::Url;
+
+use crate::text::{InvalidText, Line};
+
+const MAX_CHARACTERS: usize = 500;
+/// What a masked address shows in the place of its user name and password.
+const MASK: &str = "***";
+
+/// An address without credentials: `https://host/path`, `ssh://git@host/path` or `git@host:path`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repository(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRepository {
+    #[error(transparent)]
+    Text(#[from] InvalidText),
+    #[error(
+        "must not contain a user name or password, which every member could read; use ssh with the runner's deploy key, \
+         such as git@host:team/project.git (see docs/runner.md, \"Private repositories\")"
+    )]
+    Credentials,
+    #[error(
+        "must be an address that a runner can fetch from: https://host/path, ssh://git@host/path or git@host:path"
+    )]
+    Unreachable,
+}
+
+impl Repository {
+    pub fn new(text: &str) -> Result<Self, InvalidRepository> {
+        let text = Line::<MAX_CHARACTERS>::new(text)?.into_string();
+        let url = parse(&text).ok_or(InvalidRepository::Unreachable)?;
+        // ssh needs a user name, which is no secret: mostly `git`.
+        if url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty()) {
+            return Err(InvalidRepository::Credentials);
+        }
+        let known = matches!(url.scheme(), "http" | "https" | "ssh");
+        let host = url.host_str().unwrap_or_default();
+        // ssh would take a host that begins with a hyphen for an option.
+        let host_is_name = !host.is_empty() && !host.starts_with('-') && !url.username().starts_with('-');
+        if known && host_is_name && !url.path().trim_matches('/').is_empty() {
+            Ok(Self(text))
+        } else {
+            Err(InvalidRepository::Unreachable)
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Repository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An address as people may see it. Addresses with credentials were accepted once, and are still stored.
+pub fn masked(address: &str) -> Cow<'_, str> {
+    let Some(url) = parse(address) else { return Cow::Borrowed(address) };
+    let is_secret = url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty());
+    let userinfo = || {
+        let (before, rest) = address.split_once("://").unwrap_or(("", address));
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let (_, host) = authority.rsplit_once('@')?;
+        let after = rest.get(authority.len()..)?;
+        let scheme = if before.is_empty() { String::new() } else { format!("{before}://") };
+        Some(format!("{scheme}{MASK}@{host}{after}"))
+    };
+    match is_secret.then(userinfo) {
+        None => Cow::Borrowed(address),
+        Some(masked) => Cow::Owned(masked.unwrap_or_else(|| MASK.to_owned())),
+    }
+}
+
+/// Also reads the short form of ssh, `git@host:path`, as Git does: a colon before the first slash.
+fn parse(text: &str) -> Option<Url> {
+    if text.contains("://") {
+        return Url::parse(text).ok();
+    }
+    let (place, path) = text.split_once(':')?;
+    if place.contains('/') || path.starts_with(':') || place.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    // `name:password@host:path` has its `@` behind the first colon.
+    match path.split('/').next().and_then(|first| first.split_once('@')) {
+        Some((password, rest)) => {
+            Url::parse(&format!("ssh://{place}:{password}@{}", rest.replacen(':', "/", 1)))
+        }
+        None => Url::parse(&format!("ssh://{place}/{path}")),
+    }
+    .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_runner_can_fetch() {
+        for good in [
+            "https://git.test/team/shop.git",
+            "http://127.0.0.1:3000/shop",
+            "https://git.test/a@b",
+            "ssh://git@git.test/team/shop.git",
+            "ssh://git@git.test:2222/shop",
+            "ssh://git.test/shop",
+            "git@git.test:team/shop.git",
+            "git.test:shop.git",
+            "git@git.test:22/shop.git",
+        ] {
+            assert_eq!(Repository::new(good).map(|found| found.to_string()), Ok(good.to_owned()), "{good}");
+            assert_eq!(masked(good), good);
+        }
+        for bad in [
+            "git.test/shop",
+            "elsewhere",
+            "/srv/git/shop.git",
+            "./shop",
+            "../shop",
+            "file:///srv/git/shop.git",
+            "file://git.test/shop",
+            "file:/srv/shop",
+            "ext::sh -c id",
+            "git://git.test/shop",
+            "ftp://git.test/shop",
+            "https://",
+            "https://git.test",
+            "https:///shop",
+            "--upload-pack=id",
+            "-oProxyCommand=id:shop",
+            "ssh://-oProxyCommand=id/shop",
+            "git@git.test:",
+        ] {
+            assert_eq!(Repository::new(bad), Err(InvalidRepository::Unreachable), "{bad}");
+        }
+        assert!(matches!(Repository::new("https://git.test/\u{202e}x"), Err(InvalidRepository::Text(_))));
+        assert!(matches!(Repository::new(" "), Err(InvalidRepository::Text(InvalidText::Empty))));
+    }
+
+    #[test]
+    fn credentials_are_rejected_and_masked() {
+        for (bad, shown) in [
+            ("https://user@git.test/shop", "https://***@git.test/shop"),
+            ("https://user:hunter2@git.test/shop", "https://***@git.test/shop"),
+            ("https://:token@git.test/shop?a#b", "https://***@git.test/shop?a#b"),
+            ("https://us%65r:p%40ss@git.test:8443/shop", "https://***@git.test:8443/shop"),
+            ("http://a@b@git.test/shop", "http://***@git.test/shop"),
+            ("HTTPS://user:pw@git.test/shop", "HTTPS://***@git.test/shop"),
+            ("ssh://git:hunter2@git.test/shop", "ssh://***@git.test/shop"),
+            ("git:hunter2@git.test:shop", "***@git.test:shop"),
+        ] {
+            assert_eq!(Repository::new(bad), Err(InvalidRepository::Credentials), "{bad}");
+            assert_eq!(masked(bad), shown);
+        }
+        let text = InvalidRepository::Credentials.to_string();
+        assert!(text.contains("ssh") && text.contains("deploy key"));
+    }
+}

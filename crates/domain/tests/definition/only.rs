@@ -1,0 +1,63 @@
+//! Stages for sessions only, the environment that is none, and what is warned of.
+
+use greenroom_domain::definition::{Only, parse, parse_with_warnings};
+
+use super::{ephemeral, hold, refused, stage, top};
+
+#[test]
+fn a_stage_can_be_for_sessions_only() {
+    let definition = parse(&stage("only: ephemeral")).unwrap();
+    assert_eq!(definition.stages[0].only, Some(Only::Ephemeral));
+    let json = serde_json::to_value(&definition).unwrap();
+    assert_eq!(json["stages"][0]["only"], "ephemeral");
+    // Definitions that were stored before it existed are read as before.
+    let mut old = serde_json::to_value(parse(&stage("timeout: 1m")).unwrap()).unwrap();
+    assert!(old["stages"][0].as_object_mut().unwrap().remove("only").is_none());
+    let both = "environments: {production: {}}\nstages:\n  ship:\n    environment: production\n    only: ephemeral\n    steps: [{image: a, run: b}]\n";
+    hold(&[
+        refused(stage("only: ephemerl"), (4, 11), "/stages/build/only", "restricted", Some("ephemeral")),
+        refused(both, (5, 11), "/stages/ship/only", "never runs in an ephemeral one", None),
+    ]);
+}
+
+#[test]
+fn none_is_no_environment() {
+    hold(&[
+        refused(ephemeral("none: {}"), (2, 3), "/ephemeralEnvironments/none", "is reserved", None),
+        refused(top("environments:\n  none: {}"), (2, 3), "/environments/none", "is reserved", None),
+    ]);
+    let definition = parse(&ephemeral("no*: { max: 2 }")).unwrap();
+    assert!(definition.ephemeral_settings("nona").is_some());
+    assert!(definition.ephemeral_settings("none").is_none());
+}
+
+#[test]
+fn warnings() {
+    let source = "ephemeralEnvironments:
+  qa: { onRelease: [clean] }
+environments:
+  production: { approval: { roles: [admin] } }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  seed: { only: ephemeral, steps: [{ image: a, run: b, secrets: { A: b } }] }
+  clean: { steps: [{ image: a, run: b }] }
+  ship:
+    environment: production
+    approval: { roles: [admin] }
+    steps:
+      - uses: acme/deploy@v1
+";
+    let (_, warnings) = parse_with_warnings(source).unwrap();
+    let found: Vec<_> = warnings.iter().map(|one| (one.code, one.path.as_str(), one.line)).collect();
+    assert_eq!(
+        found,
+        [
+            ("approval_not_supported", "/environments/production/approval", 4),
+            ("runs_without_environment", "/stages/build", 6),
+            ("secrets_not_supported", "/stages/seed/steps/0/secrets", 7),
+            ("approval_not_supported", "/stages/ship/approval", 11),
+            ("uses_not_supported", "/stages/ship/steps/0/uses", 13),
+        ]
+    );
+    assert!(parse_with_warnings(&stage("timeout: 1m")).unwrap().1.is_empty());
+}

@@ -1,0 +1,97 @@
+//! Checks pipeline definitions on the blocking pool, few at a time and one of each organization: they are tenants' text,
+//! and parsing them computes.
+
+use std::time::Duration;
+
+use greenroom_api_types::pipeline::DefinitionWarning;
+use greenroom_api_types::problem::FieldProblem;
+use greenroom_domain::definition::{self, Definition, Diagnostic, Warning};
+use greenroom_domain::id::OrganizationId;
+use greenroom_store::pipeline::CheckedDefinition;
+use greenroom_store::turns::Turns;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::app::failure::{Code, Failure};
+
+/// Definitions that are checked at the same time, in this process.
+const CONCURRENT_CHECKS: usize = 2;
+/// How long a request waits for its turn.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
+
+static TURNS: Turns = Turns::new(CONCURRENT_CHECKS);
+
+/// A definition without mistakes: as it is stored, and as the server uses it.
+pub struct Checked {
+    pub stored: CheckedDefinition,
+    pub definition: Definition,
+    pub warnings: Vec<DefinitionWarning>,
+}
+
+/// What is wrong with a definition, or what the server makes of it.
+pub async fn validate(
+    organization: OrganizationId,
+    source: String,
+) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
+    let turn = tokio::time::timeout(QUEUE_TIMEOUT, TURNS.take(organization)).await.map_err(|_| {
+        let detail = "Too many definitions of this organization are being checked. Try again in a moment.";
+        Failure::new(Code::Overloaded, detail)
+    })?;
+    let checked = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        check(source)
+    });
+    checked.await.map_err(Failure::internal)?
+}
+
+/// The same for a definition that is to be saved: mistakes are a refusal.
+pub async fn for_saving(organization: OrganizationId, source: &str) -> Result<Checked, Failure> {
+    validate(organization, source.to_owned()).await?.map_err(|errors| {
+        let place = |error: &FieldProblem| {
+            format!(
+                "line {}, column {}: {}",
+                error.line.unwrap_or(0),
+                error.column.unwrap_or(0),
+                error.detail
+            )
+        };
+        let detail = match errors.as_slice() {
+            [] => "The definition could not be read.".to_owned(),
+            [one] => format!("In {}", place(one)),
+            [first, ..] => format!("{} things are wrong; the first is in {}", errors.len(), place(first)),
+        };
+        Failure { errors, ..Failure::new(Code::InvalidDefinition, detail) }
+    })
+}
+
+fn check(source: String) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
+    let (definition, warnings) = match definition::parse_with_warnings(&source) {
+        Ok(parsed) => parsed,
+        Err(wrong) => return Ok(Err(wrong.into_iter().map(field_problem).collect())),
+    };
+    let digest = format!("sha256:{:x}", Sha256::digest(source.as_bytes()));
+    let json: Value = serde_json::to_value(&definition).map_err(Failure::internal)?;
+    let stored = CheckedDefinition { source, definition: json, digest };
+    Ok(Ok(Checked { stored, definition, warnings: warnings.into_iter().map(wire).collect() }))
+}
+
+fn field_problem(diagnostic: Diagnostic) -> FieldProblem {
+    FieldProblem {
+        pointer: diagnostic.pointer,
+        detail: diagnostic.message,
+        line: Some(diagnostic.line),
+        column: Some(diagnostic.column),
+        expected: diagnostic.expected,
+        suggestion: diagnostic.suggestion,
+    }
+}
+
+fn wire(warning: Warning) -> DefinitionWarning {
+    DefinitionWarning {
+        code: warning.code.to_owned(),
+        message: warning.message,
+        path: warning.path,
+        line: warning.line,
+        column: warning.column,
+    }
+}
