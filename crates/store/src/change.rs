@@ -1,9 +1,10 @@
 //! A change to one organization: a transaction that knows who makes it, and tells what it changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use greenroom_domain::event::NewEvent;
-use greenroom_domain::id::OrganizationId;
+use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ pub struct Change {
     actor: Actor,
     /// It wakes somebody's workflow.
     wakes: bool,
+    /// Pipelines in which one more deployment may begin, once this is committed.
+    pub(crate) made_room: BTreeSet<PipelineId>,
     /// Where events are written if that bug was planted.
     beside: Option<PgPool>,
     definitions: Arc<Definitions>,
@@ -51,7 +54,8 @@ impl Change {
     ) -> Self {
         let beside = planted::is(Bug::EventOutsideTransaction).then(|| store.pool());
         let definitions = Arc::clone(&store.definitions);
-        Self { transaction, organization_id, actor, wakes: false, beside, definitions }
+        let made_room = BTreeSet::new();
+        Self { transaction, organization_id, actor, wakes: false, made_room, beside, definitions }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
@@ -125,7 +129,8 @@ impl Change {
         Ok(())
     }
 
-    pub async fn commit(self) -> Result<(), StoreError> {
+    pub async fn commit(mut self) -> Result<(), StoreError> {
+        self.hand_out_room().await?;
         Ok(self.transaction.commit().await?)
     }
 }

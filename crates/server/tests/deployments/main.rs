@@ -7,6 +7,7 @@ mod support;
 
 mod asks;
 mod caches;
+mod concurrency;
 mod conditions;
 mod environments;
 mod logs;

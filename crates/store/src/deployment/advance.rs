@@ -44,6 +44,8 @@ pub(crate) struct Held {
     branch: Option<String>,
     trigger: String,
     definition_version: i32,
+    /// Of the pipeline, by now.
+    pub(crate) current_version: i32,
     planned: bool,
     has_slot: bool,
     pipeline_status: PipelineStatus,
@@ -74,7 +76,7 @@ impl Change {
         }
         let before = held.state.clone();
         let definition = self.definition_of(held.pipeline_id, held.definition_version).await?;
-        let facts = self.facts(&held, &definition).await?;
+        let facts = self.facts(&held).await?;
         let mut plan = None;
         if !held.planned && facts.may_begin && held.state.cancel.is_none() {
             let inputs = held.plan_inputs();
@@ -92,7 +94,7 @@ impl Change {
         }
         if held.state.status.is_end() {
             self.pass_slot_on(&held).await?;
-            self.wake_next_of_pipeline(&held, &definition).await?;
+            self.note_room_of_ended(&held).await?;
             return Ok(Advanced::Done(Advance::ENDED));
         }
         let (dispatch, withdrawn) = self.untaken_jobs(id).await?;
@@ -129,7 +131,8 @@ impl Change {
         let row = sqlx::query!(
             r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
                       d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.started_at,
-                      p.slug, p.status as pipeline_status, p.stop_mode as "stop_mode?", clock_timestamp() as "now!"
+                      p.slug, p.status as pipeline_status, p.stop_mode as "stop_mode?",
+                      p.definition_version as current_version, clock_timestamp() as "now!"
                from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where d.organization_id = $1 and d.id = $2 for update of d"#,
             organization,
@@ -153,6 +156,7 @@ impl Change {
             branch: row.branch,
             trigger: row.trigger,
             definition_version: row.definition_version,
+            current_version: row.current_version,
             planned: row.planned,
             has_slot,
             pipeline_status: word("pipelines.status", &row.pipeline_status)?,
@@ -168,38 +172,12 @@ impl Change {
         }))
     }
 
-    async fn facts(&mut self, held: &Held, definition: &Definition) -> Result<Facts, StoreError> {
+    async fn facts(&mut self, held: &Held) -> Result<Facts, StoreError> {
         // Cleaning up goes on whatever else is stopped: others wait for it.
         let teardown = held.purpose == Purpose::Teardown;
         let active = teardown || held.pipeline_status == PipelineStatus::Active;
-        let may_begin = held.has_slot && active && (teardown || self.has_room(held, definition).await?);
+        let may_begin = held.has_slot && active && (teardown || self.has_room(held).await?);
         Ok(Facts { may_begin, held: !teardown && held.stop_mode == Some(StopMode::Pause) })
-    }
-
-    /// Whether the pipeline's `concurrency` lets one more begin, the oldest first.
-    async fn has_room(&mut self, held: &Held, definition: &Definition) -> Result<bool, StoreError> {
-        let Some(most) = definition.concurrency else { return Ok(true) };
-        if held.state.status != DeploymentStatus::Queued {
-            return Ok(true);
-        }
-        let organization = self.organization();
-        // Two that begin at once count one after the other.
-        sqlx::query!(
-            "select pg_advisory_xact_lock(hashtextextended('concurrency ' || $1::text, 0))",
-            held.pipeline_id.uuid().to_string()
-        )
-        .execute(self.connection())
-        .await?;
-        let running = sqlx::query_scalar!(
-            r#"select count(*) as "count!" from deployments
-               where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
-                 and status in ('running', 'waiting', 'paused', 'canceling')"#,
-            organization,
-            held.pipeline_id.uuid(),
-        )
-        .fetch_one(self.connection())
-        .await?;
-        Ok(running < i64::from(most))
     }
 
     pub(crate) async fn definition_of(
@@ -274,33 +252,6 @@ impl Change {
             }
         }
         Ok((dispatch, withdrawn))
-    }
-
-    /// The end of one makes room for the oldest that waits.
-    async fn wake_next_of_pipeline(
-        &mut self,
-        held: &Held,
-        definition: &Definition,
-    ) -> Result<(), StoreError> {
-        if definition.concurrency.is_none() {
-            return Ok(());
-        }
-        let organization = self.organization();
-        let next = sqlx::query_scalar!(
-            "select d.id from deployments d
-             left join environments e on e.organization_id = $1 and e.id = d.environment_id
-             where d.organization_id = $1 and d.pipeline_id = $2 and d.status = 'queued'
-               and (d.environment_id is null or e.slot_deployment_id = d.id)
-             order by d.id limit 1",
-            organization,
-            held.pipeline_id.uuid(),
-        )
-        .fetch_optional(self.connection())
-        .await?;
-        match next {
-            Some(next) => self.wake(next.into()).await,
-            None => Ok(()),
-        }
     }
 }
 

@@ -92,6 +92,7 @@ impl Change {
             held.state.reason = Some(Reason::CanceledByUser);
             self.update_deployment(&held, before).await?;
             self.pass_slot_on(&held).await?;
+            self.note_room(held.pipeline_id);
             return Ok(Asked::Done);
         }
         held.state.status = DeploymentStatus::Canceling;
@@ -217,24 +218,6 @@ impl Change {
         for id in live {
             self.wake(id.into()).await?;
         }
-        Ok(())
-    }
-
-    /// A pipeline goes on: so does what it held.
-    pub async fn wake_deployments_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
-        let organization = self.organization();
-        sqlx::query!(
-            "insert into wakes (organization_id, deployment_id)
-             select d.organization_id, d.id from deployments d
-             left join environments e on e.organization_id = $1 and e.id = d.environment_id
-             where d.organization_id = $1 and d.pipeline_id = $2
-               and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
-               and (d.environment_id is null or e.slot_deployment_id = d.id)",
-            organization,
-            pipeline.uuid(),
-        )
-        .execute(self.connection())
-        .await?;
         Ok(())
     }
 }

@@ -119,6 +119,7 @@ impl Change {
             let id = DeploymentId::from(row.id);
             let event_type = if row.is_over {
                 self.next_in_slot(environment.id, id).await?;
+                self.note_room(environment.pipeline_id);
                 EventType::DeploymentCanceled
             } else {
                 if planted::is(Bug::SlotPassedOnTooEarly) {

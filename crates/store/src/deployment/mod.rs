@@ -9,6 +9,7 @@ mod job_record;
 mod list;
 mod planning;
 mod record;
+mod room;
 mod slot;
 mod stage_record;
 mod stages;

@@ -134,11 +134,14 @@ macro_rules! record_query {
                       e.slot_deployment_id as "slot_deployment_id?",
                       d.status = 'queued' and d.purpose <> 'teardown' and coalesce((
                           select (v.definition ->> 'concurrency')::bigint <= (select count(*) from deployments o
-                              where o.organization_id = $1 and o.pipeline_id = d.pipeline_id
-                                and o.purpose <> 'teardown' and o.status in ('running', 'waiting', 'paused', 'canceling'))
+                              left join environments place on place.organization_id = $1 and place.id = o.environment_id
+                              where o.organization_id = $1 and o.pipeline_id = d.pipeline_id and o.purpose <> 'teardown'
+                                and (o.status in ('running', 'waiting', 'paused', 'canceling')
+                                     or o.status = 'queued' and o.id < d.id and o.cancel_reason is null
+                                        and (o.environment_id is null or place.slot_deployment_id = o.id)))
                           from pipeline_versions v
                           where v.organization_id = $1 and v.pipeline_id = d.pipeline_id
-                            and v.version = d.definition_version), false) as "crowded!"
+                            and v.version = p.definition_version), false) as "crowded!"
                from "# + $from + r#"
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                left join environments e on e.organization_id = $1 and e.id = d.environment_id

@@ -68,6 +68,10 @@ impl Command {
         )
         .fetch_one(self.connection())
         .await?;
+        if definition.is_some() {
+            // It may let more deployments run at once.
+            self.wake_waiting_of_pipeline(pipeline.id).await?;
+        }
         row.try_into()
     }
 
