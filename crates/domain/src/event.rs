@@ -49,6 +49,7 @@ macro_rules! event_types {
 
         impl EventType {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
 
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -74,11 +74,18 @@ impl Feed {
         };
         loop {
             *cursor = Some(at);
-            let entries = within_patience(store.feed_after(at, BATCH)).await?;
-            let full = entries.len() == BATCH as usize;
-            for entry in entries {
-                at = entry.feed;
+            let page = within_patience(store.feed_after(at, BATCH)).await?;
+            let full = page.rows == BATCH as usize;
+            at = page.last.unwrap_or(at);
+            for entry in page.entries {
                 self.publish(entry);
+            }
+            if page.unknown > 0 {
+                metrics::counter!("greenroom_events_unknown_total").increment(page.unknown as u64);
+                tracing::warn!(
+                    unknown = page.unknown,
+                    "events of a type or category that this version does not know were skipped"
+                );
             }
             *cursor = Some(at);
             metrics::gauge!("greenroom_feed_position").set(at as f64);

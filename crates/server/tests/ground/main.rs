@@ -34,3 +34,4 @@ mod stream;
 mod stream_resume;
 mod stream_rights;
 mod totals;
+mod unknown_events;

@@ -16,14 +16,27 @@ pub struct FeedEntry {
     pub event: Event,
 }
 
+/// A part of the feed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedPage {
+    pub entries: Vec<FeedEntry>,
+    /// The last number that was looked at, if any was.
+    pub last: Option<i64>,
+    /// How many rows it is made of.
+    pub rows: usize,
+    /// How many of these were left out, because a newer version has written them.
+    pub unknown: usize,
+}
+
 impl Store {
     pub async fn feed_head(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar!("select head from event_feed").fetch_one(&self.pool()).await?)
     }
 
     /// What was sequenced after `after`. Only events of the last two days are looked at, so that a read touches the
-    /// newest partitions alone; whoever is further behind reads by organization.
-    pub async fn feed_after(&self, after: i64, limit: i64) -> Result<Vec<FeedEntry>, StoreError> {
+    /// newest partitions alone; whoever is further behind reads by organization. Events that this version does not know are
+    /// left out: one organization's must not stop the others' streams.
+    pub async fn feed_after(&self, after: i64, limit: i64) -> Result<FeedPage, StoreError> {
         let rows = sqlx::query!(
             "select feed, organization_id, id, sequence, time, type as event_type, category, subject, actor_id, data
              from events
@@ -34,25 +47,31 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                let event = Row {
-                    id: row.id,
-                    sequence: row.sequence,
-                    time: row.time,
-                    event_type: row.event_type,
-                    category: row.category,
-                    subject: row.subject,
-                    actor_id: row.actor_id,
-                    data: row.data,
-                };
-                Ok(FeedEntry {
-                    feed: row.feed,
-                    organization_id: row.organization_id.into(),
-                    event: event.try_into()?,
-                })
-            })
-            .collect()
+        let mut page = FeedPage {
+            entries: Vec::new(),
+            last: rows.last().map(|row| row.feed),
+            rows: rows.len(),
+            unknown: 0,
+        };
+        for row in rows {
+            let event = Row {
+                id: row.id,
+                sequence: row.sequence,
+                time: row.time,
+                event_type: row.event_type,
+                category: row.category,
+                subject: row.subject,
+                actor_id: row.actor_id,
+                data: row.data,
+            };
+            if !event.is_known() {
+                page.unknown += 1;
+                continue;
+            }
+            let (feed, organization_id) = (row.feed, row.organization_id.into());
+            page.entries.push(FeedEntry { feed, organization_id, event: event.try_into()? });
+        }
+        Ok(page)
     }
 
     /// A connection that hears when the feed has grown. It reconnects by itself.
