@@ -61,6 +61,8 @@ macro_rules! ids {
 }
 
 ids! {
+    /// One Greenroom: its database, with its servers and workers.
+    InstallationId = "ins",
     /// An organization: the partition key of everything.
     OrganizationId = "org",
     /// A person, who may be a member of several organizations.

@@ -39,6 +39,12 @@ pub enum AdminCommand {
     CreateToken(CreateToken),
     /// Wake every live deployment: rebuilds the workflows of a Temporal that was lost. Safe at any time.
     WakeAll,
+    /// Print this installation's id, by which its workflows are told apart from those of others on the same Temporal.
+    Installation {
+        /// Give it a new one, after the database was copied for a second installation. Restart all of its daemons then.
+        #[arg(long)]
+        renew: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +98,12 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
         // The daemons' relays take it from here.
         AdminCommand::WakeAll => json!({ "woken": store.wake_all().await? }),
+        AdminCommand::Installation { renew: false } => {
+            json!({ "installationId": store.installation().await? })
+        }
+        AdminCommand::Installation { renew: true } => {
+            json!({ "installationId": store.renew_installation().await? })
+        }
     };
     writeln!(std::io::stdout(), "{made}")?;
     Ok(())

@@ -9,7 +9,7 @@ use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{AskedStore, Engine, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::{health, housekeeping, sweeper};
+use greenroom_worker::{health, housekeeping, installation, sweeper, watchdog};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -94,6 +94,8 @@ impl Server {
         let (store, all, health) =
             (system.clone(), vec![app.store.clone(), system.clone()], app.health.clone());
         tasks.run(|stop| health::watch(store, all, health, stop));
+        let (store, engine) = (system.clone(), app.engine.clone());
+        tasks.run(|stop| installation::identify(store, engine, stop));
         let (store, bell) = (system.clone(), app.bell.clone());
         tasks.run(|stop| sequencer::run(store, bell, stop));
         let (store, engine, bell) = (system.clone(), app.engine.clone(), app.relay_bell.clone());
@@ -173,11 +175,15 @@ pub async fn run_worker(
     let (store, health) = (databases.system.clone(), databases.health.clone());
     let all = vec![store.clone(), databases.requests.clone()];
     tasks.run(|stop| health::watch(store, all, health, stop));
+    let (store, own) = (databases.system.clone(), engine.clone());
+    tasks.run(|stop| installation::identify(store, own, stop));
     let bell = RelayBell::default();
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
     tasks.run(|stop| relay::run(store, own, rung, stop));
     let (store, rung) = (databases.system.clone(), bell.clone());
     tasks.run(|stop| relay::wake_all(store, rung, stop));
+    let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
+    tasks.run(|stop| watchdog::run(store, own, rung, stop));
     let asked = Arc::new(AskedStore { store: databases.requests.clone(), bell });
     let settings = work.settings();
     tasks.run(|stop| run_workflows(engine, asked, settings, stop));

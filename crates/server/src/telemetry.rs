@@ -30,5 +30,36 @@ pub fn logs(filter: &str, format: LogFormat) -> anyhow::Result<()> {
 pub fn metrics() -> anyhow::Result<PrometheusHandle> {
     let builder =
         PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?;
-    builder.install_recorder().context("metrics were set up twice")
+    let handle = builder.install_recorder().context("metrics were set up twice")?;
+    describe();
+    Ok(handle)
+}
+
+/// What Prometheus shows as HELP.
+fn describe() {
+    metrics::describe_counter!("greenroom_wakes_delivered_total", "Wake-ups that Temporal took.");
+    metrics::describe_counter!(
+        "greenroom_wakes_put_off_total",
+        "Wake-ups that Temporal did not take although it answers; each is tried again after a growing delay."
+    );
+    metrics::describe_counter!(
+        "greenroom_wakes_refused_total",
+        "Wake-ups that were put off and not because of a closing workflow or a rate limit."
+    );
+    metrics::describe_gauge!(
+        "greenroom_engine_overdue_deployments",
+        "Deployments that could go on and that the engine has not taken up for over a minute."
+    );
+    metrics::describe_counter!(
+        "greenroom_engine_overdue_wakes_total",
+        "How often a deployment was woken again that had waited for the engine for over a minute."
+    );
+    metrics::describe_counter!(
+        "greenroom_engine_missing_deployments_total",
+        "Workflows that failed because their deployment is not in this database."
+    );
+    metrics::describe_counter!(
+        "greenroom_events_unknown_total",
+        "Events of a type or category that this version does not know, left out of its streams."
+    );
 }

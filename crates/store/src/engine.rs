@@ -12,7 +12,7 @@ use crate::{Store, StoreError};
 /// What the engine has to do for a deployment, as of now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advance {
-    /// It has ended, or there is no such deployment: nothing more is to be done.
+    /// It has ended: nothing more is to be done.
     pub ended: bool,
     /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
     pub dispatch: Vec<Dispatch>,
@@ -45,11 +45,12 @@ pub struct Wake {
 
 impl Store {
     /// Takes a deployment as far as it goes. What changes, changes in one transaction. Safe to repeat, at any time and by anybody.
+    /// `None`: there is no such deployment.
     pub async fn advance_deployment(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
-    ) -> Result<Advance, StoreError> {
+    ) -> Result<Option<Advance>, StoreError> {
         let mut made = None;
         loop {
             let mut change = self.change_by_clock(organization).await?;
@@ -57,8 +58,9 @@ impl Store {
                 Advanced::Done(advance) => {
                     let woke = change.wakes();
                     change.commit().await?;
-                    return Ok(Advance { woke, ..advance });
+                    return Ok(Some(Advance { woke, ..advance }));
                 }
+                Advanced::Missing => return Ok(None),
                 Advanced::NeedsPlan(inputs, definition) => {
                     // Conditions are evaluated while nothing is locked. Only a renamed pipeline makes a second round.
                     drop(change);

@@ -4,6 +4,8 @@
 pub mod engine;
 pub mod health;
 pub mod housekeeping;
+pub mod installation;
 pub mod relay;
 pub mod sequencer;
 pub mod sweeper;
+pub mod watchdog;

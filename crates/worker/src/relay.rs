@@ -39,6 +39,8 @@ impl RelayBell {
 pub trait Outbox: Send + Sync + 'static {
     fn take(&self, batch: i64) -> impl Future<Output = Result<Vec<Wake>, StoreError>> + Send;
     fn done(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// To be tried again later, each time after a longer delay.
+    fn put_off(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 impl Outbox for Store {
@@ -49,10 +51,44 @@ impl Outbox for Store {
     async fn done(&self, ids: &[i64]) -> Result<(), StoreError> {
         within_patience(self.wakes_done(ids)).await
     }
+
+    async fn put_off(&self, ids: &[i64]) -> Result<(), StoreError> {
+        within_patience(self.put_off_wakes(ids)).await
+    }
+}
+
+/// Who takes wake-ups: the engine, or a test's version of it.
+pub trait Wakes: Send + Sync + 'static {
+    /// Waits until wake-ups can be sent at all.
+    fn identified(&self) -> impl Future<Output = ()> + Send;
+    fn wake(
+        &self,
+        organization: OrganizationId,
+        deployment: DeploymentId,
+    ) -> impl Future<Output = Result<(), EngineError>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
+}
+
+impl Wakes for Engine {
+    async fn identified(&self) {
+        Self::identified(self).await;
+    }
+
+    async fn wake(&self, organization: OrganizationId, deployment: DeploymentId) -> Result<(), EngineError> {
+        Self::wake(self, organization, deployment).await
+    }
+
+    async fn ping(&self) -> Result<(), EngineError> {
+        Self::ping(self).await
+    }
 }
 
 /// Runs until it is told to stop.
-pub async fn run(outbox: impl Outbox, engine: Engine, bell: RelayBell, stop: CancellationToken) {
+pub async fn run(outbox: impl Outbox, engine: impl Wakes, bell: RelayBell, stop: CancellationToken) {
+    tokio::select! {
+        () = stop.cancelled() => return,
+        () = engine.identified() => {}
+    }
     let mut relay = Relay { engine, held: Rounds::default(), outage: None, heard: Instant::now() };
     loop {
         let pause = match relay.once(&outbox).await {
@@ -77,8 +113,8 @@ pub async fn run(outbox: impl Outbox, engine: Engine, bell: RelayBell, stop: Can
 /// Several wakes of one deployment are one call.
 type Rounds = BTreeMap<(OrganizationId, DeploymentId), Vec<i64>>;
 
-struct Relay {
-    engine: Engine,
+struct Relay<W> {
+    engine: W,
     /// Taken from the outbox and not delivered yet. It holds one batch at most; all the rest stays where it is safe.
     held: Rounds,
     outage: Option<Outage>,
@@ -91,7 +127,27 @@ struct Outage {
     pause: Duration,
 }
 
-impl Relay {
+/// The ids of the wake-ups that the engine has taken, and of those that it has not.
+#[derive(Default)]
+struct Delivery {
+    delivered: Vec<i64>,
+    refused: Vec<i64>,
+}
+
+/// A workflow that is just closing, or a limit that is reached, is no defect.
+fn report(error: &EngineError, deployment: DeploymentId) {
+    if let EngineError::Busy(_) = error {
+        return;
+    }
+    metrics::counter!("greenroom_wakes_refused_total").increment(1);
+    tracing::error!(
+        error = error as &dyn std::error::Error,
+        %deployment,
+        "the engine refused a wake-up; it is put off, and the others go on"
+    );
+}
+
+impl<W: Wakes> Relay<W> {
     async fn once(&mut self, outbox: &impl Outbox) -> Result<Duration, StoreError> {
         let mut full = false;
         if self.held.is_empty() {
@@ -101,10 +157,14 @@ impl Relay {
                 self.held.entry((wake.organization_id, wake.deployment_id)).or_default().push(wake.id);
             }
         }
-        let delivered = self.deliver().await;
+        let Delivery { delivered, refused } = self.deliver().await;
         if !delivered.is_empty() {
             metrics::counter!("greenroom_wakes_delivered_total").increment(delivered.len() as u64);
             outbox.done(&delivered).await?;
+        }
+        if !refused.is_empty() {
+            metrics::counter!("greenroom_wakes_put_off_total").increment(refused.len() as u64);
+            outbox.put_off(&refused).await?;
         }
         Ok(match &self.outage {
             Some(outage) => outage.pause,
@@ -113,8 +173,9 @@ impl Relay {
         })
     }
 
-    /// The ids of the wakes that the engine has taken.
-    async fn deliver(&mut self) -> Vec<i64> {
+    /// Sends what is held. One workflow that the engine refuses says nothing about the others: an outage is believed only if
+    /// the engine does not answer a ping either. What is refused while it answers is put off, and the others go on.
+    async fn deliver(&mut self) -> Delivery {
         // One call finds out whether the engine is back; it is not stormed with what could not be delivered.
         let at_once = if self.outage.is_some() { 1 } else { AT_ONCE };
         let engine = &self.engine;
@@ -124,33 +185,22 @@ impl Relay {
                 ((organization, deployment), engine.wake(organization, deployment).await)
             })
             .buffer_unordered(at_once);
-        let (mut delivered, mut heard) = (Vec::new(), None);
+        let (mut delivery, mut heard) = (Delivery::default(), None);
         while let Some((to, outcome)) = calls.next().await {
-            match outcome {
-                Ok(()) => {
-                    delivered.extend(self.held.remove(&to).unwrap_or_default());
-                    heard = Some(Ok(()));
-                }
-                Err(error) if error.is_unavailable() => {
-                    heard = Some(Err(error));
-                    break;
-                }
-                // It stays in the outbox and comes again; the others must not wait for it.
-                Err(EngineError::Busy(_)) => {
-                    self.held.remove(&to);
-                    heard = Some(Ok(()));
-                }
-                Err(error) => {
-                    self.held.remove(&to);
-                    heard = Some(Ok(()));
-                    metrics::counter!("greenroom_wakes_refused_total").increment(1);
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        deployment = %to.1,
-                        "the engine refuses a wake"
-                    );
-                }
+            let Err(error) = outcome else {
+                delivery.delivered.extend(self.held.remove(&to).unwrap_or_default());
+                heard = Some(Ok(()));
+                continue;
+            };
+            if error.is_unavailable()
+                && let Err(away) = engine.ping().await
+            {
+                heard = Some(Err(away));
+                break;
             }
+            heard = Some(Ok(()));
+            delivery.refused.extend(self.held.remove(&to).unwrap_or_default());
+            report(&error, to.1);
         }
         drop(calls);
         if heard.is_none() && (self.outage.is_some() || self.heard.elapsed() > SILENCE) {
@@ -159,7 +209,7 @@ impl Relay {
         if let Some(word) = heard {
             self.note(word);
         }
-        delivered
+        delivery
     }
 
     /// Says once when the engine goes away, and once when it is back.

@@ -3,7 +3,7 @@
 //!
 //! Histories hold these as JSON. A field can be added with a default; none is renamed or taken away.
 
-use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
+use greenroom_domain::id::{DeploymentId, InstallationId, JobId, OrganizationId, PoolId};
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::common::ActivityDefinition;
 
@@ -43,6 +43,9 @@ pub struct Subject {
     pub organization_id: OrganizationId,
     #[serde(deserialize_with = "id_text::one")]
     pub deployment_id: DeploymentId,
+    /// Whose pools' queues its jobs go to. Workflows that were started before installations had ids have none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "id_text::maybe")]
+    pub installation_id: Option<InstallationId>,
 }
 
 /// What there is to do, as of now.
@@ -51,6 +54,9 @@ pub struct Advanced {
     /// Nothing more, ever.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
+    /// There is no such deployment: the workflow is another installation's, or the database is not the one it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
     /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dispatch: Vec<AdvancedJob>,
@@ -98,12 +104,25 @@ mod tests {
         let job = AdvancedJob { job_id: Uuid::from_u128(1).into(), pool_id: Uuid::from_u128(2).into() };
         let advanced = Advanced {
             ended: false,
+            missing: true,
             dispatch: vec![job],
             withdrawn: vec![Uuid::from_u128(3).into()],
             again_in_millis: Some(1_500),
         };
         let text = serde_json::to_string(&advanced).unwrap();
         assert_eq!(serde_json::from_str::<Advanced>(&text).unwrap(), advanced);
+    }
+
+    #[test]
+    fn a_subject_of_before_has_no_installation() {
+        let text = r#"{"organization_id":"org_00000000-0000-0000-0000-000000000001",
+                       "deployment_id":"dep_00000000-0000-0000-0000-000000000002"}"#;
+        let subject: Subject = serde_json::from_str(text).unwrap();
+        assert_eq!(subject.installation_id, None);
+        assert_eq!(serde_json::to_string(&subject).unwrap(), text.replace([' ', '\n'], ""));
+        let named = Subject { installation_id: Some(Uuid::from_u128(3).into()), ..subject };
+        let text = serde_json::to_string(&named).unwrap();
+        assert_eq!(serde_json::from_str::<Subject>(&text).unwrap(), named);
     }
 
     #[test]

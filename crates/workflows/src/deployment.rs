@@ -9,10 +9,11 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
+use temporalio_workflow::common::error::ApplicationFailure;
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, CancellableFuture, ContinueAsNewOptions, LocalActivityOptions,
     RetryPolicy, SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken,
-    WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods,
+    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
 };
 
 use crate::alarm::Alarm;
@@ -57,6 +58,8 @@ impl DeploymentWorkflow {
             ctx.state_mut(|state| state.woken = false);
             let answer = ask(ctx, subject).await;
             let due = match answer {
+                // Checked first: such a deployment has not ended, and whoever started this has to learn of it.
+                Ok(Advanced { missing: true, .. }) => return Err(missing(subject)),
                 Ok(Advanced { ended: true, .. }) => return Ok(()),
                 Ok(advanced) => {
                     unanswered = 0;
@@ -129,6 +132,16 @@ async fn ask(
     ctx.execute_local_activity(Advance, subject, options).await
 }
 
+/// Ends the workflow as failed, with a message for whoever looks at it in the engine.
+fn missing(subject: Subject) -> WorkflowTermination {
+    let message = format!("this installation's database has no deployment {}", subject.deployment_id);
+    let failure = ApplicationFailure::builder(message)
+        .type_name("DeploymentMissing".to_owned())
+        .non_retryable(true)
+        .build();
+    WorkflowTermination::failed_application(failure)
+}
+
 fn run_stage<'c>(
     ctx: &'c WorkflowContext<DeploymentWorkflow>,
     subject: Subject,
@@ -141,7 +154,7 @@ fn run_stage<'c>(
         job_id: job.job_id,
     };
     let options = ActivityOptions::with_schedule_to_close_timeout(JOB_LIMIT)
-        .task_queue(pool_queue(job.pool_id))
+        .task_queue(pool_queue(subject.installation_id, job.pool_id))
         .heartbeat_timeout(HEARTBEAT_TIMEOUT)
         // The store decides whether a job is run again, not the engine.
         .retry_policy(RetryPolicy::builder().maximum_attempts(1).build())

@@ -37,7 +37,7 @@ async fn an_endless_condition_ends_its_own_deployment_only(pool: PgPool) {
     let started = Instant::now();
     let store = &yard.server.server.app.store;
     let (own, other) = tokio::join!(yard.advance(&endless), store.advance_deployment(organization, others));
-    assert_eq!(other.unwrap().dispatch.len(), 1);
+    assert_eq!(other.unwrap().unwrap().dispatch.len(), 1);
     assert!(own.ended);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let shown = yard.deployment(&endless).await;

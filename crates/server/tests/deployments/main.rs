@@ -14,4 +14,5 @@ mod logs;
 mod reports;
 mod retention;
 mod runs;
+mod watchdog;
 mod yard;

@@ -48,7 +48,7 @@ impl Yard {
         Self { server, owner, pipeline, runner, runner_token }
     }
 
-    fn organization(&self) -> OrganizationId {
+    pub fn organization(&self) -> OrganizationId {
         self.owner.organization.parse().unwrap()
     }
 
@@ -92,8 +92,8 @@ impl Yard {
     pub async fn advance(&self, id: &str) -> Advance {
         let id: DeploymentId = id.parse().unwrap();
         let store = &self.server.server.app.store;
-        let advance = store.advance_deployment(self.organization(), id).await.unwrap();
-        let again = store.advance_deployment(self.organization(), id).await.unwrap();
+        let advance = store.advance_deployment(self.organization(), id).await.unwrap().unwrap();
+        let again = store.advance_deployment(self.organization(), id).await.unwrap().unwrap();
         assert_eq!((advance.ended, &advance.dispatch), (again.ended, &again.dispatch), "asked twice");
         advance
     }

@@ -57,6 +57,8 @@ pub(crate) struct Held {
 /// How far a transaction took a deployment.
 pub(crate) enum Advanced {
     Done(Advance),
+    /// There is no such deployment.
+    Missing,
     /// It can begin once it is planned. Nothing was changed: make the plan outside of the transaction and come back.
     NeedsPlan(PlanInputs, Arc<Definition>),
 }
@@ -68,9 +70,7 @@ impl Change {
         id: DeploymentId,
         made: Option<MadePlan>,
     ) -> Result<Advanced, StoreError> {
-        let Some(mut held) = self.hold_deployment(id).await? else {
-            return Ok(Advanced::Done(Advance::ENDED));
-        };
+        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Advanced::Missing) };
         if held.state.status.is_end() {
             return Ok(Advanced::Done(Advance::ENDED));
         }

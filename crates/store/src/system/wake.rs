@@ -32,6 +32,20 @@ impl Store {
         Ok(())
     }
 
+    /// The engine did not take these, although it is there: each is tried again after 1, 2, 4 … seconds, a minute at most.
+    pub async fn put_off_wakes(&self, ids: &[i64]) -> Result<(), StoreError> {
+        sqlx::query!(
+            "update wakes
+             set attempts = attempts + 1,
+                 due_at = clock_timestamp() + least(2 ^ least(attempts, 6), 60) * interval '1 second'
+             where id = any($1)",
+            ids,
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
+
     /// Wakes every live deployment that has something to do, in all organizations: an engine that has lost everything is
     /// rebuilt by it.
     pub async fn wake_all(&self) -> Result<u64, StoreError> {

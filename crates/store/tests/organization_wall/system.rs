@@ -43,6 +43,12 @@ const LISTED: &[(&str, &str)] = &[
     ("update discarded_objects d set due_at", "objects of all organizations whose time has come"),
     ("delete from discarded_objects d using unnest", "those that are gone"),
     ("delete from wakes where id = any($1)", "what the relay has delivered"),
+    ("update wakes set attempts", "what the engine has refused, of all organizations"),
+    ("with looked as materialized", "the watchdog looks at the live deployments of all organizations"),
+    (
+        "with due as ( select organization_id, deployment_id from engine_waits",
+        "deployments of all organizations that have waited for the engine for too long",
+    ),
     (
         "insert into wakes (organization_id, deployment_id) select organization_id, id",
         "a lost engine is rebuilt",

@@ -15,13 +15,13 @@ use temporalio_sdk::activities::{
 
 use crate::relay::RelayBell;
 
-/// Whoever can take a deployment as far as it goes: the store, or a test's script.
+/// Whoever can take a deployment as far as it goes: the store, or a test's script. `None`: there is no such deployment.
 pub trait Advances: Send + Sync + 'static {
     fn advance(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
-    ) -> BoxFuture<'_, Result<Advance, Box<dyn Error + Send + Sync>>>;
+    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>>;
 }
 
 /// The store, and the relay that delivers what its answers wake.
@@ -35,10 +35,10 @@ impl Advances for AskedStore {
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
-    ) -> BoxFuture<'_, Result<Advance, Box<dyn Error + Send + Sync>>> {
+    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>> {
         Box::pin(async move {
             let advance = within_patience(self.store.advance_deployment(organization, deployment)).await?;
-            if advance.woke {
+            if advance.as_ref().is_some_and(|advance| advance.woke) {
                 self.bell.ring();
             }
             Ok(advance)
@@ -83,7 +83,16 @@ impl ExecutableActivity for AdvanceFromStore {
             let Some(activities) = activities else { return Err(NotAnswered.into()) };
             let answer = activities.0.advance(subject.organization_id, subject.deployment_id).await;
             match answer {
-                Ok(advance) => Ok(advanced(advance)),
+                Ok(Some(advance)) => Ok(advanced(advance)),
+                Ok(None) => {
+                    tracing::error!(
+                        organization = %subject.organization_id,
+                        deployment = %subject.deployment_id,
+                        "a workflow was started for a deployment that is not in this database; the workflow fails"
+                    );
+                    metrics::counter!("greenroom_engine_missing_deployments_total").increment(1);
+                    Ok(Advanced { missing: true, ..Advanced::default() })
+                }
                 Err(error) => {
                     // The reason stays here: what an activity answers goes into the workflow's history.
                     tracing::warn!(
@@ -107,6 +116,7 @@ fn advanced(advance: Advance) -> Advanced {
     let millis = |wait: std::time::Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     Advanced {
         ended: advance.ended,
+        missing: false,
         dispatch: advance
             .dispatch
             .iter()

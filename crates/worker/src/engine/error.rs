@@ -8,6 +8,9 @@ use temporalio_client::tonic::{Code, Status};
 pub enum EngineError {
     #[error("`{0}` is no address of an engine: expected host:port")]
     Address(String),
+    /// The database has not said yet which installation this is: trying again later is right.
+    #[error("the installation's id is not known yet")]
+    NotIdentified,
     /// Trying again later is right.
     #[error("the engine is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -26,7 +29,7 @@ pub enum EngineError {
 
 impl EngineError {
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unavailable(_))
+        matches!(self, Self::Unavailable(_) | Self::NotIdentified)
     }
 }
 

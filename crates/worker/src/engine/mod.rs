@@ -10,8 +10,8 @@ mod worker;
 use std::sync::Arc;
 use std::time::Duration;
 
-use greenroom_domain::id::{DeploymentId, OrganizationId};
-use greenroom_workflows::names::{DEPLOYMENTS, workflow_id};
+use greenroom_domain::id::{DeploymentId, InstallationId, OrganizationId};
+use greenroom_workflows::names::{deployments_queue, workflow_id};
 use greenroom_workflows::{DeploymentWorkflow, Subject};
 use temporalio_client::grpc::WorkflowService;
 use temporalio_client::tonic::IntoRequest;
@@ -19,8 +19,8 @@ use temporalio_client::{
     Client, ClientOptions, Connection, RetryOptions, RpcOptions, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowStartOptions,
 };
-use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
-use tokio::sync::OnceCell;
+use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest;
+use tokio::sync::{OnceCell, watch};
 use tokio_util::task::TaskTracker;
 
 pub use self::activities::{Advances, AskedStore};
@@ -39,6 +39,8 @@ pub struct Engine(Arc<Parts>);
 struct Parts {
     config: EngineConfig,
     identity: String,
+    /// Part of the names of queues and workflows.
+    installation: watch::Sender<Option<InstallationId>>,
     /// Once there is a connection, it mends itself.
     client: OnceCell<Client>,
     /// Polls, which are never broken off, and what is handed back.
@@ -48,7 +50,26 @@ struct Parts {
 impl Engine {
     pub fn new(config: EngineConfig) -> Self {
         let identity = format!("greenroomd {}", std::process::id());
-        Self(Arc::new(Parts { config, identity, client: OnceCell::new(), tasks: TaskTracker::new() }))
+        let installation = watch::Sender::new(None);
+        let (client, tasks) = (OnceCell::new(), TaskTracker::new());
+        Self(Arc::new(Parts { config, identity, installation, client, tasks }))
+    }
+
+    /// From now on it wakes, runs and polls this installation's workflows and jobs. Before that every call fails as if the
+    /// engine were away.
+    pub fn identify(&self, installation: InstallationId) {
+        self.0.installation.send_replace(Some(installation));
+    }
+
+    /// Waits until the installation is known.
+    pub async fn identified(&self) {
+        // The sender is part of this handle: it can't be gone.
+        let mut installation = self.0.installation.subscribe();
+        let _known = installation.wait_for(Option::is_some).await;
+    }
+
+    pub(crate) fn installation(&self) -> Result<InstallationId, EngineError> {
+        (*self.0.installation.borrow()).ok_or(EngineError::NotIdentified)
     }
 
     /// Tells a deployment's workflow that something has changed, and starts it if it does not run. Safe to repeat.
@@ -57,17 +78,19 @@ impl Engine {
         organization_id: OrganizationId,
         deployment_id: DeploymentId,
     ) -> Result<(), EngineError> {
+        let installation = self.installation()?;
         let client = self.client().await?;
         // Whoever calls repeats it, and knows better when.
         let once =
             RpcOptions::builder().timeout(CALL_LIMIT).retry_options(RetryOptions::no_retries()).build();
-        let options = WorkflowStartOptions::new(DEPLOYMENTS, workflow_id(deployment_id))
+        let id = workflow_id(installation, deployment_id);
+        let options = WorkflowStartOptions::new(deployments_queue(installation), id)
             // One that ran before and ended has to look again: ending was its own idea.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .rpc_options(once)
             .build();
-        let subject = Subject { organization_id, deployment_id };
+        let subject = Subject { organization_id, deployment_id, installation_id: Some(installation) };
         client
             .signal_with_start_workflow(
                 DeploymentWorkflow::run,
@@ -80,11 +103,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Answers if the engine does.
+    /// Answers if the engine does, and has our namespace for us.
     pub async fn ping(&self) -> Result<(), EngineError> {
-        let mut request = GetSystemInfoRequest::default().into_request();
+        let request = DescribeNamespaceRequest { namespace: self.namespace(), ..Default::default() };
+        let mut request = request.into_request();
         request.set_timeout(CALL_LIMIT);
-        self.service().await?.get_system_info(request).await?;
+        self.service().await?.describe_namespace(request).await?;
         Ok(())
     }
 

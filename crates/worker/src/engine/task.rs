@@ -25,7 +25,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// By which the engine knows a task. Opaque, and no secret: only this daemon's own calls accept it.
+/// By which the engine knows a task, behind the id of the installation in whose queue it was: a workflow of before the
+/// installation had this id is not told, and does not count as told. No secret: only this daemon's own calls accept it.
 pub type TaskToken = Vec<u8>;
 
 /// A job that was taken from its queue. Whoever gets it has to [accept](Self::accept) it; if it is dropped before that,
@@ -94,9 +95,10 @@ impl Engine {
     }
 
     async fn poll(&self, pool: PoolId, wait: Duration) -> Result<Option<PolledJob>, EngineError> {
+        let installation = self.installation()?;
         let mut service = self.service().await?;
-        let queue =
-            TaskQueue { name: pool_queue(pool), kind: TaskQueueKind::Normal.into(), ..TaskQueue::default() };
+        let name = pool_queue(Some(installation), pool);
+        let queue = TaskQueue { name, kind: TaskQueueKind::Normal.into(), ..TaskQueue::default() };
         let mut request = Request::new(PollActivityTaskQueueRequest {
             namespace: self.namespace(),
             task_queue: Some(queue),
@@ -109,7 +111,8 @@ impl Engine {
         if polled.task_token.is_empty() {
             return Ok(None);
         }
-        let held = Held { token: polled.task_token.clone(), engine: self.clone() };
+        let token = [installation.uuid().as_bytes().as_slice(), &polled.task_token].concat();
+        let held = Held { token, engine: self.clone() };
         match read(&polled) {
             Some(run) => Ok(Some(PolledJob { run, held: Some(held) })),
             None => {
@@ -120,11 +123,17 @@ impl Engine {
         }
     }
 
+    /// The engine's part of a token; [`EngineError::Gone`] if the task is not of this installation's workflows.
+    fn own_task(&self, token: &TaskToken) -> Result<Vec<u8>, EngineError> {
+        let installation = self.installation()?.uuid();
+        token.strip_prefix(installation.as_bytes().as_slice()).map(<[u8]>::to_vec).ok_or(EngineError::Gone)
+    }
+
     /// Says that a runner is still at it. The answer says whether the workflow has given the job up, which is a hint:
     /// whether it is canceled is for PostgreSQL to say.
     pub async fn heartbeat(&self, token: &TaskToken) -> Result<bool, EngineError> {
         let mut request = RecordActivityTaskHeartbeatRequest {
-            task_token: token.clone(),
+            task_token: self.own_task(token)?,
             identity: self.identity(),
             namespace: self.namespace(),
             ..RecordActivityTaskHeartbeatRequest::default()
@@ -138,7 +147,7 @@ impl Engine {
     /// Ends a task: its result is in PostgreSQL, and the workflow may ask for it.
     pub async fn complete(&self, token: &TaskToken) -> Result<(), EngineError> {
         let mut request = RespondActivityTaskCompletedRequest {
-            task_token: token.clone(),
+            task_token: self.own_task(token)?,
             identity: self.identity(),
             namespace: self.namespace(),
             ..RespondActivityTaskCompletedRequest::default()
@@ -159,7 +168,7 @@ impl Engine {
             ..Failure::default()
         };
         let mut request = RespondActivityTaskFailedRequest {
-            task_token: token.clone(),
+            task_token: self.own_task(token)?,
             failure: Some(failure),
             identity: self.identity(),
             namespace: self.namespace(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_workflows::DeploymentWorkflow;
-use greenroom_workflows::names::DEPLOYMENTS;
+use greenroom_workflows::names::deployments_queue;
 use temporalio_common::worker::WorkerDeploymentOptions;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
@@ -46,6 +46,10 @@ pub async fn run_worker(
     settings: WorkerSettings,
     stop: CancellationToken,
 ) {
+    tokio::select! {
+        () = stop.cancelled() => return,
+        () = engine.identified() => {}
+    }
     let mut pause = FIRST_PAUSE;
     let mut told = false;
     while !stop.is_cancelled() {
@@ -92,10 +96,11 @@ async fn work(
     settings: WorkerSettings,
     stop: CancellationToken,
 ) -> Result<(), Trouble> {
+    let queue = deployments_queue(engine.installation()?);
     // A connection of its own: the SDK registers the worker with it.
     let client = engine.connect().await?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::builder().heartbeat_interval(None).build()?)?;
-    let mut worker = Worker::new(&runtime, client, options(store, settings)?)?;
+    let mut worker = Worker::new(&runtime, client, options(queue, store, settings)?)?;
     let shut_down = worker.shutdown_handle();
     tracing::info!("running deployments' workflows");
     metrics::gauge!("greenroom_engine_worker_running").set(1.0);
@@ -113,7 +118,11 @@ async fn work(
     Ok(outcome?)
 }
 
-fn options(store: Arc<dyn Advances>, settings: WorkerSettings) -> Result<WorkerOptions, Trouble> {
+fn options(
+    queue: String,
+    store: Arc<dyn Advances>,
+    settings: WorkerSettings,
+) -> Result<WorkerOptions, Trouble> {
     let slots = |number: usize| FixedSizeSlotSupplier::new(number.max(2));
     let tuner = TunerHolder::builder()
         // A workflow's task lasts as long as its question to the store. Beyond those that ask there is room for the polls:
@@ -123,7 +132,7 @@ fn options(store: Arc<dyn Advances>, settings: WorkerSettings) -> Result<WorkerO
         .activity_task_slot_supplier(slots(2))
         .nexus_task_slot_supplier(slots(2))
         .build();
-    Ok(WorkerOptions::new(DEPLOYMENTS)
+    Ok(WorkerOptions::new(queue)
         .register_workflow::<DeploymentWorkflow>()?
         .register_activities(Activities(store))
         .deployment_options(WorkerDeploymentOptions::from_build_id(env!("CARGO_PKG_VERSION").to_owned()))

@@ -126,6 +126,7 @@ impl Answering {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "faults::work_until_killed", "--ignored", "--nocapture"])
             .env("GREENROOM_TEST_STORE", &self.address)
+            .env("GREENROOM_TEST_INSTALLATION", site.script.installation.to_string())
             .env("GREENROOM_TEST_ENGINE", site.temporal.config().address)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -142,7 +143,7 @@ async fn answer(mut stream: TcpStream, script: Arc<Script>) {
         return;
     }
     let subject: Subject = serde_json::from_str(&line).unwrap();
-    let advance = script.answer(subject.deployment_id).await.unwrap();
+    let advance = script.answer(subject.deployment_id).await.unwrap().unwrap();
     let dispatch = advance.dispatch.iter();
     let advanced = Advanced {
         ended: advance.ended,
@@ -160,22 +161,23 @@ impl Advances for Elsewhere {
         &self,
         organization_id: OrganizationId,
         deployment_id: DeploymentId,
-    ) -> BoxFuture<'_, Result<Advance, Box<dyn std::error::Error + Send + Sync>>> {
+    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn std::error::Error + Send + Sync>>> {
         Box::pin(async move {
             let mut stream = TcpStream::connect(&self.0).await?;
-            let question = serde_json::to_string(&Subject { organization_id, deployment_id })? + "\n";
+            let subject = Subject { organization_id, deployment_id, installation_id: None };
+            let question = serde_json::to_string(&subject)? + "\n";
             stream.write_all(question.as_bytes()).await?;
             let mut line = String::new();
             BufReader::new(stream).read_line(&mut line).await?;
             let advanced: Advanced = serde_json::from_str(&line)?;
             let dispatch = advanced.dispatch.iter();
-            Ok(Advance {
+            Ok(Some(Advance {
                 ended: advanced.ended,
                 dispatch: dispatch.map(|job| Dispatch { job_id: job.job_id, pool_id: job.pool_id }).collect(),
                 withdrawn: Vec::new(),
                 again_in: None,
                 woke: false,
-            })
+            }))
         })
     }
 }
@@ -187,5 +189,7 @@ async fn work_until_killed() {
         (std::env::var("GREENROOM_TEST_STORE").unwrap(), std::env::var("GREENROOM_TEST_ENGINE").unwrap());
     let config = EngineConfig { address, namespace: "default".to_owned(), ..EngineConfig::default() };
     let stop = CancellationToken::new();
-    run_worker(Engine::new(config), Arc::new(Elsewhere(store)), WorkerSettings::default(), stop).await;
+    let engine = Engine::new(config);
+    engine.identify(std::env::var("GREENROOM_TEST_INSTALLATION").unwrap().parse().unwrap());
+    run_worker(engine, Arc::new(Elsewhere(store)), WorkerSettings::default(), stop).await;
 }

@@ -5,6 +5,7 @@
 mod cost;
 mod faults;
 mod history;
+mod installations;
 mod jobs;
 mod relay;
 mod replay;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
+use greenroom_domain::id::{DeploymentId, InstallationId, JobId, OrganizationId, PoolId};
 use greenroom_store::engine::{Advance, Dispatch};
 use greenroom_worker::engine::Advances;
 use tokio::sync::Semaphore;
@@ -30,6 +30,7 @@ pub struct Record {
 }
 
 pub struct Script {
+    pub installation: InstallationId,
     pub organization: OrganizationId,
     pub pool: PoolId,
     records: Mutex<HashMap<DeploymentId, Record>>,
@@ -42,9 +43,14 @@ const OPEN: usize = 1_000;
 
 impl Script {
     pub fn new() -> Self {
+        Self::with_pool(Uuid::now_v7().into())
+    }
+
+    pub fn with_pool(pool: PoolId) -> Self {
         Self {
+            installation: Uuid::now_v7().into(),
             organization: Uuid::now_v7().into(),
-            pool: Uuid::now_v7().into(),
+            pool,
             records: Mutex::default(),
             door: Semaphore::new(OPEN),
             away: AtomicBool::new(false),
@@ -91,7 +97,13 @@ impl Script {
         self.away.store(away, Ordering::SeqCst);
     }
 
-    pub async fn answer(&self, deployment: DeploymentId) -> Result<Advance, Box<dyn Error + Send + Sync>> {
+    pub async fn answer(
+        &self,
+        deployment: DeploymentId,
+    ) -> Result<Option<Advance>, Box<dyn Error + Send + Sync>> {
+        if !self.records.lock().unwrap().contains_key(&deployment) {
+            return Ok(None);
+        }
         let advance = self.with(deployment, |record| {
             record.asked += 1;
             let current = record.jobs.iter().find(|(_, state)| *state != State::Done);
@@ -109,7 +121,7 @@ impl Script {
         });
         // What is answered was true when the question came: the worst case for whoever changes something meanwhile.
         drop(self.door.acquire().await?);
-        if self.away.load(Ordering::SeqCst) { Err("the database is away".into()) } else { Ok(advance) }
+        if self.away.load(Ordering::SeqCst) { Err("the database is away".into()) } else { Ok(Some(advance)) }
     }
 }
 
@@ -118,7 +130,7 @@ impl Advances for Script {
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
-    ) -> BoxFuture<'_, Result<Advance, Box<dyn Error + Send + Sync>>> {
+    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>> {
         assert_eq!(organization, self.organization);
         Box::pin(self.answer(deployment))
     }

@@ -39,15 +39,20 @@ impl Site {
     pub async fn without_worker() -> Self {
         drop(tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init());
         let temporal = Temporal::running().await;
-        let engine = Engine::new(temporal.config());
-        let stop = CancellationToken::new();
-        Self { temporal, engine, script: Arc::new(Script::new()), stop, workers: JoinSet::new() }
+        let (script, stop) = (Arc::new(Script::new()), CancellationToken::new());
+        let engine = engine_of(&temporal, &script);
+        Self { temporal, engine, script, stop, workers: JoinSet::new() }
     }
 
     pub fn start_worker(&mut self) {
-        let engine = Engine::new(self.temporal.config());
+        self.start_worker_of(self.script.clone());
+    }
+
+    /// A worker of any installation, on the same engine.
+    pub fn start_worker_of(&mut self, script: Arc<Script>) {
+        let engine = engine_of(&self.temporal, &script);
         let stop = self.stop.child_token();
-        self.workers.spawn(run_worker(engine, self.script.clone(), WorkerSettings::default(), stop));
+        self.workers.spawn(run_worker(engine, script, WorkerSettings::default(), stop));
     }
 
     /// Ends the worker in good order.
@@ -85,7 +90,8 @@ impl Site {
 
     pub async fn status(&self, deployment: DeploymentId) -> WorkflowExecutionStatus {
         let client = self.temporal.client().await;
-        let handle = client.get_workflow_handle::<DeploymentWorkflow>(workflow_id(deployment));
+        let handle = client
+            .get_workflow_handle::<DeploymentWorkflow>(workflow_id(self.script.installation, deployment));
         handle.describe(WorkflowDescribeOptions::default()).await.unwrap().status()
     }
 
@@ -104,7 +110,8 @@ impl Site {
     /// The events of its newest run.
     pub async fn history(&self, deployment: DeploymentId) -> Vec<HistoryEvent> {
         let client = self.temporal.client().await;
-        let handle = client.get_workflow_handle::<DeploymentWorkflow>(workflow_id(deployment));
+        let handle = client
+            .get_workflow_handle::<DeploymentWorkflow>(workflow_id(self.script.installation, deployment));
         handle.fetch_history(WorkflowFetchHistoryOptions::default()).into_events().await.unwrap()
     }
 
@@ -114,12 +121,20 @@ impl Site {
             return;
         }
         let client = self.temporal.client().await;
-        let handle = client.get_workflow_handle::<DeploymentWorkflow>(workflow_id(deployment));
+        let handle = client
+            .get_workflow_handle::<DeploymentWorkflow>(workflow_id(self.script.installation, deployment));
         let json = handle.fetch_history(WorkflowFetchHistoryOptions::default()).to_json().await.unwrap();
         let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
         let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
         std::fs::write(crate::replay::folder().join(format!("{name}.json")), text).unwrap();
     }
+}
+
+/// A handle of its own on the engine, for the script's installation.
+pub fn engine_of(temporal: &Temporal, script: &Script) -> Engine {
+    let engine = Engine::new(temporal.config());
+    engine.identify(script.installation);
+    engine
 }
 
 pub fn count(events: &[HistoryEvent], kind: EventType) -> usize {

@@ -78,7 +78,7 @@ async fn a_cancellation_of_the_workflow_is_nobodys_word() {
     site.wake(deployment).await;
     let (job, token) = site.take(deployment).await;
     let client = site.temporal.client().await;
-    let id = greenroom_workflows::names::workflow_id(deployment);
+    let id = greenroom_workflows::names::workflow_id(site.script.installation, deployment);
     let handle = client.get_workflow_handle::<greenroom_workflows::DeploymentWorkflow>(id);
     handle.cancel(temporalio_client::WorkflowCancelOptions::default()).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,0 +1,22 @@
+//! Which installation this is: one row, made by the migration.
+
+use greenroom_domain::id::InstallationId;
+
+use crate::{Store, StoreError};
+
+impl Store {
+    pub async fn installation(&self) -> Result<InstallationId, StoreError> {
+        Ok(sqlx::query_scalar!("select id from installation").fetch_one(&self.pool()).await?.into())
+    }
+
+    /// For a database that was copied: its daemons and those of the original would take each other's work. Daemons read the
+    /// id when they start.
+    pub async fn renew_installation(&self) -> Result<InstallationId, StoreError> {
+        let id = sqlx::query_scalar!(
+            "update installation set id = gen_random_uuid(), created_at = clock_timestamp() returning id"
+        )
+        .fetch_one(&self.pool())
+        .await?;
+        Ok(id.into())
+    }
+}

@@ -1,0 +1,152 @@
+//! Deployments that wait for the engine: they could go on, and nobody has taken them up. The watchdog looks at the live
+//! deployments of all organizations in turn, in the order of their ids, a bounded number at a time. It notes in
+//! `engine_waits` which of them wait and since when, and wakes those again that have waited for over a minute. It decides
+//! nothing else, and any number of daemons may run it at the same time.
+
+use greenroom_domain::id::{DeploymentId, OrganizationId};
+
+use crate::{Store, StoreError};
+
+/// What one look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// Where the next look begins; `None`: this one has reached the end.
+    pub next: Option<DeploymentId>,
+    /// How many deployments have waited for over a minute, in all.
+    pub overdue: i64,
+}
+
+/// A deployment that was woken again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overdue {
+    pub organization_id: OrganizationId,
+    pub deployment_id: DeploymentId,
+    pub waited_seconds: i64,
+}
+
+impl Store {
+    /// Looks at up to `batch` live deployments with ids above `after`.
+    ///
+    /// One waits for the engine if it is queued and could begin (it has the work slot, its pipeline is active and has room)
+    /// or is to be canceled; or if it runs, and a job of it has ended or a retry is due without its stage having been moved on.
+    pub async fn look_for_engine_waits(
+        &self,
+        after: Option<DeploymentId>,
+        batch: i64,
+    ) -> Result<Looked, StoreError> {
+        let row = sqlx::query!(
+            r#"with looked as materialized (
+                   select d.organization_id, d.id, d.pipeline_id, d.environment_id, d.status, d.purpose, d.cancel_reason
+                   from deployments d
+                   where d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+                     and d.id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
+                   order by d.id limit $2
+               ),
+               ready as materialized (
+                   select l.organization_id, l.id, l.pipeline_id, l.purpose from looked l
+                   join pipelines p on p.organization_id = l.organization_id and p.id = l.pipeline_id
+                   left join environments e on e.organization_id = l.organization_id and e.id = l.environment_id
+                   where l.status = 'queued' and (l.environment_id is null or e.slot_deployment_id = l.id)
+                     and l.cancel_reason is null and (l.purpose = 'teardown' or p.status = 'active')
+               ),
+               limits as materialized (
+                   select r.organization_id, r.pipeline_id, (v.definition ->> 'concurrency')::bigint as most
+                   from (select distinct organization_id, pipeline_id from ready where purpose <> 'teardown') r
+                   join pipelines p on p.organization_id = r.organization_id and p.id = r.pipeline_id
+                   join pipeline_versions v on v.organization_id = r.organization_id and v.pipeline_id = r.pipeline_id
+                    and v.version = p.definition_version
+               ),
+               admitted as materialized (
+                   select l.organization_id, next.id from limits l
+                   cross join lateral (
+                       select d.id from deployments d
+                       left join environments e on e.organization_id = l.organization_id and e.id = d.environment_id
+                       where d.organization_id = l.organization_id and d.pipeline_id = l.pipeline_id
+                         and d.status = 'queued' and d.purpose <> 'teardown' and d.cancel_reason is null
+                         and (d.environment_id is null or e.slot_deployment_id = d.id)
+                       order by d.id
+                       limit greatest(l.most - (select count(*) from deployments o
+                           where o.organization_id = l.organization_id and o.pipeline_id = l.pipeline_id
+                             and o.purpose <> 'teardown' and o.status in ('running', 'waiting', 'paused', 'canceling')), 0)
+                   ) next
+                   where l.most is not null
+               ),
+               waiting as materialized (
+                   select r.organization_id, r.id from ready r
+                   left join limits l on l.organization_id = r.organization_id and l.pipeline_id = r.pipeline_id
+                   where r.purpose = 'teardown' or l.most is null
+                      or exists (select 1 from admitted a where a.organization_id = r.organization_id and a.id = r.id)
+                   union all
+                   select l.organization_id, l.id from looked l where l.status = 'queued' and l.cancel_reason is not null
+                   union all
+                   select l.organization_id, l.id from looked l
+                   where l.status in ('running', 'waiting', 'canceling') and exists (
+                       select 1 from stages s
+                       left join jobs j on j.organization_id = s.organization_id and j.deployment_id = s.deployment_id
+                        and j.stage_key = s.key and j.attempt = s.attempt
+                       where s.organization_id = l.organization_id and s.deployment_id = l.id
+                         and (s.status in ('queued', 'running') and j.ended_at is not null
+                              or s.status = 'pending' and s.retry_at <= clock_timestamp() and l.cancel_reason is null))
+               ),
+               noted as (
+                   insert into engine_waits (organization_id, deployment_id) select organization_id, id from waiting
+                   order by organization_id, id on conflict do nothing
+               ),
+               over as (
+                   delete from engine_waits w where not exists (
+                           select 1 from waiting where waiting.organization_id = w.organization_id
+                             and waiting.id = w.deployment_id)
+                     and (exists (select 1 from looked where looked.organization_id = w.organization_id
+                             and looked.id = w.deployment_id)
+                          or not exists (select 1 from deployments d where d.organization_id = w.organization_id
+                             and d.id = w.deployment_id
+                             and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')))
+                   returning w.deployment_id, w.since
+               )
+               select (select count(*) from looked) as "looked!", (select max(id::text)::uuid from looked) as last,
+                      (select count(*) from engine_waits where since <= clock_timestamp() - interval '1 minute')
+                      - (select count(*) from over where since <= clock_timestamp() - interval '1 minute') as "overdue!""#,
+            after.map(DeploymentId::uuid),
+            batch,
+        )
+        .fetch_one(&self.pool())
+        .await?;
+        let next = row.last.filter(|_| row.looked >= batch).map(DeploymentId::from);
+        Ok(Looked { next, overdue: row.overdue })
+    }
+
+    /// Wakes up to `batch` that have waited for over a minute, those first that have waited longest for it; each again after
+    /// 1, 2, 4, 8 and then every 10 minutes.
+    pub async fn wake_overdue(&self, batch: i64) -> Result<Vec<Overdue>, StoreError> {
+        let rows = sqlx::query!(
+            r#"with due as (
+                   select organization_id, deployment_id from engine_waits where wake_at <= clock_timestamp()
+                   order by wake_at limit $1 for update skip locked
+               ),
+               put_off as (
+                   update engine_waits w
+                   set wakes = w.wakes + 1,
+                       wake_at = clock_timestamp() + least(2 ^ least(w.wakes, 4), 10) * interval '1 minute'
+                   from due where w.organization_id = due.organization_id and w.deployment_id = due.deployment_id
+                   returning w.organization_id, w.deployment_id, w.since
+               ),
+               woken as (
+                   insert into wakes (organization_id, deployment_id) select organization_id, deployment_id from put_off
+               )
+               select organization_id, deployment_id,
+                      extract(epoch from clock_timestamp() - since)::bigint as "waited_seconds!"
+               from put_off"#,
+            batch,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| Overdue {
+                organization_id: row.organization_id.into(),
+                deployment_id: row.deployment_id.into(),
+                waited_seconds: row.waited_seconds,
+            })
+            .collect())
+    }
+}
