@@ -5,6 +5,7 @@ mod bench;
 mod fault;
 mod parts;
 mod scenarios;
+mod second_installation;
 mod stack;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Command {
     },
     /// Deployments from end to end, as e2e/scenarios tells them.
     Scenarios(scenarios::Scenarios),
+    /// Two installations on one Temporal namespace, which must not touch each other's workflows.
+    SecondInstallation(second_installation::SecondInstallation),
     /// The bare handler that `bench api` measures against.
     #[command(hide = true)]
     BareApi(bench::bare::BareApi),
@@ -43,6 +46,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Bench { what } => return bench::run(what).await,
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Fault { what } => return fault::run(what).await,
+        Command::SecondInstallation(options) => return Box::pin(second_installation::run(options)).await,
         Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,
     }
     Ok(ExitCode::SUCCESS)

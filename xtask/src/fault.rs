@@ -3,6 +3,7 @@
 
 mod deployments;
 mod planted;
+mod second_installation;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -20,6 +21,8 @@ pub(crate) enum Target {
     Deployments(deployments::Options),
     /// Both against daemons with bugs in them, each of which has to be found
     Planted(planted::Options),
+    /// Two installations on one Temporal namespace: none may touch the other's workflows. The same exit codes
+    SecondInstallation(second_installation::Options),
 }
 
 #[derive(Args)]
@@ -54,6 +57,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Locks(options) => locks(workspace, options),
         Target::Deployments(options) => deployments::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
+        Target::SecondInstallation(options) => second_installation::run(workspace, options),
     }
 }
 

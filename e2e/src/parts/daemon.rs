@@ -54,6 +54,13 @@ impl Daemon {
         }
     }
 
+    /// What its operators' port shows.
+    pub(crate) async fn metrics(&self) -> anyhow::Result<String> {
+        let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build()?;
+        let url = format!("http://127.0.0.1:{}/metrics", self.metrics);
+        Ok(http.get(url).send().await?.error_for_status()?.text().await?)
+    }
+
     pub(crate) fn pid(&self) -> anyhow::Result<u32> {
         self.running.as_ref().with_context(|| format!("{} does not run", self.role))?.pid()
     }

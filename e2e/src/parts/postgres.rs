@@ -68,6 +68,14 @@ impl Postgres {
         format!("postgres://greenroom:{}@127.0.0.1:{port}/{database}", self.password)
     }
 
+    /// Another database, empty. Its address.
+    pub(crate) async fn create_database(&self, name: &str) -> anyhow::Result<String> {
+        let mut connection = PgConnection::connect(&self.url_of(self.port, "postgres")).await?;
+        let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+        sqlx::query(create).execute(&mut connection).await?;
+        Ok(self.url_of(self.port, name))
+    }
+
     /// Starts it and waits until it answers.
     pub(crate) async fn start(&mut self) -> anyhow::Result<()> {
         let started = Instant::now();

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::Context;
+use tokio::process::Command;
 
 use crate::parts::ports;
 use crate::parts::program::Program;
@@ -63,6 +65,14 @@ impl Temporal {
     pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         let url = format!("http://127.0.0.1:{}/api/v1/namespaces/default", self.http_port);
         self.running()?.ready(&url).await
+    }
+
+    /// A command of Temporal's own client.
+    pub(crate) fn cli(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).args(["--address", &self.address().to_string()]);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command
     }
 
     pub(crate) async fn signal(&mut self, word: &str) -> anyhow::Result<()> {
