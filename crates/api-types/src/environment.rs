@@ -43,6 +43,9 @@ pub struct Lock {
     pub claimed_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// By when the holder has to confirm its grant from the queue, else it goes to the next; only until it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_by: Option<Timestamp>,
     /// Rises with every grant and every end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<i64>,

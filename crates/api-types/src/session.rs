@@ -17,7 +17,7 @@ pub enum SessionStatus {
     Expired,
     /// Taken over by force.
     Overridden,
-    /// Left the queue, or did not take up its turn.
+    /// Left the queue, lost its place, or did not confirm its turn.
     Canceled,
 }
 
@@ -62,6 +62,10 @@ pub struct Session {
     pub fence: Option<i64>,
     /// From 1, while it waits.
     pub position: Option<i64>,
+    /// By when to send the next heartbeat, while it waits: later, its place is lost.
+    pub heartbeat_by: Option<Timestamp>,
+    /// By when to confirm a grant from the queue, with a heartbeat, a renewal or a deployment; null once it is confirmed.
+    pub confirm_by: Option<Timestamp>,
     /// Newest first.
     pub deployments: Vec<SessionDeployment>,
     /// Somebody has asked this session to let go; null if not.

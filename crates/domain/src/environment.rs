@@ -32,10 +32,10 @@ pub enum Command {
     /// Lets go, or leaves the queue.
     Release(SessionId),
     Renew(SessionId),
-    /// A session was heard from: a waiter is still there, a granted one takes up its turn.
+    /// A heartbeat: a waiting session keeps its place, a granted one is confirmed.
     Hear(SessionId),
-    /// A user watches the environment: what they wait with is still there, and a turn is not taken up by it.
-    Attend(UserId),
+    /// A stream of this session is open: a waiting session keeps its place. It never confirms a grant.
+    Attend(SessionId),
     /// The holder gives its lock to somebody else, past the queue.
     Transfer {
         from: SessionId,
@@ -148,8 +148,8 @@ pub fn apply(
             Err(refusal) => (state, Err(refusal)),
         },
         Command::Hear(session) => (heard(state, session, now), Ok(Vec::new())),
-        Command::Attend(user) => {
-            (EnvironmentState { queue: state.queue.attended(user, now), ..state }, Ok(Vec::new()))
+        Command::Attend(session) => {
+            (EnvironmentState { queue: state.queue.heard(session, now), ..state }, Ok(Vec::new()))
         }
         Command::Sweep => (state, Ok(Vec::new())),
     };

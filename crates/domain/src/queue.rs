@@ -18,9 +18,14 @@ pub struct Waiting {
     pub heard_at: Timestamp,
 }
 
+/// Until when a waiter keeps its place after its last heartbeat.
+pub fn silent_from(heartbeat_at: Timestamp) -> Timestamp {
+    heartbeat_at.checked_add(SILENCE).unwrap_or(Timestamp::MAX)
+}
+
 impl Waiting {
     pub fn patience_ends(&self) -> Timestamp {
-        self.heard_at.checked_add(SILENCE).unwrap_or(Timestamp::MAX)
+        silent_from(self.heard_at)
     }
 
     pub fn is_there(&self, now: Timestamp) -> bool {
@@ -69,15 +74,6 @@ impl Queue {
     #[must_use]
     pub fn heard(mut self, session: SessionId, now: Timestamp) -> Self {
         for waiting in self.0.iter_mut().filter(|waiting| waiting.session == session) {
-            waiting.heard_at = waiting.heard_at.max(now);
-        }
-        self
-    }
-
-    /// Everything that this user waits with was heard from.
-    #[must_use]
-    pub fn attended(mut self, user: UserId, now: Timestamp) -> Self {
-        for waiting in self.0.iter_mut().filter(|waiting| waiting.user == user) {
             waiting.heard_at = waiting.heard_at.max(now);
         }
         self

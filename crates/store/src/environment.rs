@@ -54,6 +54,8 @@ pub struct Holder {
     pub commit_id: Option<String>,
     pub claimed_at: Timestamp,
     pub expires_at: Timestamp,
+    /// Claimed, or a grant from the queue that was confirmed. Until then `expires_at` is when that is due.
+    pub confirmed: bool,
     pub fence: i64,
 }
 
@@ -77,6 +79,7 @@ pub(crate) struct Row {
     pub(crate) commit_id: Option<String>,
     pub(crate) claimed_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) confirmed: bool,
     pub(crate) handover_session_id: Option<uuid::Uuid>,
     pub(crate) handover_user_id: Option<uuid::Uuid>,
     pub(crate) handover_user_name: Option<String>,
@@ -102,6 +105,7 @@ impl TryFrom<Row> for Environment {
                     commit_id: row.commit_id,
                     claimed_at: claimed_at.to_jiff(),
                     expires_at: expires_at.to_jiff(),
+                    confirmed: row.confirmed,
                     fence: row.fence,
                 })
             }
@@ -160,7 +164,7 @@ macro_rules! environment_query {
             "select id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
-                    handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
+                    confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
                     handover_requested_at, handover_due_at
              from environments
              where organization_id = $1 and " + $rest,

@@ -166,12 +166,14 @@ async fn grant(
             commit_id: None,
             claimed_at,
             expires_at,
+            confirmed: true,
             fence: row.fence,
         };
         let session = Session {
             id: claim.session,
             status: SessionStatus::Active,
-            awaits_word: false,
+            heartbeat_by: None,
+            confirm_by: None,
             unsettled: false,
             user_id: row.holder_id.into(),
             user_name: row.holder_name,
@@ -269,7 +271,8 @@ async fn release(
         session: Session {
             id: session,
             status: SessionStatus::Released,
-            awaits_word: false,
+            heartbeat_by: None,
+            confirm_by: None,
             unsettled: false,
             user_id: row.user_id.into(),
             user_name: row.user_name,
@@ -300,7 +303,7 @@ fn at_hand(pool: &PgPool) -> usize {
 }
 
 /// The roles that may hold a session.
-fn holders() -> Vec<String> {
+pub(crate) fn holders() -> Vec<String> {
     let may = |role: &Role| allowed(*role, Action::SessionHold);
     Role::ALL.into_iter().filter(may).map(|role| role.as_str().to_owned()).collect()
 }

@@ -1,6 +1,7 @@
 //! Sessions as they are read: one, the queue, and an environment's history.
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
+use greenroom_domain::queue::silent_from;
 use greenroom_domain::session::SessionStatus;
 use jiff::Timestamp;
 
@@ -12,8 +13,10 @@ use crate::{Store, StoreError};
 pub struct Session {
     pub id: SessionId,
     pub status: SessionStatus,
-    /// It holds the lock but was not heard from since it was granted; or it waits.
-    pub awaits_word: bool,
+    /// By when a waiting session has to send a heartbeat to keep its place.
+    pub heartbeat_by: Option<Timestamp>,
+    /// By when a grant from the queue has to be confirmed.
+    pub confirm_by: Option<Timestamp>,
     /// The clock has ended it, but nobody has written that down yet.
     pub unsettled: bool,
     pub user_id: UserId,
@@ -46,6 +49,7 @@ struct Row {
     fence: Option<i64>,
     position: Option<i64>,
     queued_at: Option<jiff_sqlx::Timestamp>,
+    heard_at: Option<jiff_sqlx::Timestamp>,
     claimed_at: Option<jiff_sqlx::Timestamp>,
     expires_at: Option<jiff_sqlx::Timestamp>,
     max_expires_at: Option<jiff_sqlx::Timestamp>,
@@ -83,7 +87,9 @@ impl TryFrom<Row> for Session {
             id: row.id.into(),
             status,
             unsettled,
-            awaits_word: status == SessionStatus::Queued || row.confirmed == Some(false),
+            heartbeat_by: time(row.heard_at).filter(|_| status == SessionStatus::Queued).map(silent_from),
+            confirm_by: time(row.lease_expires_at)
+                .filter(|_| status == SessionStatus::Active && row.confirmed == Some(false)),
             user_id: row.user_id.into(),
             user_name: row.user_name,
             user_kind: row.user_kind,
@@ -114,7 +120,7 @@ macro_rules! session_query {
                           (select count(*) from sessions w where w.organization_id = $1
                              and w.environment_id = s.environment_id and w.waiting and w.ordinal <= s.ordinal)
                       end as position,
-                      s.queued_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
+                      s.queued_at, s.heard_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
                       s.override_session_id, s.override_reason,
                       (select p.id from sessions p where p.organization_id = $1
                            and p.environment_id = s.environment_id and p.ordinal = s.ordinal - 1) as previous_session_id,

@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Renew,
     Deploy,
     Release,
+    /// Keeps a place, confirms a turn.
+    Heartbeat,
     GetSession,
     GetEnvironment,
     List,

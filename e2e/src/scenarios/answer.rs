@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::parts::api::Said;
 use crate::scenarios::compare::differences;
 use crate::scenarios::step::{
-    Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Pool, Release, Retry, Start, Stop,
+    Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Heartbeat, Pool, Release, Retry, Start, Stop,
 };
 use crate::scenarios::world::World;
 
@@ -53,6 +53,11 @@ impl World<'_> {
         let path = self.session_path(&step.deploy, "/deploy")?;
         let made = self.change(Method::POST, &path, &step.by, Some(&body), &step.answer).await?;
         self.named_deployment(step.name.as_deref(), made)
+    }
+
+    pub(super) async fn heartbeat(&mut self, step: &Heartbeat) -> anyhow::Result<()> {
+        let path = self.session_path(&step.heartbeat, "/heartbeat")?;
+        self.change(Method::POST, &path, &step.by, None, &step.answer).await.map(drop)
     }
 
     pub(super) async fn release(&mut self, step: &Release) -> anyhow::Result<()> {

@@ -37,6 +37,7 @@ impl World<'_> {
             Step::Start(step) => self.start(step).await,
             Step::Claim(step) => self.claim(step).await,
             Step::Deploy(step) => self.deploy(step).await,
+            Step::Heartbeat(step) => self.heartbeat(step).await,
             Step::Release(step) => self.release(step).await,
             Step::Cancel(step) => self.cancel(step).await,
             Step::CancelStage(step) => self.cancel_stage(step).await,

@@ -29,6 +29,7 @@ words! {
     "start" Start(Start),
     "claim" Claim(Claim),
     "deploy" Deploy(Deploy),
+    "heartbeat" Heartbeat(Heartbeat),
     "release" Release(Release),
     "cancel" Cancel(Cancel),
     "cancelStage" CancelStage(CancelStage),
@@ -164,6 +165,7 @@ form!(Deploy {
     answer: Option<Answer>,
 });
 
+form!(Heartbeat { heartbeat: String, by: Option<String>, answer: Option<Answer> });
 form!(Release { release: String, by: Option<String>, answer: Option<Answer> });
 form!(Cancel { cancel: String, force: Option<bool>, by: Option<String>, answer: Option<Answer> });
 form!(CancelStage { cancel_stage: (String, String), by: Option<String>, answer: Option<Answer> });

@@ -75,7 +75,7 @@ pub enum Action {
     Release(u8),
     Renew(u8),
     Hear(u8),
-    /// The client watches what it waits for.
+    /// The client has a stream of its session open.
     Attend(u8),
     /// The client acts on the environment with the fence that it believes to have.
     Write(u8),
@@ -178,7 +178,7 @@ impl Model for Clients {
             Action::Hear(client) => next.hear(client)?,
             Action::Attend(client) => {
                 let belief = next.beliefs[usize::from(client)]?;
-                next.command(belief.environment, Command::Attend(user(client))).ok()?;
+                next.attend(belief)?;
             }
             Action::Write(client) => next.write(client)?,
         }
@@ -287,6 +287,20 @@ impl World {
         let lock = &self.environments[usize::from(belief.environment)].state.lock;
         let fence = lock.is_held_by(belief.session, self.time()).then_some(lock.fence);
         self.beliefs[usize::from(client)] = Some(Belief { fence: fence.or(belief.fence), ..belief });
+        Some(())
+    }
+
+    /// An open stream keeps a place and never confirms a grant.
+    fn attend(&mut self, belief: Belief) -> Option<()> {
+        let confirmed = |world: &Self| {
+            let lock = &world.environments[usize::from(belief.environment)].state.lock;
+            lock.held.as_ref().is_some_and(|held| held.session == belief.session && held.lease.confirmed)
+        };
+        let before = confirmed(self);
+        self.command(belief.environment, Command::Attend(belief.session)).ok()?;
+        if !before && confirmed(self) {
+            self.broken = Some("a stream confirmed a grant");
+        }
         Some(())
     }
 

@@ -1,5 +1,5 @@
-//! Who watches which environment. An open stream is a sign of life of its user's waiting sessions there, and this gives it:
-//! one query for all streams of this server, and one transaction for each environment in which one of them waits.
+//! Open streams of waiting sessions. Such a stream keeps the session's place in the queue: one query for all streams of this
+//! server, and one transaction for each environment in which one of them waits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -87,9 +87,9 @@ async fn give_sign(store: &Store, watching: &[Attendant]) -> Result<(), StoreErr
         return Ok(());
     }
     let mut outcome = Ok(());
-    for (place, users) in within_patience(store.waiting_attendants(watching)).await? {
+    for (place, sessions) in within_patience(store.waiting_attendants(watching)).await? {
         // One environment that is busy must not cost the others' waiters their place.
-        if let Err(error) = within_patience(store.attend(place, &users)).await {
+        if let Err(error) = within_patience(store.attend(place, &sessions)).await {
             outcome = Err(error);
         }
     }

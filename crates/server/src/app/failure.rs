@@ -86,6 +86,16 @@ codes! {
     DeadlineExceeded      "deadline_exceeded"       503 "Took too long",
 }
 
+impl Code {
+    /// The session that a request is about has ended.
+    pub const fn is_session_end(self) -> bool {
+        matches!(
+            self,
+            Self::SessionOverridden | Self::SessionReleased | Self::SessionExpired | Self::SessionCanceled
+        )
+    }
+}
+
 #[derive(Debug)]
 pub struct Failure {
     pub code: Code,

@@ -78,7 +78,7 @@ pub fn not_active(session: &Session, environment: &Environment) -> Failure {
     let (code, detail) = match session.status {
         SessionStatus::Queued => (
             Code::SessionQueued,
-            "It is not this session's turn yet. Look at `position`, and wait.".to_owned(),
+            "It is not this session's turn yet. Send heartbeats to keep its place, and wait.".to_owned(),
         ),
         SessionStatus::Overridden => {
             let reason =
@@ -93,7 +93,7 @@ pub fn not_active(session: &Session, environment: &Environment) -> Failure {
             "Its lease ran out. Claim the environment anew, and renew in time.".to_owned(),
         ),
         SessionStatus::Canceled => {
-            (Code::SessionCanceled, "It left the queue, or did not take up its turn. Claim anew.".to_owned())
+            (Code::SessionCanceled, "It left the queue, lost its place, or did not confirm its turn. Claim again.".to_owned())
         }
         SessionStatus::Released | SessionStatus::Active => {
             (Code::SessionReleased, format!("It was released by {by}. Claim the environment anew."))

@@ -171,21 +171,34 @@ pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Res
     show(command, &locked, id).await
 }
 
-/// Somebody looked after the session: a waiter is still there, a granted one takes up its turn.
-pub async fn hear(command: &mut Command, place: &Place, id: SessionId) -> Result<(), Failure> {
+/// Keeps the place of a waiting session, confirms a granted one. A session that has ended says why.
+pub async fn heartbeat(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
     let mut locked = lock_place(command, place).await?;
-    apply(command, &mut locked, Change::Hear(id)).await
+    let session = own(command, &locked, id).await?;
+    if session.status.is_live() {
+        apply(command, &mut locked, Change::Hear(id)).await?;
+    }
+    // The clock may have ended it in the meantime.
+    let shown = show(command, &locked, id).await?;
+    if shown.session.status.is_live() { Ok(shown) } else { Err(not_active(command, &locked, id).await?) }
+}
+
+/// A session that has to be the principal's own.
+async fn own(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -> Result<Session, Failure> {
+    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    if session.user_id == command.principal().user_id { Ok(session) } else { Err(not_own()) }
+}
+
+/// The refusal of what only a session's own user may do.
+pub fn not_own() -> Failure {
+    let detail = "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
+    Failure::new(Code::Forbidden, detail)
 }
 
 /// The environment, locked, for its holder to act on. A session that is not active says why.
 pub async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
     let locked = lock_place(command, place).await?;
-    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
-    if session.user_id != command.principal().user_id {
-        let detail =
-            "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
-        return Err(Failure::new(Code::Forbidden, detail));
-    }
+    let session = own(command, &locked, id).await?;
     if session.status != SessionStatus::Active {
         return Err(not_active(command, &locked, id).await?);
     }

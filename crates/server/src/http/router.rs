@@ -50,6 +50,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(session::get_session, session::release_session))
         .routes(routes!(session::deploy_commit))
         .routes(routes!(session::renew_session))
+        .routes(routes!(session::heartbeat_session))
         .routes(routes!(session::force_claim))
         .routes(routes!(transfer::transfer_session))
         .routes(routes!(handover::request_handover))

@@ -84,21 +84,10 @@ pub async fn force_claim(
 pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>) -> Answered {
     let session_id = id(&path.0.session_id)?;
     let (store, organization) = (permit.app.store.clone(), permit.organization());
-    let mut environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-    let mut record = settled::session(&store, organization, environment.id, session_id)
+    let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    let record = settled::session(&store, organization, environment.id, session_id)
         .await?
         .ok_or_else(Failure::not_found)?;
-    // Its own user's look is the sign of life that a waiter has to give, and takes up a turn.
-    if record.awaits_word && record.user_id == permit.principal.user_id {
-        let mut mutation = permit.open(no_key(), &[]).await?;
-        session::hear(&mut mutation.command, &place(&path.0.pipeline_id, &path.0.env_name)?, session_id)
-            .await?;
-        mutation.commit().await?;
-        environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-        record = settled::session(&store, organization, environment.id, session_id)
-            .await?
-            .ok_or_else(Failure::not_found)?;
-    }
     let deployments = store.deployments_of_session(organization, session_id).await?;
     let lock = (environment.name.as_str(), &environment.lock);
     Ok(Answer::ok(&session_wire::session(record, lock, deployments, None))?.tagged().into_response())
@@ -122,6 +111,29 @@ pub async fn deploy_commit(
     let mut mutation = permit.open(key, &body.bytes).await?;
     let accepted = session::deploy(&mut mutation.command, &place, session_id, &body.value.commit_id).await?;
     mutation.finish(Answer::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
+}
+
+/// Keep the place in the queue, or confirm a granted turn
+///
+/// Safe to repeat at any time, so it takes no `Idempotency-Key`. Records no event.
+#[utoipa::path(post,
+    path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), ("sessionId" = String, Path)),
+    responses((status = 200, description = "Waiting, with its next `heartbeatBy`, or active", body = Data<Session>)))]
+pub async fn heartbeat_session(permit: Permit<SessionHold>, path: At<SessionPath>) -> Answered {
+    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+    let mut mutation = permit.open(no_key(), &[]).await?;
+    match session::heartbeat(&mut mutation.command, &place, session_id).await {
+        Ok(shown) => mutation.finish(Answer::ok(&wire(shown))?).await,
+        // The refusal shows what the clock has decided, so that is written first.
+        Err(ended) if ended.code.is_session_end() => {
+            mutation.commit().await?;
+            Err(ended.into())
+        }
+        Err(failure) => Err(failure.into()),
+    }
 }
 
 /// Renew the lease

@@ -36,6 +36,8 @@ pub fn session(
         ended_at: record.ended_at,
         fence: record.fence,
         position: record.position,
+        heartbeat_by: record.heartbeat_by,
+        confirm_by: record.confirm_by,
         deployments: deployments.into_iter().map(deployment).collect(),
         displaced: displaced
             .map(|ended| Displaced { session_id: ended.id.to_string(), holder: claimed_by(&ended) }),

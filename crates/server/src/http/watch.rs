@@ -4,32 +4,38 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use greenroom_domain::environment::subject;
 use greenroom_domain::event::Category;
+use greenroom_domain::id::{EnvironmentId, SessionId};
+use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_store::event::EventFilter;
 use greenroom_store::system::attendance::Attendant;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::attendance::Attending;
 use crate::app::failure::Failure;
+use crate::app::session::not_own;
 use crate::http::environment::{find_in, pipeline};
 use crate::http::event::last_seen;
-use crate::http::path::{At, EnvironmentPath};
+use crate::http::path::{At, EnvironmentPath, id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
 use crate::http::stream;
 
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WatchQuery {
     /// Begin after this sequence. Without it, and without `Last-Event-ID`, the stream begins with what comes next.
     #[param(minimum = 0)]
     after: Option<i64>,
+    /// A session of one's own: while the stream is open, it keeps its place in the queue. A stream never confirms a grant.
+    session_id: Option<String>,
 }
 
 /// Follow an environment's events as they happen (server-sent events)
 ///
-/// While it is open, the caller's waiting sessions in this environment count as heard from.
+/// With `sessionId`, the open stream keeps that session's place in the queue; without it, it keeps nobody's.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
@@ -52,10 +58,28 @@ pub async fn watch_environment(
         subject: Some(subject(pipeline, &environment.name)),
         ..EventFilter::default()
     };
-    let attending = permit.app.attendance.attend(Attendant {
-        organization_id: permit.organization(),
-        environment_id: environment.id,
-        user_id: permit.principal.user_id,
-    });
-    stream::open(&permit, filter, last_seen, Some(attending)).await
+    let attending = match &query.0.session_id {
+        Some(session) => Some(attend(&permit, environment.id, session).await?),
+        None => None,
+    };
+    stream::open(&permit, filter, last_seen, attending).await
+}
+
+/// Keeping a place is part of holding sessions, so it needs that right and one's own session.
+async fn attend(
+    permit: &Permit<EnvironmentRead>,
+    environment_id: EnvironmentId,
+    session: &str,
+) -> Result<Attending, Failure> {
+    let (principal, organization_id) = (&permit.principal, permit.organization());
+    if !principal.may(Action::SessionHold) {
+        return Err(Failure::forbidden(Action::SessionHold, principal.role));
+    }
+    let session_id: SessionId = id(session)?;
+    let found = permit.app.store.session(organization_id, environment_id, session_id).await?;
+    if found.ok_or_else(Failure::not_found)?.user_id != principal.user_id {
+        return Err(not_own());
+    }
+    let token_id = principal.token_id;
+    Ok(permit.app.attendance.attend(Attendant { organization_id, environment_id, session_id, token_id }))
 }

@@ -4,9 +4,11 @@
 mod crowd;
 mod deployments;
 mod handover;
+mod heartbeat;
 mod lease;
 mod pool;
 mod queue;
+mod rights;
 mod site;
 #[path = "../support/mod.rs"]
 mod support;

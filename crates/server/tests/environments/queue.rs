@@ -19,10 +19,11 @@ async fn first_in_first_out(pool: PgPool) {
     assert_eq!(waiting["data"][0]["sessionId"], second.session().as_str());
     assert_eq!(waiting["data"].as_array().unwrap().len(), 2);
     site.delete(&site.dev, &format!("/sessions/{held}")).await.is(200);
-    // The second was granted with a first lease of a minute; looking after it makes it a full one.
+    // The second was granted with a first lease of a minute; a heartbeat makes it a full one.
     let lock = site.get(&site.dev, "").await.is(200)["data"]["lock"].clone();
     assert_eq!(lock["sessionId"], second.session().as_str());
-    let taken_up = site.get(&site.mate, &format!("/sessions/{}", second.session())).await.is(200);
+    let path = format!("/sessions/{}/heartbeat", second.session());
+    let taken_up = site.send(&site.mate, Method::POST, &path, json!({})).await.is(200);
     assert_eq!(taken_up["data"]["status"], "active");
     assert!(taken_up["data"]["expiresAt"].as_str() > lock["expiresAt"].as_str());
     assert_eq!(taken_up["data"]["deployments"][0]["commitId"], "0123abc", "what it waited with is deployed");

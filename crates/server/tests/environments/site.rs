@@ -103,6 +103,21 @@ impl Site {
         due.len()
     }
 
+    /// Changes a member's role behind the server's back, so that nothing but the role changes.
+    pub async fn set_role(&self, member: &Caller, role: &str) {
+        let sql = "update memberships set role = $2 where 'usr_' || user_id = $1";
+        sqlx::query(sql).bind(&member.user).bind(role).execute(&self.pool).await.unwrap();
+    }
+
+    /// Another token of the same member.
+    pub async fn token(&self, of: &Caller, body: Value) -> Caller {
+        let path = format!("/organizations/{}/api-tokens", of.organization);
+        let (status, made) = self.server.json(Method::POST, &path, &of.token, Some(body)).await;
+        assert_eq!(status.as_u16(), 201, "{made}");
+        let word = |value: &Value| value.as_str().unwrap().to_owned();
+        Caller { token: word(&made["data"]["token"]), token_id: word(&made["data"]["id"]), ..of.clone() }
+    }
+
     pub async fn end(self) {
         self.server.server.stop(std::time::Duration::ZERO).await;
     }

@@ -1,4 +1,4 @@
-//! One environment, watched: its events and no others, and a watcher's place in the queue.
+//! One environment, watched: its events and no others, and the place in the queue of the session that the stream is for.
 
 use std::time::Duration;
 
@@ -71,44 +71,75 @@ async fn it_shows_this_environment_and_resumes(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn who_watches_is_still_there(pool: PgPool) {
+async fn a_stream_keeps_the_place_of_its_session(pool: PgPool) {
     let site = Site::new(&pool).await;
     let held = site.claim(&site.dev, json!({})).await.session();
     let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
     let silent = site.claim(&site.owner, json!({ "queue": true })).await.session();
     site.age(100).await;
-    let watching = Watching::open(&site, &site.mate, "").await;
-    // Heard from again as soon as the stream is open.
-    assert!(eventually(SOON, async || silence(&pool, &site.mate).await < 50.0).await);
+    // A stream without a session keeps nobody's place.
+    let idle = Watching::open(&site, &site.owner, "").await;
+    let query = format!("?sessionId={waiting}");
+    let watching = Watching::open(&site, &site.mate, &query).await;
+    // Its place is kept as soon as the stream is open.
+    assert!(eventually(SOON, async || silence(&pool, &waiting).await < 50.0).await);
+    assert!(silence(&pool, &silent).await > 99.0);
     site.age(30).await;
     site.sweep().await;
-    assert_eq!(
-        site.get(&site.dev, &format!("/sessions/{waiting}")).await.is(200)["data"]["status"],
-        "queued"
-    );
-    assert_eq!(
-        site.get(&site.dev, &format!("/sessions/{silent}")).await.is(200)["data"]["status"],
-        "canceled"
-    );
-    // Granted, it has a first lease: watching is not taking it up.
+    let status = async |session: &str| {
+        site.get(&site.dev, &format!("/sessions/{session}")).await.is(200)["data"]["status"].clone()
+    };
+    assert_eq!(status(&waiting).await, "queued");
+    assert_eq!(status(&silent).await, "canceled");
+    // Granted, it has a first lease: a stream does not confirm it.
     site.delete(&site.dev, &format!("/sessions/{held}")).await.is(200);
-    let second = Watching::open(&site, &site.mate, "").await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    let store = &site.server.server.app.store;
+    let second = Watching::open(&site, &site.mate, &query).await;
+    assert!(eventually(SOON, async || status(&waiting).await == "active").await);
+    let at: (uuid::Uuid, uuid::Uuid) =
+        sqlx::query_as("select organization_id, id from environments where name = 'qa-1'")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+    store.attend((at.0.into(), at.1.into()), &[waiting.parse().unwrap()]).await.unwrap();
     let confirmed: bool = sqlx::query_scalar("select confirmed from environments where name = 'qa-1'")
         .fetch_one(&pool)
         .await
         .unwrap();
     assert!(!confirmed);
-    drop((watching, second));
+    drop((idle, watching, second));
     site.end().await;
 }
 
-async fn silence(pool: &PgPool, user: &Caller) -> f64 {
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_stream_keeps_no_other_place(pool: PgPool) {
+    let site = Site::new(&pool).await;
+    site.claim(&site.dev, json!({})).await.is(201);
+    let bot = site.token(&site.mate, json!({ "name": "bot", "kind": "ci" })).await;
+    let first = site.claim(&bot, json!({ "queue": true })).await.session();
+    let second = site.claim(&bot, json!({ "queue": true })).await.session();
+    for (by, session, status) in [
+        (&site.owner, first.as_str(), 403),
+        (&site.mate, "ses_00000000-0000-7000-8000-000000000000", 404),
+        (&site.mate, "x", 404),
+    ] {
+        site.get(by, &format!("/events?sessionId={session}")).await.is(status);
+    }
+    site.age(100).await;
+    let watching = Watching::open(&site, &bot, &format!("?sessionId={first}")).await;
+    assert!(eventually(SOON, async || silence(&pool, &first).await < 50.0).await);
+    assert!(silence(&pool, &second).await > 99.0, "the same user's other session lost nothing and won nothing");
+    drop(watching);
+    site.end().await;
+}
+
+/// How long ago a waiting session gave its last sign of life.
+async fn silence(pool: &PgPool, session: &str) -> f64 {
     sqlx::query_scalar(
         "select extract(epoch from clock_timestamp() - heard_at)::float8 from sessions
-         where 'usr_' || user_id = $1 and status = 'queued'",
+         where 'ses_' || id = $1 and status = 'queued'",
     )
-    .bind(&user.user)
+    .bind(session)
     .fetch_one(pool)
     .await
     .unwrap()

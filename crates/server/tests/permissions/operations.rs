@@ -121,6 +121,7 @@ const SESSIONS: &str =
 const SESSION: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
 const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
+const HEARTBEAT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat";
 const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
 const ASK: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover";
 const ACCEPT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept";
@@ -192,6 +193,7 @@ pub const ROWS: &[Row] = &[
     row("get_session",            ("GET", SESSION),       VIEWER,     200, Target::Session,         none),
     row("release_session",        ("DELETE", SESSION),    DEVELOPER,  200, Target::Session,         none),
     row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  202, Target::Session,         commit),
+    row("heartbeat_session",      ("POST", HEARTBEAT),    DEVELOPER,  200, Target::Session,         none),
     row("renew_session",          ("POST", RENEW),        DEVELOPER,  200, Target::Session,         none),
     row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  201, Target::Session,         to_owner),
     row("request_handover",       ("POST", ASK),          DEVELOPER,  202, Target::OthersSession,   none),

@@ -166,8 +166,7 @@ impl Change {
         command: Command,
     ) -> Result<(), StoreError> {
         let heard = |waiting: &&Waiting| match command {
-            Command::Hear(session) => waiting.session == session,
-            Command::Attend(user) => waiting.user == user,
+            Command::Hear(session) | Command::Attend(session) => waiting.session == session,
             _ => false,
         };
         let heard: Vec<uuid::Uuid> =

@@ -139,7 +139,7 @@ impl Case {
             Command::Release(session) => Command::Release(self.id(session)),
             Command::Renew(session) => Command::Renew(self.id(session)),
             Command::Hear(session) => Command::Hear(self.id(session)),
-            Command::Attend(user) => Command::Attend(self.ground.people[user_of(user)].user_id),
+            Command::Attend(session) => Command::Attend(self.id(session)),
             Command::Transfer { from, to } => Command::Transfer { from: self.id(from), to: claim(to) },
             Command::RequestHandover { of, by, grace } => {
                 Command::RequestHandover { of: self.id(of), by: claim(by), grace }

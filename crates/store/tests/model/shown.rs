@@ -1,6 +1,7 @@
 //! Sessions and locks as the store shows them, by the clock, against the model.
 
 use greenroom_domain::id::SessionId;
+use greenroom_domain::queue::silent_from;
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::{Holder, LockView};
 use greenroom_store::session::Session;
@@ -68,8 +69,10 @@ pub fn session(case: &Case, model: &Model, place: usize, ordinal: usize) -> Sess
     Session {
         id: record.id,
         status,
-        // Also when the turn is over but nobody has written that down: whoever looks has it written.
-        awaits_word: status == SessionStatus::Queued || held.is_some_and(|held| !held.lease.confirmed),
+        heartbeat_by: record.heard_at.filter(|_| status == SessionStatus::Queued).map(silent_from),
+        confirm_by: held
+            .filter(|held| status == SessionStatus::Active && !held.lease.confirmed)
+            .map(|held| held.lease.expires_at),
         user_id: user_id(record.user),
         user_name: person.user_name.clone(),
         user_kind: person.token_kind.to_string(),
@@ -105,6 +108,7 @@ pub fn lock(case: &Case, now: Timestamp, environment: &Environment) -> LockView 
             commit_id: record.commit.clone(),
             claimed_at: record.claimed_at.unwrap(),
             expires_at: held.lease.expires_at,
+            confirmed: held.lease.confirmed,
             fence: environment.state.lock.fence,
         }
     });
@@ -117,6 +121,8 @@ pub fn in_model(case: &Case, clock: &Clock, shown: Session, expected: Option<&Se
     Session {
         id: case.modeled(shown.id),
         user_id: case.modeled_user(shown.user_id),
+        heartbeat_by: time(shown.heartbeat_by, expected.map(|expected| expected.heartbeat_by)),
+        confirm_by: time(shown.confirm_by, expected.map(|expected| expected.confirm_by)),
         queued_at: time(shown.queued_at, expected.map(|expected| expected.queued_at)),
         claimed_at: time(shown.claimed_at, expected.map(|expected| expected.claimed_at)),
         expires_at: time(shown.expires_at, expected.map(|expected| expected.expires_at)),

@@ -32,13 +32,13 @@ fn expected(kind: Kind, code: &str) -> bool {
         Kind::Queue => &["template_full"],
         // An agent's token may not force.
         Kind::Force => &["forbidden", "template_full"],
-        Kind::Renew | Kind::Deploy => &["forbidden"],
+        Kind::Renew | Kind::Deploy | Kind::Heartbeat => &["forbidden"],
         Kind::Release => &["forbidden"],
         // Nobody has claimed it yet, so there is no such environment of the template.
         Kind::GetEnvironment => &["not_found"],
         Kind::GetSession | Kind::List => &[],
     };
-    let acts = matches!(kind, Kind::Renew | Kind::Deploy);
+    let acts = matches!(kind, Kind::Renew | Kind::Deploy | Kind::Heartbeat);
     HASTE.contains(&code) || own.contains(&code) || (acts && ENDS.contains(&code))
 }
 

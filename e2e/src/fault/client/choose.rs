@@ -46,6 +46,7 @@ impl Client {
             0..4 => Kind::Release,
             4..6 => Kind::Deploy,
             6..8 => Kind::Renew,
+            8 => Kind::Heartbeat,
             _ => Kind::GetSession,
         };
         self.about(kind, held.environment, held.session)
@@ -53,7 +54,11 @@ impl Client {
 
     fn as_waiter(&mut self) -> Request {
         let (environment, session) = self.memory.waiting[self.rng.random_range(0..self.memory.waiting.len())];
-        let kind = if self.rng.random_ratio(1, 8) { Kind::Release } else { Kind::GetSession };
+        let kind = match self.rng.random_range(0..16) {
+            0..2 => Kind::Release,
+            2..6 => Kind::GetSession,
+            _ => Kind::Heartbeat,
+        };
         self.about(kind, environment, session)
     }
 
@@ -74,6 +79,7 @@ impl Client {
         let kind = match self.rng.random_range(0..10) {
             0 => Kind::Renew,
             1 => Kind::Deploy,
+            2 => Kind::Heartbeat,
             _ => Kind::Release,
         };
         match self.shared.board.of_another(environment, self.me.user) {
@@ -84,7 +90,7 @@ impl Client {
 
     /// Acts in a session that has ended.
     fn with_the_past(&mut self) -> Request {
-        let kinds = [Kind::Release, Kind::Renew, Kind::Deploy, Kind::GetSession];
+        let kinds = [Kind::Release, Kind::Renew, Kind::Deploy, Kind::Heartbeat, Kind::GetSession];
         let kind = kinds[self.rng.random_range(0..kinds.len())];
         match self.memory.past.len() {
             0 => self.claim(),
@@ -117,6 +123,9 @@ impl Client {
             Kind::Release => self.request(kind, Method::DELETE, environment, session, &path, None),
             Kind::Renew => {
                 self.request(kind, Method::POST, environment, session, &format!("{path}/renew"), None)
+            }
+            Kind::Heartbeat => {
+                self.request(kind, Method::POST, environment, session, &format!("{path}/heartbeat"), None)
             }
             Kind::Deploy => {
                 let body = |number: u64| json!({ "commitId": commit(number) }).to_string();
