@@ -60,5 +60,9 @@ pub const DEFAULT_LEASE_SECONDS: u64 = 4 * 3_600;
 pub const LONGEST_LEASE_SECONDS: u64 = 24 * 3_600;
 /// The name that a step sees as its environment if there is none; no environment can have it.
 pub const NO_ENVIRONMENT: &str = "none";
+/// How long a holder has to answer a request for hand-over, at least and at most.
+pub const HANDOVER_GRACE_SECONDS: std::ops::RangeInclusive<u64> = 60..=3_600;
+/// The same when neither the request nor the definition says.
+pub const DEFAULT_HANDOVER_GRACE_SECONDS: u64 = 300;
 /// The runner pool of a definition that names none.
 pub const DEFAULT_POOL: &str = "default";

@@ -24,12 +24,13 @@ mod yaml;
 pub use condition::{Circumstances, Expired, Limit, NoValue, holds};
 pub use diagnostic::Diagnostic;
 pub use limits::{
-    CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_LEASE_SECONDS, DEFAULT_POOL, LONGEST_LEASE_SECONDS,
-    NO_ENVIRONMENT,
+    CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_HANDOVER_GRACE_SECONDS, DEFAULT_LEASE_SECONDS,
+    DEFAULT_POOL, HANDOVER_GRACE_SECONDS, LONGEST_LEASE_SECONDS, NO_ENVIRONMENT,
 };
 pub use model::{
     Approval, Cache, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
-    ForceRule, Lease, Only, Retry, Runner, Scalar, Stage, Step, StepReference, StepWork,
+    ForceReason, ForceRule, HandoverRule, Lease, Only, Retry, Runner, Scalar, Stage, Step, StepReference,
+    StepWork,
 };
 pub use nearest::nearest;
 pub use schema::json_schema;

@@ -76,6 +76,8 @@ pub struct EphemeralSettings {
     /// The stages that clean up when a session has ended, under the same rule.
     pub on_release: Vec<String>,
     pub force: Option<ForceRule>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handover: Option<HandoverRule>,
     pub variables: BTreeMap<String, String>,
 }
 
@@ -92,6 +94,23 @@ pub struct Lease {
 pub struct ForceRule {
     #[serde(deserialize_with = "role")]
     pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ForceReason>,
+}
+
+/// Whether a force claim has to say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ForceReason {
+    Required,
+}
+
+/// How requests for hand-over are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HandoverRule {
+    /// How long the holder has to answer, by default and at least.
+    pub grace_seconds: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,11 @@
 //! Definitions that are taken, and what becomes of them.
 
-use greenroom_domain::definition::{Definition, Diagnostic, Scalar, StepWork, parse};
+use greenroom_domain::definition::{
+    Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, Scalar, StepWork, parse,
+};
 use greenroom_domain::role::Role;
 
-use super::{ANCHORS, FULL, MINIMAL, STAGES, stage, top};
+use super::{ANCHORS, FULL, MINIMAL, STAGES, qa, stage, top};
 
 #[test]
 fn the_full_fixture() -> Result<(), Vec<Diagnostic>> {
@@ -129,4 +131,20 @@ fn harmless_variations() {
     {
         assert!(parse(&source).is_ok(), "{source}\n{:?}", parse(&source));
     }
+}
+
+#[test]
+fn rules_of_force_and_hand_over() -> Result<(), Vec<Diagnostic>> {
+    let definition = parse(&qa("force: {role: admin, reason: required}\n    handover: {grace: 10m}"))?;
+    let settings = &definition.ephemeral_environments[0].settings;
+    assert_eq!(settings.force, Some(ForceRule { role: Role::Admin, reason: Some(ForceReason::Required) }));
+    assert_eq!(settings.handover, Some(HandoverRule { grace_seconds: 600 }));
+    let shown = serde_json::to_value(settings).unwrap_or_default();
+    assert_eq!(shown["force"], serde_json::json!({ "role": "admin", "reason": "required" }));
+    assert_eq!(shown["handover"], serde_json::json!({ "graceSeconds": 600 }));
+    // What was stored before these rules is still read.
+    let without = parse(&qa("force: {role: admin}"))?;
+    let stored = serde_json::to_value(&without.ephemeral_environments[0].settings).unwrap_or_default();
+    assert_eq!((stored.get("handover"), stored["force"].get("reason")), (None, None));
+    Ok(())
 }

@@ -7,7 +7,7 @@ use super::fields::PARAGRAPH;
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Entries, Located, Position};
 use crate::definition::model::{
-    EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, ForceRule, Lease,
+    EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease,
 };
 use crate::definition::url::NAME_PLACEHOLDER;
 use crate::definition::{limits, raw, words};
@@ -90,6 +90,7 @@ impl Check<'_> {
             stages: self.environment_stages(path.key("stages"), key, raw.stages.as_ref()),
             on_release: self.ephemeral_stages(path.key("onRelease"), on_release, &who),
             force: raw.force.as_ref().and_then(|force| self.force(path.key("force"), force)),
+            handover: raw.handover.as_ref().and_then(|rule| self.handover(path.key("handover"), rule)),
             variables: self.variables(path.key("variables"), raw.variables.as_ref()),
         }
     }
@@ -122,12 +123,32 @@ impl Check<'_> {
     }
 
     fn force(&mut self, path: Path<'_>, force: &Located<raw::Force>) -> Option<ForceRule> {
+        let reason = force.value.reason.as_ref();
+        if let Some(reason) = reason.filter(|reason| reason.value != "required") {
+            let message = format!("`reason` can only be `required`, not {}", quote(&reason.value));
+            self.report.say(reason.at, path.key("reason"), message);
+        }
         let path = path.key("role");
         let Some(role) = &force.value.role else {
             self.report.say(force.at, path, "a `force` rule needs a `role`");
             return None;
         };
-        self.role(path, role).map(|role| ForceRule { role })
+        let reason = reason.map(|_| ForceReason::Required);
+        self.role(path, role).map(|role| ForceRule { role, reason })
+    }
+
+    fn handover(&mut self, path: Path<'_>, rule: &Located<raw::Handover>) -> Option<HandoverRule> {
+        let path = path.key("grace");
+        let Some(grace) = &rule.value.grace else {
+            self.report.say(rule.at, path, "a `handover` rule needs a `grace`");
+            return None;
+        };
+        let (least, longest) = (limits::HANDOVER_GRACE_SECONDS.start(), limits::HANDOVER_GRACE_SECONDS.end());
+        let grace_seconds = self.duration(path, grace, *longest);
+        if (1..*least).contains(&grace_seconds) {
+            self.report.say(grace.at, path, "`grace` must be `1m` at least");
+        }
+        Some(HandoverRule { grace_seconds })
     }
 
     /// The listed stages; without a list, all that may run in an environment that is not for ever.

@@ -53,6 +53,9 @@ pub(in crate::definition) struct Ephemeral {
     /// Who may take the environment from its holder. Without it: developers and above.
     pub(in crate::definition) force: Option<Located<Force>>,
 
+    /// How requests for hand-over are answered.
+    pub(in crate::definition) handover: Option<Located<Handover>>,
+
     /// Environment variables for every step that runs here. Those of a stage or a step override them; they override those
     /// of the file.
     #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
@@ -83,4 +86,17 @@ pub(in crate::definition) struct Force {
     /// The least role that may.
     #[schemars(required, extend("enum" = ["developer", "maintainer", "admin", "owner"]))]
     pub(in crate::definition) role: Option<Located<String>>,
+
+    /// `required`: a force claim has to say why, in its `context`.
+    #[schemars(extend("enum" = ["required"]))]
+    pub(in crate::definition) reason: Option<Located<String>>,
+}
+
+/// How requests for hand-over are answered.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Handover {
+    /// How long the holder has to answer, from `1m` to `1h`: the default of a request, and the least that it can ask for.
+    #[schemars(required, regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) grace: Option<Located<String>>,
 }
