@@ -56,7 +56,7 @@ pub struct Lock {
     pub handover: Option<Handover>,
 }
 
-/// A request to the holder to let go. Silence accepts.
+/// A request to the holder to let go.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Handover {
@@ -66,8 +66,19 @@ pub struct Handover {
     pub requested_at: Timestamp,
     /// By when the holder has to answer.
     pub due_at: Timestamp,
+    /// What comes of it without an answer. `accept` is judged again at `dueAt`.
+    pub on_silence: OnSilence,
     /// The asker's own session, in the queue.
     pub session_id: String,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnSilence {
+    /// The holder's session ends, if its requester could still take the environment by force.
+    Accept,
+    /// The request ends; its requester stays in the queue.
+    Lapse,
 }
 
 /// Who holds a lock, or made a session.

@@ -9,8 +9,8 @@ pub struct RequestHandover {
     /// What for; the holder reads it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long the holder has to answer.
-    #[schema(minimum = 10, maximum = 3600, default = 300)]
+    /// How long the holder has to answer. Left out, 300 or what the definition says, which is also the least.
+    #[schema(minimum = 60, maximum = 3600)]
     pub grace_seconds: Option<i64>,
 }
 

@@ -70,6 +70,8 @@ pub struct Session {
     pub deployments: Vec<SessionDeployment>,
     /// Somebody has asked this session to let go; null if not.
     pub handover: Option<Handover>,
+    /// The holder's answer to this session's request for hand-over, if it was no.
+    pub handover_declined: Option<HandoverDeclined>,
     /// Whom a force claim displaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
@@ -84,6 +86,15 @@ pub struct Override {
     pub reason: Option<String>,
     /// The session that holds it instead.
     pub session_id: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HandoverDeclined {
+    pub by: Option<Person>,
+    pub at: Timestamp,
+    /// Why not.
+    pub context: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -228,7 +239,7 @@ pub struct ForceClaim {
     /// With it, the first deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
-    /// Why; whoever is displaced reads it.
+    /// Why; whoever is displaced reads it. An environment's definition can require it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
     /// How long to hold it without renewing.

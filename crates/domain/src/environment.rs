@@ -7,9 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{PipelineId, SessionId, UserId};
 use crate::lease::Lease;
-use crate::lock::{Claim, Handover, Held, Lock};
-use crate::queue::{Queue, Waiting};
+use crate::lock::{Claim, Handover, Held, Lock, OnSilence};
+use crate::queue::{PLACES_PER_ENVIRONMENT, PLACES_PER_USER, Queue, Waiting};
+use crate::rights::{Barred, Rights};
 use crate::session::SessionEnd;
+use crate::token::TokenKind;
 
 /// What an environment's events are about: its path below the organization.
 pub fn subject(pipeline: PipelineId, name: &str) -> String {
@@ -56,6 +58,23 @@ pub enum Command {
     Sweep,
 }
 
+impl Command {
+    /// The session that it is about, if that exists already.
+    fn session(&self) -> Option<SessionId> {
+        match *self {
+            Self::Release(session)
+            | Self::Renew(session)
+            | Self::Hear(session)
+            | Self::Attend(session)
+            | Self::AcceptHandover(session)
+            | Self::DeclineHandover(session)
+            | Self::Transfer { from: session, .. }
+            | Self::RequestHandover { of: session, .. } => Some(session),
+            Self::Claim(_) | Self::Queue(_) | Self::Force(_) | Self::Sweep => None,
+        }
+    }
+}
+
 impl EnvironmentState {
     /// When the clock next has something to decide here, if nothing happens before.
     pub fn due(&self) -> Option<Timestamp> {
@@ -89,6 +108,16 @@ pub enum Effect {
         session: SessionId,
         by: SessionId,
     },
+    /// Nobody answered, and silence does not accept this request. `by` stays in the queue.
+    HandoverLapsed {
+        session: SessionId,
+        by: SessionId,
+    },
+    /// The turn of a waiting session came, and it may not hold the environment: it has ended as canceled.
+    Skipped {
+        session: SessionId,
+        why: Barred,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,6 +134,12 @@ pub enum Refusal {
     HandoverPending { by: SessionId },
     /// Nobody has asked the holder to let go.
     NoHandover,
+    /// The user waits already, with this session.
+    AlreadyQueued { session: SessionId, position: usize },
+    /// The environment has no waiting place left.
+    QueueFull,
+    /// The user has taken all waiting places that `ci` and `agent` tokens may.
+    PlacesUsedUp,
 }
 
 pub type Applied = Result<Vec<Effect>, Refusal>;
@@ -115,13 +150,13 @@ pub fn apply(
     now: Timestamp,
     command: Command,
 ) -> (EnvironmentState, Vec<Effect>, Applied) {
-    let (state, settled) = settle(state, now);
+    let (state, settled) = settle_about(state, now, command.session());
     let (state, applied) = match command {
-        Command::Claim(claim) => match obstacle(&state, claim.user) {
+        Command::Claim(claim) => match obstacle(&state, claim.user, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(refusal) => (state, Err(refusal)),
         },
-        Command::Queue(claim) => match obstacle(&state, claim.user) {
+        Command::Queue(claim) => match obstacle(&state, claim.user, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(_) => queued(state, claim, now),
         },
@@ -156,53 +191,72 @@ pub fn apply(
     (state, settled, applied)
 }
 
-/// What the clock alone decides: a request for hand-over that nobody answered is accepted, a lease that is over has ended, a
-/// silent waiter has left (and asks for nothing any more), and a free lock goes to the first in the queue.
+/// What the clock alone decides: a request for hand-over that nobody answered is accepted or lapses, a lease that is over has
+/// ended, silent waiters have left (a batch of them; whoever has left requests nothing any more), and a free lock goes to the
+/// first in the queue who may hold it.
 pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec<Effect>) {
+    settle_about(state, now, None)
+}
+
+/// Settles before a command on a session, whose own silence is settled however many others fell silent.
+fn settle_about(
+    state: EnvironmentState,
+    now: Timestamp,
+    about: Option<SessionId>,
+) -> (EnvironmentState, Vec<Effect>) {
     let EnvironmentState { mut lock, mut queue } = state;
     let mut effects = Vec::new();
-    if let Some(held) = lock.held.clone().filter(|held| is_handed_over(held, &queue, now)) {
-        effects.push(Effect::Ended { session: held.session, end: SessionEnd::Released });
-        lock = lock.ended();
-    } else if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
+    if let Some((session, asked)) = unanswered(&lock, &queue, now) {
+        if asked.is_accepted_by_silence() {
+            effects.push(Effect::Ended { session, end: SessionEnd::Released });
+            lock = lock.ended();
+        } else {
+            effects.push(Effect::HandoverLapsed { session, by: asked.session });
+            lock = lock.asked(None);
+        }
+    }
+    if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
         // Whoever never showed up for the turn it was given did not hold anything that could expire.
         let end = if held.lease.confirmed { SessionEnd::Expired } else { SessionEnd::Canceled };
         effects.push(Effect::Ended { session: held.session, end });
         lock = lock.ended();
     }
-    let (there, gone) = queue.present(now);
+    let (there, gone) = queue.present(now, about);
     queue = there;
     effects
         .extend(gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }));
     let asked = lock.held.as_ref().and_then(|held| held.handover);
-    lock = lock.asked(asked.filter(|asked| queue.find(asked.session).is_some()));
-    if lock.held.is_none() {
-        let (next, rest) = queue.next();
+    let waits = |asked: &Handover| queue.there(now).any(|waiting| waiting.session == asked.session);
+    lock = lock.asked(asked.filter(waits));
+    while lock.held.is_none() {
+        let (next, rest) = queue.next(now);
         queue = rest;
-        if let Some(Waiting { session, user, terms, .. }) = next {
-            lock = lock.granted(session, user, Lease::from_queue(now, terms));
-            effects.push(Effect::Granted { session, fence: lock.fence });
+        let Some(Waiting { session, user, terms, rights, .. }) = next else { break };
+        if let Some(why) = rights.barred {
+            effects.push(Effect::Skipped { session, why });
+            continue;
         }
+        lock = lock.granted(session, user, Lease::from_queue(now, terms));
+        effects.push(Effect::Granted { session, fence: lock.fence });
     }
     (EnvironmentState { lock, queue }, effects)
 }
 
-/// The holder was asked, by who was still there at the moment by which it should have answered, and the lease had not ended
-/// before that. However late this is looked at, it comes out the same.
-fn is_handed_over(held: &Held, queue: &Queue, now: Timestamp) -> bool {
-    held.handover.is_some_and(|Handover { session, due_at }| {
-        due_at <= now
-            && due_at < held.lease.expires_at
-            && queue.find(session).is_some_and(|waiting| waiting.is_there(due_at))
-    })
+/// The held session, and a request for it whose time is up: by who still waited at that moment, and before the lease ended.
+fn unanswered(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(SessionId, Handover)> {
+    let Held { session, lease, handover, .. } = lock.held.as_ref()?;
+    let is_due = |asked: &Handover| asked.due_at <= now && asked.due_at < lease.expires_at;
+    let asked = handover.filter(is_due)?;
+    let waited = queue.find(asked.session).is_some_and(|waiting| waiting.is_there(asked.due_at));
+    waited.then_some((*session, asked))
 }
 
 /// Why a plain claim can't be granted. The state must be settled, so a free lock has nobody waiting for it.
-fn obstacle(state: &EnvironmentState, user: UserId) -> Option<Refusal> {
+fn obstacle(state: &EnvironmentState, user: UserId, now: Timestamp) -> Option<Refusal> {
     match &state.lock.held {
         Some(held) if held.user == user => Some(Refusal::HeldByYou { session: held.session }),
         Some(held) => Some(Refusal::Locked { session: held.session }),
-        None if !state.queue.is_empty() => Some(Refusal::OthersWait),
+        None if state.queue.there(now).next().is_some() => Some(Refusal::OthersWait),
         None => None,
     }
 }
@@ -214,9 +268,27 @@ fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentS
 }
 
 fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (EnvironmentState, Applied) {
-    let Claim { session, user, terms } = claim;
-    let queue = state.queue.joined(Waiting { session, user, terms, heard_at: now });
+    if let Some(refusal) = no_place(&state.queue, &claim, now) {
+        return (state, Err(refusal));
+    }
+    let Claim { session, user, kind, terms, can_force, .. } = claim;
+    let rights = Rights { barred: None, can_force };
+    let queue = state.queue.joined(Waiting { session, user, kind, terms, heard_at: now, rights });
     (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
+}
+
+/// Why nobody can join the queue with this claim: a person has one place, programs share their user's, and a queue has an end.
+fn no_place(queue: &Queue, claim: &Claim, now: Timestamp) -> Option<Refusal> {
+    let is_person = claim.kind == TokenKind::User;
+    let own = |waiting: &&Waiting| waiting.user == claim.user && waiting.kind == TokenKind::User;
+    if let Some(waiting) = queue.there(now).find(own).filter(|_| is_person) {
+        let position = queue.position(waiting.session).unwrap_or_default();
+        return Some(Refusal::AlreadyQueued { session: waiting.session, position });
+    }
+    if !is_person && claim.places >= PLACES_PER_USER {
+        return Some(Refusal::PlacesUsedUp);
+    }
+    (queue.there(now).count() >= PLACES_PER_ENVIRONMENT).then_some(Refusal::QueueFull)
 }
 
 fn requested(
@@ -234,18 +306,20 @@ fn requested(
     if let Some(refusal) = refusal {
         return (state, Err(refusal));
     }
-    let waits = state.queue.iter().find(|waiting| waiting.user == by.user).map(|waiting| waiting.session);
+    let waits = state.queue.there(now).find(|waiting| waiting.user == by.user);
+    let waits = waits.map(|waiting| waiting.session);
     let (state, mut effects) = match waits {
         Some(session) => (heard(state, session, now), Vec::new()),
-        None => {
-            let (state, applied) = queued(state, by, now);
-            (state, applied.unwrap_or_default())
-        }
+        None => match queued(state, by, now) {
+            (state, Ok(effects)) => (state, effects),
+            refused => return refused,
+        },
     };
     let asks = waits.unwrap_or(by.session);
     let due_at = now.checked_add(grace).unwrap_or(Timestamp::MAX);
     effects.push(Effect::HandoverRequested { session: of, by: asks, due_at });
-    let lock = state.lock.asked(Some(Handover { session: asks, due_at }));
+    let (on_silence, can_force) = (OnSilence::of(by.can_force), by.can_force);
+    let lock = state.lock.asked(Some(Handover { session: asks, due_at, on_silence, can_force }));
     (EnvironmentState { lock, ..state }, Ok(effects))
 }
 

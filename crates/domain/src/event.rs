@@ -89,6 +89,7 @@ event_types! {
     SessionCanceled     "session.canceled"     Deployment,
     SessionHandoverRequested "session.handover_requested" Deployment,
     SessionHandoverDeclined "session.handover_declined" Deployment,
+    SessionHandoverLapsed "session.handover_lapsed" Deployment,
     DeploymentQueued    "deployment.queued"    Deployment,
     DeploymentCanceled  "deployment.canceled"  Deployment,
     DeploymentSuperseded "deployment.superseded" Deployment,

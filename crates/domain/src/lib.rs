@@ -15,6 +15,7 @@ pub mod principal;
 pub mod queue;
 pub mod reported_text;
 pub mod repository;
+pub mod rights;
 pub mod role;
 pub mod runner_pool;
 pub mod session;

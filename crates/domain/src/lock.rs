@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use crate::id::{SessionId, UserId};
 use crate::lease::{Lease, LeaseTerms};
+use crate::token::TokenKind;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lock {
@@ -21,12 +22,39 @@ pub struct Held {
     pub handover: Option<Handover>,
 }
 
-/// A request for hand-over: a place in the queue, and a moment by which the holder answers. Silence accepts.
+/// A request for hand-over: a place in the queue, and a moment by which the holder answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handover {
     /// The waiting session of who asks. When it waits no more, nothing is asked.
     pub session: SessionId,
     pub due_at: Timestamp,
+    /// What the holder was told when it was asked.
+    pub on_silence: OnSilence,
+    /// The requester could take the environment by force now.
+    pub can_force: bool,
+}
+
+/// What comes of a request for hand-over that is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnSilence {
+    /// The holder's session ends.
+    Accept,
+    /// The request ends, and its session stays in the queue.
+    Lapse,
+}
+
+impl OnSilence {
+    /// Silence gives only what force could have taken.
+    pub const fn of(can_force: bool) -> Self {
+        if can_force { Self::Accept } else { Self::Lapse }
+    }
+}
+
+impl Handover {
+    /// Judged again when its time is up: the right to force may have been lost since, and what was shown to lapse does.
+    pub fn is_accepted_by_silence(&self) -> bool {
+        self.on_silence == OnSilence::Accept && self.can_force
+    }
 }
 
 impl Lock {
@@ -70,10 +98,16 @@ impl Lock {
     }
 }
 
-/// Who asks for a lock, and for how long.
+/// Who asks for a lock, with which rights, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub session: SessionId,
     pub user: UserId,
+    /// Of the token that asks.
+    pub kind: TokenKind,
     pub terms: LeaseTerms,
+    /// The environment could be taken by force with this token.
+    pub can_force: bool,
+    /// Waiting places that the user has already taken through `ci` and `agent` tokens, in all of the organization.
+    pub places: i64,
 }

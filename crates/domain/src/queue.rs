@@ -1,4 +1,7 @@
 //! Who waits for an environment: first in, first out, as long as they are heard from.
+//!
+//! A waiter that has been silent for too long is gone from that moment on, whether or not its end has been written. So it is
+//! neither granted a turn nor revived by a late heartbeat, and its end can be written in batches.
 
 use std::collections::VecDeque;
 
@@ -6,16 +9,28 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{SessionId, UserId};
 use crate::lease::LeaseTerms;
+use crate::rights::Rights;
+use crate::token::TokenKind;
 
 /// A waiter that has been silent for longer has gone home.
 pub const SILENCE: SignedDuration = SignedDuration::from_secs(120);
+/// Waiting places in one environment.
+pub const PLACES_PER_ENVIRONMENT: usize = 500;
+/// Waiting places that one user takes through `ci` and `agent` tokens, in all environments of an organization.
+pub const PLACES_PER_USER: i64 = 50;
+/// How many silent waiters one settling ends, so that a transaction stays short however many fell silent together.
+pub const SETTLE_BATCH: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Waiting {
     pub session: SessionId,
     pub user: UserId,
+    /// Of the token that it was queued with.
+    pub kind: TokenKind,
     pub terms: LeaseTerms,
     pub heard_at: Timestamp,
+    /// What its user may do now.
+    pub rights: Rights,
 }
 
 /// Until when a waiter keeps its place after its last heartbeat.
@@ -49,6 +64,15 @@ impl Queue {
         self.0.iter()
     }
 
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiting> {
+        self.0.iter_mut()
+    }
+
+    /// Those who are not gone.
+    pub fn there(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
+        self.0.iter().filter(move |waiting| waiting.is_there(now))
+    }
+
     pub fn find(&self, session: SessionId) -> Option<&Waiting> {
         self.0.iter().find(|waiting| waiting.session == session)
     }
@@ -73,22 +97,32 @@ impl Queue {
 
     #[must_use]
     pub fn heard(mut self, session: SessionId, now: Timestamp) -> Self {
-        for waiting in self.0.iter_mut().filter(|waiting| waiting.session == session) {
+        for waiting in self.0.iter_mut().filter(|waiting| waiting.session == session && waiting.is_there(now))
+        {
             waiting.heard_at = waiting.heard_at.max(now);
         }
         self
     }
 
-    /// Those who are still there, in order, and those who are not.
-    pub fn present(self, now: Timestamp) -> (Self, Vec<Waiting>) {
-        let (there, gone): (VecDeque<_>, VecDeque<_>) =
-            self.0.into_iter().partition(|waiting| waiting.is_there(now));
-        (Self(there), gone.into())
+    /// Takes out silent waiters, a batch at most, and `about` in any case if it is one of them.
+    pub fn present(self, now: Timestamp, about: Option<SessionId>) -> (Self, Vec<Waiting>) {
+        let mut gone = Vec::new();
+        let mut rest = VecDeque::with_capacity(self.0.len());
+        for waiting in self.0 {
+            let ends = gone.len() < SETTLE_BATCH || about == Some(waiting.session);
+            if ends && !waiting.is_there(now) {
+                gone.push(waiting);
+            } else {
+                rest.push_back(waiting);
+            }
+        }
+        (Self(rest), gone)
     }
 
-    /// The first, and the rest behind them.
-    pub fn next(mut self) -> (Option<Waiting>, Self) {
-        let first = self.0.pop_front();
+    /// The first who is there, and the others.
+    pub fn next(mut self, now: Timestamp) -> (Option<Waiting>, Self) {
+        let first = self.0.iter().position(|waiting| waiting.is_there(now));
+        let first = first.and_then(|index| self.0.remove(index));
         (first, self)
     }
 }

@@ -104,13 +104,7 @@ impl Change {
 
     /// Tells what somebody else has changed, which this change merely wrote down.
     pub(crate) async fn tell_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
-        let data = json!({
-            "actor": actor.told(),
-            "context": actor.context(),
-            "before": event.before,
-            "after": event.after,
-            "reason": event.reason,
-        });
+        let data = data(actor, &event);
         let (organization, actor_id) = (self.organization(), actor.user());
         let insert = sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
@@ -129,10 +123,48 @@ impl Change {
         Ok(())
     }
 
+    /// Records many events of one type and subject, in their order, with one statement.
+    pub(crate) async fn tell_all_as(
+        &mut self,
+        actor: &Actor,
+        events: Vec<NewEvent>,
+    ) -> Result<(), StoreError> {
+        let Some(first) = events.first() else { return Ok(()) };
+        let (event_type, subject) = (first.event_type, first.subject.clone());
+        let data: Vec<Value> = events.iter().map(|event| data(actor, event)).collect();
+        let (organization, actor_id) = (self.organization(), actor.user());
+        let insert = sqlx::query!(
+            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
+             select $1, $2, $3, $4, $5, e.data from unnest($6::jsonb[]) with ordinality as e (data, place)
+             order by e.place",
+            organization,
+            event_type.as_str(),
+            event_type.category().as_str(),
+            subject,
+            actor_id,
+            &data,
+        );
+        match &self.beside {
+            None => insert.execute(self.connection()).await?,
+            Some(pool) => insert.execute(pool).await?,
+        };
+        Ok(())
+    }
+
     pub async fn commit(mut self) -> Result<(), StoreError> {
         self.hand_out_room().await?;
         Ok(self.transaction.commit().await?)
     }
+}
+
+fn data(actor: &Actor, event: &NewEvent) -> Value {
+    json!({
+        "actor": actor.told(),
+        "context": actor.context(),
+        "before": event.before,
+        "after": event.after,
+        "reason": event.reason,
+    })
 }
 
 impl Actor {

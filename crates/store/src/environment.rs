@@ -42,6 +42,8 @@ pub struct HandoverRequest {
     pub context: Option<String>,
     pub requested_at: Timestamp,
     pub due_at: Timestamp,
+    /// Silence accepts it, if the requester could still force at `due_at`.
+    pub accepts: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +89,7 @@ pub(crate) struct Row {
     pub(crate) handover_context: Option<String>,
     pub(crate) handover_requested_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) handover_due_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) handover_accepts: Option<bool>,
 }
 
 impl TryFrom<Row> for Environment {
@@ -126,6 +129,7 @@ impl TryFrom<Row> for Environment {
                 context: row.handover_context,
                 requested_at: requested_at.to_jiff(),
                 due_at: due_at.to_jiff(),
+                accepts: row.handover_accepts == Some(true),
             }),
             _ => None,
         };
@@ -155,6 +159,8 @@ pub struct DefinedEnvironment {
     pub default_lease_seconds: i64,
     pub longest_lease_seconds: i64,
     pub force_role: Role,
+    pub force_reason_required: bool,
+    pub handover_grace_seconds: Option<i64>,
 }
 
 macro_rules! environment_query {
@@ -165,7 +171,7 @@ macro_rules! environment_query {
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
                     confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
-                    handover_requested_at, handover_due_at
+                    handover_requested_at, handover_due_at, handover_accepts
              from environments
              where organization_id = $1 and " + $rest,
             $($argument),*
@@ -261,13 +267,15 @@ impl Change {
         sqlx::query!(
             "insert into environments
                  (organization_id, pipeline_id, id, name, template, labels, url, configuration,
-                  default_lease_seconds, longest_lease_seconds, force_role, listed)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, false)
+                  default_lease_seconds, longest_lease_seconds, force_role, force_reason_required, handover_grace_seconds,
+                  listed)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, false)
              on conflict (organization_id, pipeline_id, name) do update
                  set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
                      default_lease_seconds = excluded.default_lease_seconds,
                      longest_lease_seconds = excluded.longest_lease_seconds,
-                     force_role = excluded.force_role, template = excluded.template",
+                     force_role = excluded.force_role, force_reason_required = excluded.force_reason_required,
+                     handover_grace_seconds = excluded.handover_grace_seconds, template = excluded.template",
             organization,
             pipeline.uuid(),
             environment.id.uuid(),
@@ -279,6 +287,8 @@ impl Change {
             environment.default_lease_seconds,
             environment.longest_lease_seconds,
             environment.force_role.as_str(),
+            environment.force_reason_required,
+            environment.handover_grace_seconds,
         )
         .execute(self.connection())
         .await?;
@@ -297,13 +307,15 @@ impl Change {
             sqlx::query!(
                 "insert into environments
                      (organization_id, pipeline_id, id, name, labels, url, configuration,
-                      default_lease_seconds, longest_lease_seconds, force_role)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                      default_lease_seconds, longest_lease_seconds, force_role, force_reason_required,
+                      handover_grace_seconds)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
                  on conflict (organization_id, pipeline_id, name) do update
                      set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
                          default_lease_seconds = excluded.default_lease_seconds,
                          longest_lease_seconds = excluded.longest_lease_seconds,
-                         force_role = excluded.force_role, template = null, listed = true",
+                         force_role = excluded.force_role, force_reason_required = excluded.force_reason_required,
+                         handover_grace_seconds = excluded.handover_grace_seconds, template = null, listed = true",
                 organization,
                 pipeline.uuid(),
                 environment.id.uuid(),
@@ -314,6 +326,8 @@ impl Change {
                 environment.default_lease_seconds,
                 environment.longest_lease_seconds,
                 environment.force_role.as_str(),
+                environment.force_reason_required,
+                environment.handover_grace_seconds,
             )
             .execute(self.connection())
             .await?;

@@ -123,9 +123,9 @@ async fn grant(
            held as (
                insert into sessions
                    (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context,
-                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at)
+                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at, token_id)
                select $1, $5, g.id, g.sessions, 'active', g.holder_id, g.holder_name, g.holder_kind, g.context,
-                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at
+                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at, $8
                from granted g
            ),
            told as (
@@ -191,6 +191,7 @@ async fn grant(
             ended_by_name: None,
             override_session_id: None,
             override_reason: None,
+            handover_declined: None,
             previous_session_id: None,
         };
         AtOnce {
@@ -290,6 +291,7 @@ async fn release(
             ended_by_name: row.ended_by_name,
             override_session_id: None,
             override_reason: None,
+            handover_declined: None,
             previous_session_id: None,
         },
         lock: LockView { holder: None, queue_length: 0, handover: None },

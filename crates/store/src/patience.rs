@@ -1,6 +1,7 @@
 //! A bound on waiting for the database, on our side of the network: a server that went silent answers no time-out.
 
 use std::future::Future;
+use std::io;
 use std::time::Duration;
 
 use crate::StoreError;
@@ -13,6 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(8);
 pub async fn within_patience<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),
+        Err(_) => {
+            let text = format!("no result within {} s", PATIENCE.as_secs());
+            Err(StoreError::Unavailable(sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))))
+        }
     }
 }

@@ -36,6 +36,16 @@ pub struct Session {
     pub override_session_id: Option<SessionId>,
     pub override_reason: Option<String>,
     pub previous_session_id: Option<SessionId>,
+    /// The holder's answer to this session's last request for hand-over, if it was no.
+    pub handover_declined: Option<Declined>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declined {
+    pub by: Option<UserId>,
+    pub by_name: Option<String>,
+    pub at: Timestamp,
+    pub context: Option<String>,
 }
 
 struct Row {
@@ -59,6 +69,10 @@ struct Row {
     override_session_id: Option<uuid::Uuid>,
     override_reason: Option<String>,
     previous_session_id: Option<uuid::Uuid>,
+    handover_declined_by: Option<uuid::Uuid>,
+    handover_declined_by_name: Option<String>,
+    handover_declined_at: Option<jiff_sqlx::Timestamp>,
+    handover_declined_context: Option<String>,
     /// Of the lock, if this session holds it.
     confirmed: Option<bool>,
     lease_expires_at: Option<jiff_sqlx::Timestamp>,
@@ -107,6 +121,12 @@ impl TryFrom<Row> for Session {
             override_session_id: row.override_session_id.map(SessionId::from),
             override_reason: row.override_reason,
             previous_session_id: row.previous_session_id.map(SessionId::from),
+            handover_declined: time(row.handover_declined_at).map(|at| Declined {
+                by: row.handover_declined_by.map(UserId::from),
+                by_name: row.handover_declined_by_name,
+                at,
+                context: row.handover_declined_context,
+            }),
         })
     }
 }
@@ -121,7 +141,8 @@ macro_rules! session_query {
                              and w.environment_id = s.environment_id and w.waiting and w.ordinal <= s.ordinal)
                       end as position,
                       s.queued_at, s.heard_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
-                      s.override_session_id, s.override_reason,
+                      s.override_session_id, s.override_reason, s.handover_declined_by, s.handover_declined_by_name,
+                      s.handover_declined_at, s.handover_declined_context,
                       (select p.id from sessions p where p.organization_id = $1
                            and p.environment_id = s.environment_id and p.ordinal = s.ordinal - 1) as previous_session_id,
                       e.confirmed as "confirmed?", e.expires_at as lease_expires_at,

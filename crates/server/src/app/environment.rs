@@ -1,6 +1,6 @@
 //! Ephemeral environments: what a definition says of them, and how they read.
 
-use greenroom_api_types::environment::{Environment as Wire, Handover, Holder, Lock, LockStatus};
+use greenroom_api_types::environment::{Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence};
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
 use greenroom_domain::definition::{Definition, EphemeralSettings};
@@ -61,6 +61,8 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
         default_lease_seconds: seconds(settings.lease.default_seconds),
         longest_lease_seconds: seconds(settings.lease.max_seconds),
         force_role: settings.force.as_ref().map_or(Role::Developer, |force| force.role),
+        force_reason_required: settings.force.is_some_and(|force| force.reason.is_some()),
+        handover_grace_seconds: settings.handover.map(|rule| seconds(rule.grace_seconds)),
     })
 }
 
@@ -101,6 +103,7 @@ pub fn lock(view: &LockView) -> Lock {
             context: asked.context.clone(),
             requested_at: asked.requested_at,
             due_at: asked.due_at,
+            on_silence: if asked.accepts { OnSilence::Accept } else { OnSilence::Lapse },
             session_id: asked.session_id.to_string(),
         }),
     }

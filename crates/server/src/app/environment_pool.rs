@@ -34,7 +34,7 @@ pub async fn claim(
         return Err(Failure::field("/ttlSeconds", format!("must be 1 or more, not {seconds}")));
     }
     match command.lock_free(pool).await? {
-        Some(mut locked) => session::claim_locked(command, &mut locked, ask, texts).await,
+        Some(mut locked) => session::claim_locked(command, &mut locked, (ask, texts), 0).await,
         None => Err(none_free(command, pool).await?),
     }
 }

@@ -59,6 +59,8 @@ codes! {
     SessionCanceled       "session_canceled"        409 "The session was canceled",
     HandoverPending       "handover_pending"        409 "Somebody has asked already",
     HandoverNotRequested  "handover_not_requested"  409 "Nobody has asked for it",
+    AlreadyQueued         "already_queued"          409 "You wait for it already",
+    QueueFull             "queue_full"              409 "No waiting place is left",
     PoolExhausted         "pool_exhausted"          409 "None of the pool is free",
     TemplateFull          "template_full"           409 "Too many environments of this template",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is still running",

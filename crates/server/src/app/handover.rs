@@ -1,8 +1,8 @@
-//! Asking a holder to let go: a place in the queue, and a moment by which the holder answers. Silence accepts.
+//! Requests for hand-over: a place in the queue, and a moment by which the holder answers.
 
+use greenroom_domain::definition::{DEFAULT_HANDOVER_GRACE_SECONDS, HANDOVER_GRACE_SECONDS};
 use greenroom_domain::environment::{Command as Change, Effect, Refusal};
 use greenroom_domain::id::SessionId;
-use greenroom_domain::lock::Claim;
 use greenroom_domain::session::SessionStatus;
 use greenroom_domain::text::Reason;
 use greenroom_store::Command;
@@ -10,14 +10,13 @@ use greenroom_store::environment::Environment;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use jiff::SignedDuration;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
-use crate::app::session::{Place, Shown, hold, live_pipeline, lock_place, not_active, refused, show, terms};
-
-const GRACE: std::ops::RangeInclusive<i64> = 10..=3_600;
-const DEFAULT_GRACE: i64 = 300;
+use crate::app::session::{
+    Place, Shown, hold, live_pipeline, lock_place, new_claim, new_session, not_active, places, refused, show,
+    terms,
+};
 
 /// Asks the holder of a session; answers the asker's own, which waits.
 pub async fn request(
@@ -27,30 +26,17 @@ pub async fn request(
     (context, grace): (Option<&str>, Option<i64>),
 ) -> Result<Shown, Failure> {
     let context = text(context)?;
-    let seconds = grace.unwrap_or(DEFAULT_GRACE);
-    if !GRACE.contains(&seconds) {
-        let detail = format!("must be between {} and {}", GRACE.start(), GRACE.end());
-        return Err(Failure::field("/graceSeconds", detail));
-    }
     live_pipeline(command, &place.pipeline).await?;
+    let places = places(command).await?;
     let mut locked = lock_place(command, place).await?;
+    let grace = grace_of(&locked, grace)?;
     let held = command.session(locked.id, of).await?.ok_or_else(Failure::not_found)?;
     if held.status != SessionStatus::Active {
         return Err(not_active(command, &locked, of).await?);
     }
-    let principal = command.principal().clone();
-    let by = Claim {
-        session: SessionId::from(Uuid::now_v7()),
-        user: principal.user_id,
-        terms: terms(&locked, None)?,
-    };
-    let new = NewSession {
-        user_name: principal.user_name,
-        user_kind: principal.token_kind.to_string(),
-        context,
-        commit_id: None,
-    };
-    let change = Change::RequestHandover { of, by, grace: SignedDuration::from_secs(seconds) };
+    let by = new_claim(command.principal(), &locked, terms(&locked, None)?, places);
+    let new = NewSession { context, ..new_session(command.principal()) };
+    let change = Change::RequestHandover { of, by, grace };
     match command.apply(&mut locked, change, &new).await? {
         Ok(effects) => {
             let asks = effects.iter().find_map(|effect| match effect {
@@ -61,6 +47,19 @@ pub async fn request(
         }
         Err(refusal) => Err(why(command, &locked, refusal, of).await?),
     }
+}
+
+/// The definition's grace time is the default and the least; without one, the product's are.
+fn grace_of(locked: &LockedEnvironment, asked: Option<i64>) -> Result<SignedDuration, Failure> {
+    let seconds = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
+    let least = locked.handover_grace_seconds.unwrap_or(seconds(*HANDOVER_GRACE_SECONDS.start()));
+    let longest = seconds(*HANDOVER_GRACE_SECONDS.end());
+    let default = locked.handover_grace_seconds.unwrap_or(seconds(DEFAULT_HANDOVER_GRACE_SECONDS));
+    let grace = asked.unwrap_or(default);
+    if !(least..=longest).contains(&grace) {
+        return Err(Failure::field("/graceSeconds", format!("must be between {least} and {longest}")));
+    }
+    Ok(SignedDuration::from_secs(grace))
 }
 
 /// Lets go. The first in the queue is granted, who need not be the one who asked.

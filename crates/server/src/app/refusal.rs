@@ -3,6 +3,7 @@
 use greenroom_domain::environment::Refusal;
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::queue::{PLACES_PER_ENVIRONMENT, PLACES_PER_USER};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::Environment;
 use greenroom_store::session::Session;
@@ -11,8 +12,11 @@ use serde_json::{Value, json};
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 
-/// Why a claim was refused.
+/// Why a claim was refused. Free text of others is never part of a `detail`, which callers read as ours: it has its own fields.
 pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusal) -> Failure {
+    if let Some(failure) = no_place(environment, refusal) {
+        return failure;
+    }
     let yours = matches!(refusal, Refusal::HeldByYou { .. });
     let name = &environment.name;
     let may_force = may_force(principal, environment);
@@ -30,11 +34,8 @@ pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusa
             holder.claimed_at, holder.expires_at, holder.session_id
         ),
         Some(holder) => format!(
-            "{} holds `{name}` since {} and until {}{}. {waiting}. {help}.",
-            holder.name,
-            holder.claimed_at,
-            holder.expires_at,
-            holder.context.as_ref().map_or_else(String::new, |context| format!(" (“{context}”)")),
+            "{} holds `{name}` since {} and until {}. {waiting}. {help}.",
+            holder.name, holder.claimed_at, holder.expires_at
         ),
         None => format!("`{name}` is free, but others were there first. {waiting}. Queue for it."),
     };
@@ -46,6 +47,45 @@ pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusa
         .with("lock", serde_json::to_value(lock(&environment.lock)).unwrap_or_default())
         .with("queueLength", environment.lock.queue_length.into())
         .with("actions", actions(principal, environment, yours))
+}
+
+/// Why there is no waiting place.
+fn no_place(environment: &Environment, refusal: Refusal) -> Option<Failure> {
+    let name = &environment.name;
+    let (code, detail) = match refusal {
+        Refusal::AlreadyQueued { position, .. } => (
+            Code::AlreadyQueued,
+            format!(
+                "You wait for `{name}` already, at position {position}. Go on with that session: send heartbeats, and it is \
+                 granted when its turn comes."
+            ),
+        ),
+        Refusal::QueueFull => (
+            Code::QueueFull,
+            format!("{PLACES_PER_ENVIRONMENT} sessions wait for `{name}`, and no more can. Try again later."),
+        ),
+        Refusal::PlacesUsedUp => (
+            Code::QueueFull,
+            format!(
+                "Your `ci` and `agent` tokens wait with {PLACES_PER_USER} sessions in this organization, and no more can. Let \
+                 some of them leave the queue, or try again later."
+            ),
+        ),
+        _ => return None,
+    };
+    let failure = Failure::new(code, detail)
+        .with("envName", name.as_str().into())
+        .with("lock", serde_json::to_value(lock(&environment.lock)).unwrap_or_default())
+        .with("queueLength", environment.lock.queue_length.into());
+    Some(match refusal {
+        Refusal::AlreadyQueued { session, position } => {
+            failure.with("sessionId", session.to_string().into()).with("position", position.into())
+        }
+        Refusal::QueueFull => {
+            failure.with("limit", PLACES_PER_ENVIRONMENT.into()).with("limitedBy", "environment".into())
+        }
+        _ => failure.with("limit", PLACES_PER_USER.into()).with("limitedBy", "user".into()),
+    })
 }
 
 fn may_force(principal: &Principal, environment: &Environment) -> bool {
@@ -62,7 +102,7 @@ fn actions(principal: &Principal, environment: &Environment, yours: bool) -> Val
             actions
                 .push(json!({ "action": "deploy", "method": "POST", "path": format!("{session}/deploy") }));
         }
-        if yours || principal.may(Action::SessionEndAny) {
+        if yours || (principal.may(Action::SessionEndAny) && principal.token_allow_force) {
             actions.push(json!({ "action": "release", "method": "DELETE", "path": session }));
         }
     }
@@ -80,28 +120,36 @@ pub fn not_active(session: &Session, environment: &Environment) -> Failure {
             Code::SessionQueued,
             "It is not this session's turn yet. Send heartbeats to keep its place, and wait.".to_owned(),
         ),
-        SessionStatus::Overridden => {
-            let reason =
-                session.override_reason.as_ref().map_or_else(String::new, |text| format!(": “{text}”"));
-            (
-                Code::SessionOverridden,
-                format!("{by} took the environment over{reason}. Claim it anew when it is free."),
-            )
-        }
+        SessionStatus::Overridden => (
+            Code::SessionOverridden,
+            format!("{by} took the environment over; `override` says why. Claim it again when it is free."),
+        ),
         SessionStatus::Expired => (
             Code::SessionExpired,
             "Its lease ran out. Claim the environment anew, and renew in time.".to_owned(),
         ),
-        SessionStatus::Canceled => {
-            (Code::SessionCanceled, "It left the queue, lost its place, or did not confirm its turn. Claim again.".to_owned())
-        }
+        SessionStatus::Canceled => (
+            Code::SessionCanceled,
+            "It left the queue, lost its place, or did not confirm its turn. Claim again.".to_owned(),
+        ),
         SessionStatus::Released | SessionStatus::Active => {
             (Code::SessionReleased, format!("It was released by {by}. Claim the environment anew."))
         }
     };
     let current = environment.lock.holder.as_ref().map(|holder| holder.session_id.to_string());
-    Failure::new(code, detail)
+    let ended_by = json!(session.ended_by.map(|id| json!({ "id": id, "name": session.ended_by_name })));
+    let failure = Failure::new(code, detail)
         .with("endedAt", serde_json::to_value(session.ended_at).unwrap_or_default())
-        .with("endedBy", json!(session.ended_by.map(|id| json!({ "id": id, "name": session.ended_by_name }))))
-        .with("currentSessionId", current.into())
+        .with("endedBy", ended_by.clone())
+        .with("currentSessionId", current.into());
+    if session.status != SessionStatus::Overridden {
+        return failure;
+    }
+    let overridden = json!({
+        "by": ended_by,
+        "at": session.ended_at,
+        "reason": session.override_reason,
+        "sessionId": session.override_session_id,
+    });
+    failure.with("override", overridden)
 }

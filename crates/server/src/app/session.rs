@@ -6,8 +6,10 @@ use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use greenroom_domain::text::{CommitId, Reason};
+use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
@@ -65,11 +67,22 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
     if !command.offers_environment(pipeline.id, &place.environment).await? {
         environment::make_from_template(command, &pipeline, &place.environment).await?;
     }
+    let places = if ask.how == How::Queue { places(command).await? } else { 0 };
     let mut locked = lock(command, &pipeline, place).await?;
     if ask.how == How::Force {
         allow_force(command, &locked)?;
+        if locked.force_reason_required && texts.context.is_none() {
+            let detail = "must say why: this environment is taken over by force with a reason only";
+            return Err(Failure::field("/context", detail));
+        }
     }
-    claim_locked(command, &mut locked, ask, texts).await
+    claim_locked(command, &mut locked, (ask, texts), places).await
+}
+
+/// How many waiting places the principal's user has taken through programs. Before the environment's row is locked.
+pub async fn places(command: &mut Command) -> Result<i64, Failure> {
+    let (user, kind) = (command.principal().user_id, command.principal().token_kind);
+    Ok(if kind == TokenKind::User { 0 } else { command.lock_places_of(user).await? })
 }
 
 /// What a claim says in words, checked.
@@ -93,25 +106,19 @@ impl Texts {
 pub async fn claim_locked(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    ask: &Ask,
-    Texts { commit_id, context }: Texts,
+    (ask, Texts { commit_id, context }): (&Ask, Texts),
+    places: i64,
 ) -> Result<Shown, Failure> {
-    let principal = command.principal().clone();
-    let claim = Claim {
-        session: SessionId::from(Uuid::now_v7()),
-        user: principal.user_id,
-        terms: terms(locked, ask.ttl_seconds)?,
-    };
+    let claim = new_claim(command.principal(), locked, terms(locked, ask.ttl_seconds)?, places);
     let change = match ask.how {
         How::Plain => Change::Claim(claim),
         How::Queue => Change::Queue(claim),
         How::Force => Change::Force(claim),
     };
     let new = NewSession {
-        user_name: principal.user_name.clone(),
-        user_kind: principal.token_kind.to_string(),
         context: context.map(Reason::into_string),
         commit_id: commit_id.as_ref().map(|commit| commit.as_str().to_owned()),
+        ..new_session(command.principal())
     };
     let effects = match command.apply(locked, change, &new).await? {
         Ok(effects) => effects,
@@ -134,6 +141,28 @@ pub async fn claim_locked(
     };
     let shown = show(command, locked, claim.session).await?;
     Ok(Shown { displaced, ..shown })
+}
+
+/// What a principal asks for, with the rights that it has now.
+pub fn new_claim(principal: &Principal, locked: &LockedEnvironment, terms: LeaseTerms, places: i64) -> Claim {
+    Claim {
+        session: SessionId::from(Uuid::now_v7()),
+        user: principal.user_id,
+        kind: principal.token_kind,
+        terms,
+        can_force: principal.role >= locked.force_role && principal.token_allow_force,
+        places,
+    }
+}
+
+/// A principal's session, as yet without words.
+pub fn new_session(principal: &Principal) -> NewSession {
+    NewSession {
+        user_name: principal.user_name.clone(),
+        user_kind: principal.token_kind.to_string(),
+        token_id: Some(principal.token_id),
+        ..NewSession::default()
+    }
 }
 
 /// Accepts a deployment, and renews the lease.
@@ -164,8 +193,8 @@ pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Res
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
     let own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
-    if !own && !principal.may(Action::SessionEndAny) {
-        return Err(Failure::forbidden(Action::SessionEndAny, principal.role));
+    if !own {
+        allow_ending_others(principal)?;
     }
     apply(command, &mut locked, Change::Release(id)).await?;
     show(command, &locked, id).await
@@ -191,7 +220,8 @@ async fn own(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -
 
 /// The refusal of what only a session's own user may do.
 pub fn not_own() -> Failure {
-    let detail = "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
+    let detail =
+        "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
     Failure::new(Code::Forbidden, detail)
 }
 
@@ -304,6 +334,19 @@ fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Fail
     if !principal.token_allow_force {
         let detail =
             "This token may not take environments over by force. Use one made with `allowForce: true`.";
+        return Err(Failure::new(Code::Forbidden, detail));
+    }
+    Ok(())
+}
+
+/// Ending another's session takes the environment from its holder as force does, so it needs the same of the token.
+fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
+    if !principal.may(Action::SessionEndAny) {
+        return Err(Failure::forbidden(Action::SessionEndAny, principal.role));
+    }
+    if !principal.token_allow_force {
+        let detail = "Ending another's session needs a token that may take environments over by force. Use one made with \
+                      `allowForce: true`, or ask the holder.";
         return Err(Failure::new(Code::Forbidden, detail));
     }
     Ok(())

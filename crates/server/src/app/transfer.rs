@@ -49,13 +49,18 @@ pub async fn transfer(
     let to = Claim {
         session: SessionId::from(Uuid::now_v7()),
         user,
+        kind: TokenKind::User,
         terms: LeaseTerms { length: length.min(longest), longest },
+        can_force: false,
+        places: 0,
     };
     let new = NewSession {
         user_name: member.name,
         user_kind: TokenKind::User.to_string(),
         context: given.context,
         commit_id: None,
+        // They hold it without having used a token.
+        token_id: None,
     };
     match command.apply(&mut locked, Change::Transfer { from: id, to }, &new).await? {
         Ok(_) => show(command, &locked, to.session).await,

@@ -199,7 +199,7 @@ async fn claim<A: Act>(
         None => match session::claim(command, &place, ask).await {
             Ok(shown) => shown,
             // The refusal tells how the lock is after what the clock has decided: that is written down before it is told.
-            Err(refused) if matches!(refused.code, Code::EnvironmentLocked | Code::HeldByYou) => {
+            Err(refused) if writes_settled(refused.code) => {
                 mutation.commit().await?;
                 return Err(refused.into());
             }
@@ -219,6 +219,11 @@ pub fn wire(shown: Shown) -> Session {
 pub fn place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
     let pipeline = PipelineName::parse(pipeline).ok_or_else(Failure::not_found)?;
     Ok(Place { pipeline, environment: environment.to_owned() })
+}
+
+/// Refusals that show the lock or the queue, and so what the clock has decided.
+fn writes_settled(code: Code) -> bool {
+    matches!(code, Code::EnvironmentLocked | Code::HeldByYou | Code::AlreadyQueued | Code::QueueFull)
 }
 
 fn no_key() -> IdempotencyKey {

@@ -1,11 +1,13 @@
 //! Sessions as they go over the wire.
 
 use greenroom_api_types::environment::Holder;
-use greenroom_api_types::session::{Displaced, HistoryEntry, Override, Person, Session, SessionDeployment};
+use greenroom_api_types::session::{
+    Displaced, HandoverDeclined, HistoryEntry, Override, Person, Session, SessionDeployment,
+};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
-use greenroom_store::session::Session as Record;
+use greenroom_store::session::{Declined, Session as Record};
 
 use crate::app::environment::{kind, lock};
 
@@ -35,6 +37,7 @@ pub fn session(
         max_expires_at: record.max_expires_at,
         ended_at: record.ended_at,
         fence: record.fence,
+        handover_declined: record.handover_declined.map(declined),
         position: record.position,
         heartbeat_by: record.heartbeat_by,
         confirm_by: record.confirm_by,
@@ -79,6 +82,12 @@ pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
         waiting_on: deployment.waiting_on.into_iter().map(Into::into).collect(),
         deadline_at: deployment.deadline_at,
     }
+}
+
+fn declined(declined: Declined) -> HandoverDeclined {
+    let Declined { by, by_name, at, context } = declined;
+    let by = by.map(|id| Person { id: id.to_string(), name: by_name.unwrap_or_default() });
+    HandoverDeclined { by, at, context }
 }
 
 fn claimed_by(record: &Record) -> Holder {

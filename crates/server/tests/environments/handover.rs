@@ -39,6 +39,7 @@ async fn asked_and_accepted(pool: PgPool) {
     let shown = site.get(&site.dev, &format!("/sessions/{held}")).await.is(200)["data"].clone();
     assert_eq!(shown["handover"], shown["lock"]["handover"]);
     assert_eq!(shown["handover"]["requestedBy"]["id"], site.mate.user.as_str());
+    assert_eq!(shown["handover"]["onSilence"], "accept", "a developer could also force");
     assert_eq!(
         (&shown["handover"]["context"], &shown["handover"]["sessionId"]),
         (&json!("hotfix"), &json!(waiting))
@@ -48,7 +49,7 @@ async fn asked_and_accepted(pool: PgPool) {
     assert_eq!((&pending["code"], &pending["handover"]), (&json!("handover_pending"), &shown["handover"]));
     assert_eq!(ask(&site, &site.dev, &held, json!({})).await.is(409)["code"], "held_by_you");
     answer(&site, &site.mate, &held, "accept").await.is(403);
-    for grace in [9, 3_601] {
+    for grace in [59, 3_601] {
         let refused = ask(&site, &site.owner, &held, json!({ "graceSeconds": grace })).await.is(422);
         assert_eq!(refused["errors"][0]["pointer"], "/graceSeconds");
     }
@@ -75,9 +76,15 @@ async fn declined_or_withdrawn(pool: PgPool) {
     let held = site.claim(&site.dev, json!({})).await.session();
     assert_eq!(answer(&site, &site.dev, &held, "decline").await.is(409)["code"], "handover_not_requested");
     let waiting = ask(&site, &site.mate, &held, json!({})).await.session();
-    let kept = answer(&site, &site.dev, &held, "decline").await.is(200)["data"].clone();
+    let path = format!("/sessions/{held}/handover/decline");
+    let no = json!({ "context": "a demo runs" });
+    let kept = site.send(&site.dev, Method::POST, &path, no).await.is(200)["data"].clone();
     assert_eq!((&kept["status"], &kept["handover"]), (&json!("active"), &Value::Null));
     assert_eq!(kept["lock"]["queueLength"], 1, "who asked stays");
+    let declined = site.get(&site.mate, &format!("/sessions/{waiting}")).await.is(200)["data"].clone();
+    let declined = &declined["handoverDeclined"];
+    assert_eq!((&declined["by"]["id"], &declined["context"]), (&json!(site.dev.user), &json!("a demo runs")));
+    assert!(declined["at"].is_string());
     assert_eq!(told(&pool, "session.handover_declined").await, 1);
     // Who waits already asks with what they wait with.
     assert_eq!(ask(&site, &site.mate, &held, json!({})).await.session(), waiting);
@@ -95,12 +102,12 @@ async fn silence_accepts_and_the_first_in_line_gets_it(pool: PgPool) {
     let site = Site::new(&pool).await;
     let held = site.claim(&site.dev, json!({})).await.session();
     let first = site.claim(&site.owner, json!({ "queue": true })).await.session();
-    let asked = ask(&site, &site.mate, &held, json!({ "graceSeconds": 30 })).await.is(202);
+    let asked = ask(&site, &site.mate, &held, json!({ "graceSeconds": 60 })).await.is(202);
     assert_eq!(asked["data"]["position"], 2);
     // Renewing is no answer.
     site.send(&site.dev, Method::POST, &format!("/sessions/{held}/renew"), json!({})).await.is(200);
     assert_eq!(site.sweep().await, 0, "not yet");
-    site.age(31).await;
+    site.age(61).await;
     assert_eq!(site.sweep().await, 1, "the sweeper looks in time");
     let ended = site.get(&site.dev, &format!("/sessions/{held}")).await.is(200)["data"].clone();
     assert_eq!((&ended["status"], &ended["endedBy"]), (&json!("released"), &Value::Null));
@@ -132,8 +139,8 @@ async fn due_while_the_holder_releases(pool: PgPool) {
     let site = Site::new(&pool).await;
     for round in 1..=5 {
         let held = site.claim(&site.dev, json!({})).await.session();
-        let waiting = ask(&site, &site.mate, &held, json!({ "graceSeconds": 10 })).await.session();
-        site.age(11).await;
+        let waiting = ask(&site, &site.mate, &held, json!({ "graceSeconds": 60 })).await.session();
+        site.age(61).await;
         let path = format!("/sessions/{held}");
         let (released, _, accepted) = tokio::join!(
             site.delete(&site.dev, &path),
@@ -148,5 +155,20 @@ async fn due_while_the_holder_releases(pool: PgPool) {
         assert_eq!(told(&pool, "session.released").await, 2 * round - 1);
         site.delete(&site.mate, &format!("/sessions/{waiting}")).await.is(200);
     }
+    site.end().await;
+}
+
+/// The definition's grace time is the default, and nobody asks for less.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_definition_has_a_grace_time(pool: PgPool) {
+    let definition = crate::site::DEFINITION.replace("qa-1: {", "qa-1: { handover: { grace: 10m },");
+    let site = Site::with(&pool, &definition).await;
+    let held = site.claim(&site.dev, json!({})).await.session();
+    let refused = ask(&site, &site.mate, &held, json!({ "graceSeconds": 599 })).await.is(422);
+    assert_eq!(refused["errors"][0]["pointer"], "/graceSeconds");
+    ask(&site, &site.mate, &held, json!({})).await.is(202);
+    let asked = site.get(&site.dev, &format!("/sessions/{held}")).await.is(200)["data"]["handover"].clone();
+    let at = |field: &str| asked[field].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    assert_eq!(at("dueAt").duration_since(at("requestedAt")).as_secs(), 600);
     site.end().await;
 }

@@ -6,9 +6,13 @@ mod deployments;
 mod handover;
 mod heartbeat;
 mod lease;
+mod places;
 mod pool;
+#[path = "../support/proxy.rs"]
+mod proxy;
 mod queue;
 mod rights;
+mod settling;
 mod site;
 #[path = "../support/mod.rs"]
 mod support;
@@ -111,7 +115,7 @@ async fn a_refusal_helps(pool: PgPool) {
         .map(|action| action["action"].as_str().unwrap())
         .collect();
     assert_eq!(actions, ["queue", "force_claim"]);
-    assert!(refused["detail"].as_str().unwrap().contains("demo for sales"));
+    assert_eq!(refused["lock"]["context"], "demo for sales");
     let mine = site.claim(&site.dev, json!({})).await.is(409);
     assert_eq!(mine["code"], "held_by_you");
     let viewer = site.server.member(&site.owner, "acme", "viewer").await;

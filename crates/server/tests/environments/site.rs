@@ -96,7 +96,7 @@ impl Site {
     /// What the worker does twice a second. Answers how many environments it looked at.
     pub async fn sweep(&self) -> usize {
         let store = &self.server.server.app.store;
-        let due = store.due_environments(100).await.unwrap();
+        let due = store.due_environments(100, &[]).await.unwrap();
         for environment in &due {
             store.sweep_environment(*environment).await.unwrap();
         }

@@ -147,8 +147,9 @@ async fn waiting_costs_no_place_and_ends_with_the_server(pool: PgPool) {
     let server = TestServer::start_on(url.as_str(), Limits::new(Duration::from_secs(2), 3)).await;
     let site = Site::on(server, &pool, DEFINITION).await;
     site.claim(&site.dev, json!({})).await.is(201);
+    let bot = site.token(&site.mate, json!({ "name": "bot", "kind": "ci" })).await;
     let requests: Vec<RequestBuilder> =
-        (0..6).map(|_| asked(&site, &site.mate, "qa-1/sessions", "wait=30", &json!({}))).collect();
+        (0..6).map(|_| asked(&site, &bot, "qa-1/sessions", "wait=30", &json!({}))).collect();
     let mut waiting = tokio::task::JoinSet::new();
     for (number, request) in requests.into_iter().enumerate() {
         waiting.spawn(reply(request));

@@ -128,7 +128,10 @@ async fn a_stream_keeps_no_other_place(pool: PgPool) {
     site.age(100).await;
     let watching = Watching::open(&site, &bot, &format!("?sessionId={first}")).await;
     assert!(eventually(SOON, async || silence(&pool, &first).await < 50.0).await);
-    assert!(silence(&pool, &second).await > 99.0, "the same user's other session lost nothing and won nothing");
+    assert!(
+        silence(&pool, &second).await > 99.0,
+        "the same user's other session lost nothing and won nothing"
+    );
     drop(watching);
     site.end().await;
 }

@@ -1,4 +1,5 @@
 //! Stands between the server and PostgreSQL, and breaks the network on demand.
+#![expect(dead_code, reason = "each test binary uses a part of it")]
 
 use std::net::SocketAddr;
 
@@ -8,10 +9,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+/// Used by nobody, so that the expectation above holds in a binary that uses all the rest, too.
+const UNUSED: () = ();
+
 /// What the network does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     Good,
+    /// Every packet takes a millisecond longer.
+    Slow,
     /// Nothing comes through and nobody is told; afterwards what was sent arrives after all.
     Hole,
     /// The same, but what was connected in it stays silent for ever: a firewall that forgot, a host that is gone.
@@ -90,6 +96,9 @@ async fn pump(
         };
         // It may have broken between the reading and the writing.
         open(&mut network).await;
+        if *network.borrow() == Network::Slow {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
         if read == 0 || to.write_all(&buffer[..read]).await.is_err() {
             return;
         }
@@ -98,7 +107,8 @@ async fn pump(
 
 /// Waits until bytes may pass, which in a grave they never do.
 async fn open(network: &mut watch::Receiver<Network>) {
-    let seen = network.wait_for(|network| matches!(network, Network::Good | Network::Grave)).await;
+    let seen =
+        network.wait_for(|network| matches!(network, Network::Good | Network::Slow | Network::Grave)).await;
     let buried = seen.is_ok_and(|network| *network == Network::Grave);
     if buried {
         std::future::pending::<()>().await;

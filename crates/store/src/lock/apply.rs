@@ -2,7 +2,8 @@
 
 use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
 use greenroom_domain::event::EventType;
-use greenroom_domain::id::{DeploymentId, SessionId};
+use greenroom_domain::id::{DeploymentId, SessionId, TokenId};
+use greenroom_domain::lock::Handover;
 use greenroom_domain::queue::Queue;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
@@ -10,6 +11,7 @@ use jiff::Timestamp;
 use crate::StoreError;
 use crate::change::{Actor, Change};
 use crate::lock::LockedEnvironment;
+use crate::lock::depart::departure;
 use crate::planted::{self, Bug};
 
 /// What a new session brings with it.
@@ -19,6 +21,8 @@ pub struct NewSession {
     pub user_kind: String,
     pub context: Option<String>,
     pub commit_id: Option<String>,
+    /// The token that it is claimed, queued or requested with.
+    pub token_id: Option<TokenId>,
 }
 
 /// What is being done to an environment, and how it was before.
@@ -41,12 +45,8 @@ impl Change {
         environment.state = state;
         let doing = Doing { before: &before, command, new };
         let actor = self.actor().clone();
-        for effect in &settled {
-            self.write_effect(environment, &doing, *effect, &Actor::Clock).await?;
-        }
-        for effect in applied.iter().flatten() {
-            self.write_effect(environment, &doing, *effect, &actor).await?;
-        }
+        self.write_effects(environment, &doing, &settled, &Actor::Clock).await?;
+        self.write_effects(environment, &doing, applied.as_deref().unwrap_or_default(), &actor).await?;
         self.write_heard(environment, command).await?;
         if environment.state != before {
             self.write_lock(environment).await?;
@@ -54,6 +54,26 @@ impl Change {
         self.deploy_granted(environment, &settled, &before, &Actor::Clock).await?;
         self.deploy_granted(environment, applied.as_deref().unwrap_or_default(), &before, &actor).await?;
         Ok(applied)
+    }
+
+    /// Writes effects in their order, consecutive departures from the queue together.
+    async fn write_effects(
+        &mut self,
+        environment: &mut LockedEnvironment,
+        doing: &Doing<'_>,
+        effects: &[Effect],
+        actor: &Actor,
+    ) -> Result<(), StoreError> {
+        let mut departures = Vec::new();
+        for effect in effects {
+            if let Some(departure) = departure(doing, *effect) {
+                departures.push(departure);
+                continue;
+            }
+            self.write_departures(environment, &std::mem::take(&mut departures)).await?;
+            self.write_effect(environment, doing, *effect, actor).await?;
+        }
+        self.write_departures(environment, &departures).await
     }
 
     async fn write_effect(
@@ -87,7 +107,14 @@ impl Change {
                 let told = (actor, EventType::SessionHandoverRequested);
                 self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
             }
-            Effect::HandoverDeclined { session, .. } => {
+            Effect::HandoverLapsed { session, .. } => {
+                let told = (&Actor::Clock, EventType::SessionHandoverLapsed);
+                self.tell_session(environment, told, session, None, None).await
+            }
+            // It is a departure, which is written with the others.
+            Effect::Skipped { .. } => Ok(()),
+            Effect::HandoverDeclined { session, by } => {
+                self.write_declined(environment, (actor, doing.new.context.as_deref()), by).await?;
                 let told = (actor, EventType::SessionHandoverDeclined);
                 self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
             }
@@ -99,7 +126,8 @@ impl Change {
                 let reason = doing.new.context.as_deref().filter(|_| by.is_some());
                 self.end_session(environment, doing.before, session, end, (actor, by, reason)).await?;
                 let held = doing.before.lock.held.as_ref().is_some_and(|held| held.session == session);
-                let passed_on = passed_on(doing, session, end, actor);
+                let by_hand_over = end == SessionEnd::Released;
+                let passed_on = passed_on(doing, environment.now, session, actor).filter(|_| by_hand_over);
                 // Who takes it over goes on with what is there.
                 if held && end != SessionEnd::Overridden && passed_on.is_none() {
                     self.clean_up_after(actor, environment, session).await?;
@@ -140,16 +168,17 @@ impl Change {
 }
 
 /// How a session ended that was given away.
-fn passed_on(doing: &Doing<'_>, session: SessionId, end: SessionEnd, actor: &Actor) -> Option<String> {
+fn passed_on(doing: &Doing<'_>, now: Timestamp, session: SessionId, actor: &Actor) -> Option<String> {
+    let held = doing.before.lock.held.as_ref().filter(|held| held.session == session);
+    let asked = held.and_then(|held| held.handover).filter(|asked| asked.due_at <= now);
     match (doing.command, actor) {
+        (_, Actor::Clock) => asked
+            .filter(Handover::is_accepted_by_silence)
+            .map(|_| "handed over: its holder did not answer in time".to_owned()),
         (Command::Transfer { from, .. }, _) if from == session => {
             Some(format!("transferred to {}", doing.new.user_name))
         }
         (Command::AcceptHandover(own), _) if own == session => Some("handed over".to_owned()),
-        // The clock releases nothing else, except what a client that hung up was granted.
-        (command, Actor::Clock) if end == SessionEnd::Released && command != Command::Release(session) => {
-            Some("handed over: its holder did not answer in time".to_owned())
-        }
         _ => None,
     }
 }

@@ -2,15 +2,18 @@
 //! (`write`). Whatever looks at other rows than the environment's own (the queue) reads them after that row is locked.
 
 mod apply;
+mod depart;
+mod rights;
 mod write;
 
 use greenroom_domain::environment::{self, EnvironmentState};
-use greenroom_domain::id::{EnvironmentId, PipelineId};
-use greenroom_domain::lease::{Lease, LeaseTerms};
-use greenroom_domain::lock::{Handover, Held, Lock};
-use greenroom_domain::queue::{Queue, Waiting};
+use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
+use greenroom_domain::lease::Lease;
+use greenroom_domain::lock::{Handover, Held, Lock, OnSilence};
+use greenroom_domain::queue::Queue;
 use greenroom_domain::role::Role;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 
 use crate::StoreError;
 use crate::change::Change;
@@ -27,6 +30,10 @@ pub struct LockedEnvironment {
     pub name: String,
     pub listed: bool,
     pub force_role: Role,
+    /// A force claim has to say why.
+    pub force_reason_required: bool,
+    /// Default and minimum of a request's grace time, if the definition has one.
+    pub handover_grace_seconds: Option<i64>,
     pub default_lease_seconds: i64,
     pub longest_lease_seconds: i64,
     pub state: EnvironmentState,
@@ -36,6 +43,17 @@ pub struct LockedEnvironment {
 }
 
 impl LockedEnvironment {
+    /// What the events of its sessions show.
+    fn after(&self, session: SessionId, fence: Option<i64>) -> Value {
+        json!({
+            "sessionId": session,
+            "envName": self.name,
+            "pipelineId": self.pipeline_id,
+            "fence": fence,
+            "queueLength": self.state.queue.len(),
+        })
+    }
+
     /// What its events are about.
     pub(crate) fn subject(&self) -> String {
         environment::subject(self.pipeline_id, &self.name)
@@ -48,6 +66,8 @@ struct Row {
     name: String,
     listed: bool,
     force_role: String,
+    force_reason_required: bool,
+    handover_grace_seconds: Option<i64>,
     default_lease_seconds: i64,
     longest_lease_seconds: i64,
     fence: i64,
@@ -61,6 +81,9 @@ struct Row {
     sessions: i64,
     handover_session_id: Option<uuid::Uuid>,
     handover_due_at: Option<jiff_sqlx::Timestamp>,
+    handover_user_id: Option<uuid::Uuid>,
+    handover_token_id: Option<uuid::Uuid>,
+    handover_accepts: Option<bool>,
 }
 
 impl Change {
@@ -73,9 +96,10 @@ impl Change {
         self.planted_peek("savepoint peek").await?;
         let row = sqlx::query_as!(
             Row,
-            "select id, pipeline_id, name, listed, force_role, default_lease_seconds, longest_lease_seconds, fence,
+            "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
+                    default_lease_seconds, longest_lease_seconds, fence,
                     session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
-                    handover_session_id, handover_due_at
+                    handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
              where organization_id = $1 and pipeline_id = $2 and name = $3 for update",
             organization,
@@ -98,9 +122,10 @@ impl Change {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "select id, pipeline_id, name, listed, force_role, default_lease_seconds, longest_lease_seconds, fence,
+            "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
+                    default_lease_seconds, longest_lease_seconds, fence,
                     session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
-                    handover_session_id, handover_due_at
+                    handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
              where organization_id = $1 and id = $2 for update",
             organization,
@@ -123,10 +148,18 @@ impl Change {
     }
 
     async fn locked(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
-        let handover = row
-            .handover_session_id
-            .zip(row.handover_due_at)
-            .map(|(session, due_at)| Handover { session: session.into(), due_at: due_at.to_jiff() });
+        let force_role = word("environments.force_role", &row.force_role)?;
+        let handover = match row.handover_session_id.zip(row.handover_due_at) {
+            Some((session, due_at)) => Some(Handover {
+                session: session.into(),
+                due_at: due_at.to_jiff(),
+                on_silence: OnSilence::of(row.handover_accepts == Some(true)),
+                can_force: self
+                    .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
+                    .await?,
+            }),
+            None => None,
+        };
         let held =
             match (row.session_id, row.holder_id, row.expires_at, row.max_expires_at, row.lease_seconds) {
                 (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => {
@@ -144,13 +177,16 @@ impl Change {
                 }
                 _ => None,
             };
-        let queue = if row.waiters > 0 { self.waiting(row.id.into()).await? } else { Queue::default() };
+        let queue =
+            if row.waiters > 0 { self.waiting(row.id.into(), force_role).await? } else { Queue::default() };
         Ok(LockedEnvironment {
             id: row.id.into(),
             pipeline_id: row.pipeline_id.into(),
             name: row.name,
             listed: row.listed,
-            force_role: word("environments.force_role", &row.force_role)?,
+            force_role,
+            force_reason_required: row.force_reason_required,
+            handover_grace_seconds: row.handover_grace_seconds,
             default_lease_seconds: row.default_lease_seconds,
             longest_lease_seconds: row.longest_lease_seconds,
             state: EnvironmentState { lock: Lock { fence: row.fence, held }, queue },
@@ -158,29 +194,5 @@ impl Change {
             now: self.now().await?,
             sessions: row.sessions,
         })
-    }
-
-    async fn waiting(&mut self, environment: EnvironmentId) -> Result<Queue, StoreError> {
-        let organization = self.organization();
-        let rows = sqlx::query!(
-            r#"select id, user_id, lease_seconds, longest_seconds, heard_at as "heard_at!" from sessions
-               where organization_id = $1 and environment_id = $2 and waiting
-               order by ordinal"#,
-            organization,
-            environment.uuid(),
-        )
-        .fetch_all(self.connection())
-        .await?;
-        Ok(rows.into_iter().fold(Queue::default(), |queue, row| {
-            queue.joined(Waiting {
-                session: row.id.into(),
-                user: row.user_id.into(),
-                terms: LeaseTerms {
-                    length: SignedDuration::from_secs(row.lease_seconds),
-                    longest: SignedDuration::from_secs(row.longest_seconds),
-                },
-                heard_at: row.heard_at.to_jiff(),
-            })
-        }))
     }
 }

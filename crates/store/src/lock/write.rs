@@ -2,12 +2,12 @@
 
 use greenroom_domain::environment::{Command, EnvironmentState};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::SessionId;
+use greenroom_domain::id::{SessionId, TokenId};
 use greenroom_domain::lease::Lease;
+use greenroom_domain::lock::OnSilence;
 use greenroom_domain::queue::Waiting;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::StoreError;
 use crate::change::{Actor, Change};
@@ -45,8 +45,9 @@ impl Change {
             "insert into sessions
                  (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
                   lease_seconds, longest_seconds, fence, queued_at, heard_at, claimed_at, expires_at, max_expires_at,
-                  waiting)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $13::bigint is null)",
+                  waiting, token_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $13::bigint is null,
+                     $18)",
             organization,
             session.uuid(),
             environment.id.uuid(),
@@ -64,6 +65,7 @@ impl Change {
             time(fence.map(|_| now)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
+            new.token_id.map(TokenId::uuid),
         )
         .execute(self.connection())
         .await?;
@@ -109,6 +111,7 @@ impl Change {
         let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
         let asked =
             before.lock.held.as_ref().filter(|held| held.session == session).and_then(|held| held.handover);
+        let asked = asked.filter(|asked| asked.is_accepted_by_silence());
         let due = asked.map(|asked| asked.due_at).filter(|due_at| *due_at <= environment.now);
         let over = if end == SessionEnd::Released { due.or(over) } else { over };
         let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
@@ -143,7 +146,7 @@ impl Change {
         sqlx::query!(
             "update environments e
              set handover_user_id = s.user_id, handover_user_name = s.user_name, handover_user_kind = s.user_kind,
-                 handover_context = $4, handover_requested_at = $5
+                 handover_context = $4, handover_requested_at = $5, handover_token_id = $6
              from sessions s
              where e.organization_id = $1 and e.id = $2 and s.organization_id = $1 and s.id = $3",
             organization,
@@ -151,12 +154,38 @@ impl Change {
             by.uuid(),
             doing.new.context,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
+            doing.new.token_id.map(TokenId::uuid),
         )
         .execute(self.connection())
         .await?;
         if doing.before.queue.find(by).is_some() {
             self.write_heard(environment, Command::Hear(by)).await?;
         }
+        Ok(())
+    }
+
+    /// The holder's answer stays with the session that requested the hand-over.
+    pub(super) async fn write_declined(
+        &mut self,
+        environment: &LockedEnvironment,
+        (actor, context): (&Actor, Option<&str>),
+        by: SessionId,
+    ) -> Result<(), StoreError> {
+        let (organization, name) = (self.organization(), actor.name().map(str::to_owned));
+        sqlx::query!(
+            "update sessions
+             set handover_declined_by = $3, handover_declined_by_name = $4, handover_declined_at = $5,
+                 handover_declined_context = $6
+             where organization_id = $1 and id = $2",
+            organization,
+            by.uuid(),
+            actor.user(),
+            name,
+            time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
+            context,
+        )
+        .execute(self.connection())
+        .await?;
         Ok(())
     }
 
@@ -214,7 +243,8 @@ impl Change {
                  context = s.context, claimed_at = s.claimed_at,
                  commit_id = case when e.session_id = s.id then e.commit_id else s.commit_id end,
                  lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at),
-                 handover_session_id = $10, handover_due_at = $11,
+                 handover_session_id = $10, handover_due_at = $11, handover_accepts = $13,
+                 handover_token_id = case when $10::uuid is null then null else e.handover_token_id end,
                  handover_user_id = case when $10::uuid is null then null else e.handover_user_id end,
                  handover_user_name = case when $10::uuid is null then null else e.handover_user_name end,
                  handover_user_kind = case when $10::uuid is null then null else e.handover_user_kind end,
@@ -236,6 +266,7 @@ impl Change {
             asked.map(|asked| asked.session.uuid()),
             time(asked.map(|asked| asked.due_at)) as Option<jiff_sqlx::Timestamp>,
             time(environment.state.due()) as Option<jiff_sqlx::Timestamp>,
+            asked.map(|asked| asked.on_silence == OnSilence::Accept),
         )
         .execute(self.connection())
         .await?;
@@ -250,17 +281,15 @@ impl Change {
         fence: Option<i64>,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
+        let mut after = environment.after(session, fence);
+        if event_type == EventType::SessionOverridden {
+            after["reasonGiven"] = reason.is_some().into();
+        }
         let event = NewEvent {
             event_type,
             subject: environment.subject(),
             before: None,
-            after: Some(json!({
-                "sessionId": session,
-                "envName": environment.name,
-                "pipelineId": environment.pipeline_id,
-                "fence": fence,
-                "queueLength": environment.state.queue.len(),
-            })),
+            after: Some(after),
             reason: reason.map(str::to_owned),
         };
         self.tell_as(actor, event).await

@@ -13,12 +13,22 @@ pub struct DueEnvironment {
 }
 
 impl Store {
-    /// Environments in which the time of something may have come. Those that are looked at too early are put off.
-    pub async fn due_environments(&self, at_most: i64) -> Result<Vec<DueEnvironment>, StoreError> {
+    /// Environments in which the time of something may have come, without the `delayed` ones. Those that are looked at too
+    /// early are put off. Organizations take turns: the first of each comes before the second of any.
+    pub async fn due_environments(
+        &self,
+        at_most: i64,
+        delayed: &[EnvironmentId],
+    ) -> Result<Vec<DueEnvironment>, StoreError> {
+        let delayed: Vec<uuid::Uuid> = delayed.iter().map(|environment| environment.uuid()).collect();
         let rows = sqlx::query!(
-            "select organization_id, id as environment_id from environments
-             where sweep_at <= clock_timestamp() order by sweep_at limit $1",
+            "select organization_id, environment_id
+             from (select organization_id, id as environment_id, sweep_at,
+                          row_number() over (partition by organization_id order by sweep_at) as turn
+                   from environments where sweep_at <= clock_timestamp() and id <> all($2)) due
+             order by turn, sweep_at limit $1",
             at_most,
+            &delayed,
         )
         .fetch_all(&self.pool())
         .await?;

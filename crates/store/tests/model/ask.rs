@@ -6,6 +6,7 @@ use greenroom_store::grant::{Asked, AtOnce, PlainClaim};
 use greenroom_store::lock::NewSession;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::system::sweeper::DueEnvironment;
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::case::{Case, NAMES, REQUEST};
@@ -93,6 +94,7 @@ impl Case {
             user_kind: person.token_kind.to_string(),
             context: ask.context.clone(),
             commit_id: ask.commit.clone(),
+            token_id: Some(person.token_id),
         };
         let applied = command.apply(&mut locked, self.in_database(ask.command), &new).await.unwrap();
         let applied = self.in_model(applied);
@@ -116,13 +118,13 @@ impl Case {
             organization_id: self.organization(),
             environment_id: self.environments[expected.environment],
         };
-        let found = self.ground.store.due_environments(i64::MAX).await.unwrap();
+        let found = self.ground.store.due_environments(i64::MAX, &[]).await.unwrap();
         assert!(
             found.contains(&due) || !expected.due,
             "the sweeper does not find what the clock has decided"
         );
         self.ground.store.sweep_environment(due).await.unwrap();
-        let found = self.ground.store.due_environments(i64::MAX).await.unwrap();
+        let found = self.ground.store.due_environments(i64::MAX, &[]).await.unwrap();
         assert!(!found.contains(&due), "what was swept is due again at once");
     }
 
@@ -155,9 +157,16 @@ impl Case {
             Effect::Granted { session, fence } => Effect::Granted { session: self.modeled(session), fence },
             Effect::Queued { session } => Effect::Queued { session: self.modeled(session) },
             Effect::Ended { session, end } => Effect::Ended { session: self.modeled(session), end },
-            Effect::HandoverRequested { session, by, due_at } => {
-                Effect::HandoverRequested { session: self.modeled(session), by: self.modeled(by), due_at }
+            // When it is due is compared where it is shown.
+            Effect::HandoverRequested { session, by, .. } => Effect::HandoverRequested {
+                session: self.modeled(session),
+                by: self.modeled(by),
+                due_at: Timestamp::UNIX_EPOCH,
+            },
+            Effect::HandoverLapsed { session, by } => {
+                Effect::HandoverLapsed { session: self.modeled(session), by: self.modeled(by) }
             }
+            Effect::Skipped { session, why } => Effect::Skipped { session: self.modeled(session), why },
             Effect::HandoverDeclined { session, by } => {
                 Effect::HandoverDeclined { session: self.modeled(session), by: self.modeled(by) }
             }
@@ -165,6 +174,10 @@ impl Case {
         let refusal = |refusal: Refusal| match refusal {
             Refusal::Locked { session } => Refusal::Locked { session: self.modeled(session) },
             Refusal::HeldByYou { session } => Refusal::HeldByYou { session: self.modeled(session) },
+            Refusal::HandoverPending { by } => Refusal::HandoverPending { by: self.modeled(by) },
+            Refusal::AlreadyQueued { session, position } => {
+                Refusal::AlreadyQueued { session: self.modeled(session), position }
+            }
             other => other,
         };
         applied.map(|effects| effects.into_iter().map(effect).collect()).map_err(refusal)

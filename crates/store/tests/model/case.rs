@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::ground::Ground;
 use crate::model::user_id;
-use crate::step::{DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE};
+use crate::step::{DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE, PEOPLE};
 
 pub const NAMES: [&str; ENVIRONMENTS] = ["blue", "green"];
 pub const REQUEST: &str = "model-request";
@@ -76,6 +76,9 @@ impl Case {
 
     /// Leaves nothing for the sweeper of later cases to find.
     pub async fn clear(&self) {
+        for user in 0..PEOPLE {
+            self.ground.set_role(user, false).await;
+        }
         let ids = self.environments.map(EnvironmentId::uuid);
         for sql in [
             "delete from deployments where organization_id = $1 and environment_id = any($2)",
@@ -102,5 +105,7 @@ fn defined(id: EnvironmentId, name: &str) -> DefinedEnvironment {
         default_lease_seconds: DEFAULT_LEASE,
         longest_lease_seconds: LONGEST_LEASE,
         force_role: Role::Developer,
+        force_reason_required: false,
+        handover_grace_seconds: None,
     }
 }

@@ -41,14 +41,15 @@ pub async fn pass(case: &Case, seconds: i64) {
     let sql = "with passed as (
             update environments
             set claimed_at = claimed_at - by, expires_at = expires_at - by, max_expires_at = max_expires_at - by,
-                used_at = used_at - by, sweep_at = sweep_at - by
+                used_at = used_at - by, sweep_at = sweep_at - by,
+                handover_due_at = handover_due_at - by, handover_requested_at = handover_requested_at - by
             from (select $3 * interval '1 second' as by) time
             where organization_id = $1 and id = any($2)
         )
         update sessions
         set queued_at = queued_at - by, heard_at = heard_at - by, claimed_at = claimed_at - by,
             expires_at = expires_at - by, max_expires_at = max_expires_at - by,
-            ended_at = ended_at - by
+            ended_at = ended_at - by, handover_declined_at = handover_declined_at - by
         from (select $3 * interval '1 second' as by) time
         where organization_id = $1 and environment_id = any($2)";
     let environments = case.environments.map(|id| id.uuid());

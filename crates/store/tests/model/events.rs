@@ -1,5 +1,6 @@
 //! The events that a step has told, down to the last field of their JSON.
 
+use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -60,6 +61,9 @@ fn event(case: &Case, model: &Model, expected: &Expected, told: &told::Told) -> 
         after["fence"] = json!(told.fence);
         // As it is when the step is done.
         after["queueLength"] = json!(model.environments[expected.environment].state.queue.len());
+        if told.event_type == EventType::SessionOverridden {
+            after["reasonGiven"] = json!(told.reason.is_some());
+        }
     }
     Event {
         event_type: told.event_type.to_string(),

@@ -55,6 +55,19 @@ impl Ground {
         self.people[0].organization_id
     }
 
+    /// Takes away the right to hold sessions, or gives it back.
+    pub async fn set_role(&self, user: usize, demoted: bool) {
+        let person = &self.people[user];
+        let role = if demoted { "viewer" } else { person.role.as_str() };
+        sqlx::query("update memberships set role = $3 where organization_id = $1 and user_id = $2")
+            .bind(person.organization_id.uuid())
+            .bind(person.user_id.uuid())
+            .bind(role)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+    }
+
     /// The place of a user among the people.
     pub fn place_of(&self, id: UserId) -> usize {
         self.people.iter().position(|person| person.user_id == id).unwrap()

@@ -7,15 +7,20 @@ use greenroom_domain::environment::{Applied, Command};
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
+use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 use uuid::Uuid;
 
 use crate::record::Environment;
-use crate::step::{self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE, Step, TIME_UNIT, Way, Which};
+use crate::step::{
+    self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE, PEOPLE, Step, TIME_UNIT, Way, Which,
+};
 use crate::told::Told;
 
+/// The kinds of the people's tokens.
+const KINDS: [TokenKind; PEOPLE] = [TokenKind::User, TokenKind::Ci, TokenKind::Agent];
 /// The number that no session gets.
 const UNKNOWN: u128 = 0xffff;
 
@@ -24,6 +29,8 @@ pub struct Model {
     pub now: Timestamp,
     pub environments: [Environment; ENVIRONMENTS],
     asks: u128,
+    /// Who may not hold sessions.
+    demoted: [bool; PEOPLE],
     /// The last step, unless time passed.
     pub last: Option<Expected>,
 }
@@ -62,6 +69,11 @@ pub fn user_of(id: UserId) -> usize {
     id.uuid().as_u128() as usize
 }
 
+/// Only tokens of kind `user` may force, unless they were made to.
+pub fn could_force(user: usize) -> bool {
+    KINDS[user] == TokenKind::User
+}
+
 fn session_id(number: u128) -> SessionId {
     Uuid::from_u128(number).into()
 }
@@ -91,8 +103,19 @@ impl ReferenceStateMachine for Model {
                 model.now += SignedDuration::from_secs(units * TIME_UNIT);
                 model.last = None;
             }
+            Step::Role { user, demoted } => {
+                model.demoted[user] = demoted;
+                for environment in &mut model.environments {
+                    environment.judge(model.demoted);
+                }
+                model.last = None;
+            }
             Step::At { environment, act } => {
-                let ask = model.ask(environment, act);
+                let mut ask = model.ask(environment, act);
+                // The server lets nobody in who may not hold sessions, nor are they given one.
+                if model.demoted[ask.by] || model.demoted[ask.user] {
+                    ask = model.ask(environment, Act::Sweep);
+                }
                 let (now, place) = (model.now, &mut model.environments[environment]);
                 let (at_once, due) = (place.is_done_at_once(&ask, now), place.is_due(now));
                 let (applied, told) = place.carry_out(&ask, now);
@@ -156,6 +179,19 @@ impl Model {
                 let session = self.find(environment, which);
                 ask = Ask { command: Command::Hear(session), by: self.own(session), ..ask };
             }
+            Act::Request { of, user, grace } => {
+                let (of, grace) = (self.find(environment, of), SignedDuration::from_secs(grace));
+                let command = Command::RequestHandover { of, by: self.claim(user, None), grace };
+                ask = Ask { command, by: user, user, ..ask };
+            }
+            Act::Accept { which } => {
+                let session = self.find(environment, which);
+                ask = Ask { command: Command::AcceptHandover(session), by: self.own(session), ..ask };
+            }
+            Act::Decline { which } => {
+                let session = self.find(environment, which);
+                ask = Ask { command: Command::DeclineHandover(session), by: self.own(session), ..ask };
+            }
             Act::Sweep => {}
         }
         ask
@@ -166,7 +202,9 @@ impl Model {
             length: SignedDuration::from_secs(lease.unwrap_or(DEFAULT_LEASE)),
             longest: SignedDuration::from_secs(LONGEST_LEASE),
         };
-        Claim { session: session_id(self.asks), user: user_id(user), terms }
+        let (session, user) = (session_id(self.asks), user_id(user));
+        let can_force = could_force(user_of(user));
+        Claim { session, user, kind: KINDS[user_of(user)], terms, can_force, places: 0 }
     }
 
     fn find(&self, environment: usize, which: Which) -> SessionId {

@@ -4,10 +4,11 @@ use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentS
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::lease::{Lease, LeaseTerms};
+use greenroom_domain::rights::Barred;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
-use crate::model::{Ask, user_id};
+use crate::model::{Ask, could_force, user_id, user_of};
 use crate::step::PEOPLE;
 use crate::told::Told;
 
@@ -22,6 +23,8 @@ pub struct Environment {
     pub used_at: Option<Timestamp>,
     /// Whose deployment has the work slot.
     pub slot: Option<SessionId>,
+    /// What was given with the pending request for hand-over, and when.
+    pub asked: Option<(Option<String>, Timestamp)>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct Record {
     pub ended_by: Option<usize>,
     pub override_session: Option<SessionId>,
     pub override_reason: Option<String>,
+    /// By whom, when, and why.
+    pub declined: Option<(usize, Timestamp, Option<String>)>,
 }
 
 impl Environment {
@@ -61,6 +66,19 @@ impl Environment {
 
     pub fn is_due(&self, now: Timestamp) -> bool {
         !environment::settle(self.state.clone(), now).1.is_empty()
+    }
+
+    /// What the database says of the waiters' rights from now on.
+    pub fn judge(&mut self, demoted: [bool; PEOPLE]) {
+        for waiting in self.state.queue.iter_mut() {
+            waiting.rights.barred = demoted[user_of(waiting.user)].then_some(Barred::Role);
+        }
+        let asked = self.state.lock.held.as_ref().and_then(|held| held.handover);
+        let by = asked.and_then(|asked| self.sessions.iter().find(|record| record.id == asked.session));
+        let can_force = by.is_some_and(|by| could_force(by.user) && !demoted[by.user]);
+        if let Some(asked) = self.state.lock.held.as_mut().and_then(|held| held.handover.as_mut()) {
+            asked.can_force = can_force;
+        }
     }
 
     /// A refusal changes nothing: the command is dropped, and what it had settled with it.
@@ -91,6 +109,8 @@ impl Environment {
 
     fn write(&mut self, writing: &Writing<'_>, effect: Effect, told: &mut Vec<Told>) {
         let Writing { before, after, ask, by, now } = *writing;
+        // It is the clock that skips, whoever let go of the lock.
+        let by = by.filter(|_| !matches!(effect, Effect::Skipped { .. }));
         let mut reason = None;
         match effect {
             Effect::Queued { session } => self.sessions.push(Record {
@@ -114,20 +134,44 @@ impl Environment {
                     reason = Some(format!("transferred by {}", CALLED[by]));
                 }
             }
-            Effect::HandoverRequested { .. } | Effect::HandoverDeclined { .. } => {
+            Effect::HandoverRequested { .. } => {
+                self.asked = Some((ask.context.clone(), now));
                 reason.clone_from(&ask.context);
+            }
+            Effect::HandoverDeclined { by: requester, .. } => {
+                self.record(requester).declined = by.map(|by| (by, now, ask.context.clone()));
+                reason.clone_from(&ask.context);
+            }
+            Effect::HandoverLapsed { .. } => {}
+            Effect::Skipped { session, why } => {
+                let record = self.record(session);
+                record.status = SessionStatus::Canceled;
+                record.ended_at = Some(now);
+                reason = Some(why.reason().to_owned());
             }
             Effect::Ended { session, end } => {
                 if self.slot.take_if(|deploying| *deploying == session).is_some() {
                     told.push(Told::deployment(EventType::DeploymentCanceled, session, by));
                 }
                 let over = before.lock.held.as_ref().filter(|held| held.session == session);
+                let asked = over.and_then(|held| held.handover).filter(|_| by.is_none());
                 let over = over.filter(|held| held.lease.is_over(now)).map(|held| held.lease.expires_at);
+                // A request that silence accepted ended it when the time was up.
+                let over = match asked.filter(|_| end == SessionEnd::Released) {
+                    Some(asked) => {
+                        reason = Some("handed over: its holder did not answer in time".to_owned());
+                        Some(asked.due_at)
+                    }
+                    None => over,
+                };
                 let record = self.record(session);
                 record.status = end.status();
                 // A lease that ran out ended then, not when somebody noticed.
                 (record.ended_at, record.ended_by) = (over.or(Some(now)), by);
-                if matches!(ask.command, Command::Transfer { from, .. } if from == session) {
+                if matches!(ask.command, Command::AcceptHandover(own) if own == session && by.is_some()) {
+                    reason = Some("handed over".to_owned());
+                }
+                if matches!(ask.command, Command::Transfer { from, .. } if from == session && by.is_some()) {
                     reason = Some(format!("transferred to {}", CALLED[ask.user]));
                 }
                 if let (SessionEnd::Overridden, Command::Force(claim)) = (end, ask.command) {
@@ -161,6 +205,9 @@ impl Environment {
             record.hold(Some(held.lease));
             self.used_at = record.claimed_at;
         }
+        if self.state.lock.held.as_ref().is_none_or(|held| held.handover.is_none()) {
+            self.asked = None;
+        }
         for waiting in queue.iter() {
             self.record(waiting.session).heard_at = Some(waiting.heard_at);
         }
@@ -186,6 +233,7 @@ impl Record {
         let (Command::Claim(claim)
         | Command::Queue(claim)
         | Command::Force(claim)
+        | Command::RequestHandover { by: claim, .. }
         | Command::Transfer { to: claim, .. }) = ask.command
         else {
             unreachable!("only a claim makes a session")
@@ -207,6 +255,7 @@ impl Record {
             ended_by: None,
             override_session: None,
             override_reason: None,
+            declined: None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! Sessions and locks as the store shows them, by the clock, against the model.
 
 use greenroom_domain::id::SessionId;
+use greenroom_domain::lock::OnSilence;
 use greenroom_domain::queue::silent_from;
 use greenroom_domain::session::SessionStatus;
-use greenroom_store::environment::{Holder, LockView};
-use greenroom_store::session::Session;
+use greenroom_store::environment::{HandoverRequest, Holder, LockView};
+use greenroom_store::session::{Declined, Session};
 use jiff::Timestamp;
 
 use crate::case::Case;
@@ -91,6 +92,12 @@ pub fn session(case: &Case, model: &Model, place: usize, ordinal: usize) -> Sess
         override_session_id: record.override_session,
         override_reason: record.override_reason.clone(),
         previous_session_id: ordinal.checked_sub(1).map(|before| environment.sessions[before].id),
+        handover_declined: record.declined.clone().map(|(by, at, context)| Declined {
+            by: Some(user_id(by)),
+            by_name: Some(case.ground.people[by].user_name.clone()),
+            at,
+            context,
+        }),
     }
 }
 
@@ -113,7 +120,22 @@ pub fn lock(case: &Case, now: Timestamp, environment: &Environment) -> LockView 
         }
     });
     let queue_length = i32::try_from(environment.state.queue.len()).unwrap();
-    LockView { holder, queue_length, handover: None }
+    let asked = environment.state.lock.holder(now).and_then(|held| held.handover);
+    let handover = asked.zip(environment.asked.clone()).map(|(asked, (context, requested_at))| {
+        let by = environment.sessions.iter().find(|record| record.id == asked.session).unwrap();
+        let person = &case.ground.people[by.user];
+        HandoverRequest {
+            session_id: asked.session,
+            user_id: user_id(by.user),
+            name: person.user_name.clone(),
+            kind: person.token_kind.to_string(),
+            context,
+            requested_at,
+            due_at: asked.due_at,
+            accepts: asked.on_silence == OnSilence::Accept,
+        }
+    });
+    LockView { holder, queue_length, handover }
 }
 
 pub fn in_model(case: &Case, clock: &Clock, shown: Session, expected: Option<&Session>) -> Session {
@@ -131,11 +153,29 @@ pub fn in_model(case: &Case, clock: &Clock, shown: Session, expected: Option<&Se
         ended_by: shown.ended_by.map(|user| case.modeled_user(user)),
         override_session_id: shown.override_session_id.map(|id| case.modeled(id)),
         previous_session_id: shown.previous_session_id.map(|id| case.modeled(id)),
+        handover_declined: shown.handover_declined.map(|declined| {
+            let expected = expected.and_then(|expected| expected.handover_declined.as_ref());
+            Declined {
+                by: declined.by.map(|user| case.modeled_user(user)),
+                at: clock.modeled(Some(declined.at), expected.map(|expected| expected.at)).unwrap(),
+                ..declined
+            }
+        }),
         ..shown
     }
 }
 
 pub fn lock_in_model(case: &Case, clock: &Clock, shown: LockView, expected: &LockView) -> LockView {
+    let asked = expected.handover.as_ref();
+    let handover = shown.handover.map(|request| HandoverRequest {
+        session_id: case.modeled(request.session_id),
+        user_id: case.modeled_user(request.user_id),
+        requested_at: clock
+            .modeled(Some(request.requested_at), asked.map(|asked| asked.requested_at))
+            .unwrap(),
+        due_at: clock.modeled(Some(request.due_at), asked.map(|asked| asked.due_at)).unwrap(),
+        ..request
+    });
     let expected = expected.holder.as_ref();
     let holder = shown.holder.map(|holder| Holder {
         session_id: case.modeled(holder.session_id),
@@ -144,5 +184,5 @@ pub fn lock_in_model(case: &Case, clock: &Clock, shown: LockView, expected: &Loc
         expires_at: clock.modeled(Some(holder.expires_at), expected.map(|holder| holder.expires_at)).unwrap(),
         ..holder
     });
-    LockView { holder, ..shown }
+    LockView { holder, handover, ..shown }
 }

@@ -16,6 +16,9 @@ pub const LONGEST_LEASE: i64 = 290;
 /// One is shorter than the first lease of a turn, and they end after one to four units.
 const LEASES: [i64; 4] = [65, 20, 110, 155];
 
+/// How long the holder has to answer a request for hand-over. It ends apart from every lease, turn and silence, too.
+const GRACES: [i64; 2] = [70, 115];
+
 pub const ENVIRONMENTS: usize = 2;
 pub const PEOPLE: usize = 3;
 
@@ -29,17 +32,57 @@ pub enum Step {
     TimePasses {
         units: i64,
     },
+    /// Somebody loses the right to hold sessions, or has it again.
+    Role {
+        user: usize,
+        demoted: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    Claim { user: usize, lease: Option<i64>, way: Way },
-    Queue { user: usize, lease: Option<i64>, deploys: bool },
-    Force { user: usize, lease: Option<i64> },
-    Release { which: Which, by: By, way: Way },
-    Renew { which: Which },
-    Hear { which: Which },
-    Transfer { from: Which, to: usize, lease: Option<i64> },
+    Claim {
+        user: usize,
+        lease: Option<i64>,
+        way: Way,
+    },
+    Queue {
+        user: usize,
+        lease: Option<i64>,
+        deploys: bool,
+    },
+    Force {
+        user: usize,
+        lease: Option<i64>,
+    },
+    Release {
+        which: Which,
+        by: By,
+        way: Way,
+    },
+    Renew {
+        which: Which,
+    },
+    Hear {
+        which: Which,
+    },
+    Transfer {
+        from: Which,
+        to: usize,
+        lease: Option<i64>,
+    },
+    /// Requests the hand-over of what is held.
+    Request {
+        of: Which,
+        user: usize,
+        grace: i64,
+    },
+    Accept {
+        which: Which,
+    },
+    Decline {
+        which: Which,
+    },
     Sweep,
 }
 
@@ -77,8 +120,9 @@ pub enum By {
 pub fn any_step() -> BoxedStrategy<Step> {
     let units = prop_oneof![6 => Just(1_i64), 3 => Just(2), 1 => 3..=7_i64];
     prop_oneof![
-        5 => (0..ENVIRONMENTS, any_act()).prop_map(|(environment, act)| Step::At { environment, act }),
-        1 => units.prop_map(|units| Step::TimePasses { units }),
+        40 => (0..ENVIRONMENTS, any_act()).prop_map(|(environment, act)| Step::At { environment, act }),
+        8 => units.prop_map(|units| Step::TimePasses { units }),
+        1 => (0..PEOPLE, any::<bool>()).prop_map(|(user, demoted)| Step::Role { user, demoted }),
     ]
     .boxed()
 }
@@ -97,6 +141,10 @@ fn any_act() -> impl Strategy<Value = Act> {
         3 => any_session().prop_map(|which| Act::Hear { which }),
         1 => (any_session(), 0..PEOPLE, lease())
             .prop_map(|(from, to, lease)| Act::Transfer { from, to, lease }),
+        3 => (any_session(), 0..PEOPLE, proptest::sample::select(&GRACES[..]))
+            .prop_map(|(of, user, grace)| Act::Request { of, user, grace }),
+        1 => any_session().prop_map(|which| Act::Accept { which }),
+        1 => any_session().prop_map(|which| Act::Decline { which }),
         2 => Just(Act::Sweep),
     ]
 }
@@ -114,7 +162,7 @@ fn any_session() -> impl Strategy<Value = Which> {
 #[test]
 fn nothing_ends_when_something_is_asked() {
     let ends = [FIRST_LEASE.as_secs(), SILENCE.as_secs(), DEFAULT_LEASE, LONGEST_LEASE];
-    for seconds in ends.into_iter().chain(LEASES) {
+    for seconds in ends.into_iter().chain(LEASES).chain(GRACES) {
         assert!(seconds % TIME_UNIT >= MARGIN, "{seconds} s ends too close to a step");
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use greenroom_domain::environment::{Command, Refusal};
+use greenroom_domain::rights::Barred;
 
 use crate::model::Expected;
 use crate::step::Way;
 
 /// What every run of the usual size comes across. `OthersWait` is not here: a settled lock is not free while somebody waits.
-const MUST_OCCUR: [&str; 19] = [
+const MUST_OCCUR: [&str; 24] = [
     "AtOnce claim",
     "AtOnce release",
     "AtOnceInCommand claim",
@@ -22,13 +23,18 @@ const MUST_OCCUR: [&str; 19] = [
     "refused: held by you",
     "refused: locked",
     "refused: not active",
+    "refused: waits already",
     "session.canceled",
     "session.claimed",
     "session.expired",
     "session.granted",
+    "session.handover_declined",
+    "session.handover_lapsed",
+    "session.handover_requested",
     "session.overridden",
     "session.queued",
     "session.released",
+    "skipped",
 ];
 
 #[derive(Debug, Default)]
@@ -38,6 +44,9 @@ impl Tally {
     pub fn count(&self, expected: &Expected) {
         for told in &expected.told {
             self.add(told.event_type.as_str());
+            if told.reason.as_deref() == Some(Barred::Role.reason()) {
+                self.add("skipped");
+            }
         }
         if let Err(refusal) = expected.applied {
             self.add(match refusal {
@@ -47,6 +56,8 @@ impl Tally {
                 Refusal::NotActive => "refused: not active",
                 Refusal::HandoverPending { .. } => "refused: asked already",
                 Refusal::NoHandover => "refused: nobody asked",
+                Refusal::AlreadyQueued { .. } => "refused: waits already",
+                Refusal::QueueFull | Refusal::PlacesUsedUp => "refused: no place",
             });
         }
         if expected.due {

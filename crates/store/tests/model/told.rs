@@ -23,8 +23,10 @@ impl Told {
             Effect::Granted { session, fence } if waited => (EventType::SessionGranted, session, Some(fence)),
             Effect::Granted { session, fence } => (EventType::SessionClaimed, session, Some(fence)),
             Effect::Ended { session, end } => (ended(end), session, None),
+            Effect::Skipped { session, .. } => (EventType::SessionCanceled, session, None),
             Effect::HandoverRequested { session, .. } => (EventType::SessionHandoverRequested, session, None),
             Effect::HandoverDeclined { session, .. } => (EventType::SessionHandoverDeclined, session, None),
+            Effect::HandoverLapsed { session, .. } => (EventType::SessionHandoverLapsed, session, None),
         };
         Self { event_type, session, fence, by, reason }
     }

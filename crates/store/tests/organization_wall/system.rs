@@ -23,12 +23,12 @@ const LISTED: &[(&str, &str)] = &[
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),
     (
-        "select organization_id, id as environment_id from environments where sweep_at",
+        "select organization_id, environment_id from (select organization_id, id as environment_id, sweep_at",
         "whose time has come, in all organizations",
     ),
     (
-        "select distinct s.organization_id, s.environment_id, s.user_id from unnest",
-        "which of all open streams' users wait",
+        "select distinct s.organization_id, s.environment_id, s.id from unnest",
+        "which of all open streams' sessions wait",
     ),
     (
         "select organization_id, id from deployments where ended_at",

@@ -29,7 +29,8 @@ fn unexpected(op: &Op) -> Option<Finding> {
 fn expected(kind: Kind, code: &str) -> bool {
     let own: &[&str] = match kind {
         Kind::Claim => &["environment_locked", "held_by_you", "template_full"],
-        Kind::Queue => &["template_full"],
+        // A person waits once.
+        Kind::Queue => &["template_full", "already_queued"],
         // An agent's token may not force.
         Kind::Force => &["forbidden", "template_full"],
         Kind::Renew | Kind::Deploy | Kind::Heartbeat => &["forbidden"],

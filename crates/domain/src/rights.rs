@@ -1,0 +1,81 @@
+//! What a session's user may do at this moment, judged from what the deciding transaction has read of the user and the token.
+
+use crate::policy::{Action, allowed};
+use crate::role::Role;
+
+/// The token that a session was queued, or a hand-over requested, with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenState {
+    /// Of a session that was queued before sessions recorded their token.
+    Unknown,
+    /// Revoked or expired.
+    Gone,
+    Valid {
+        allow_force: bool,
+    },
+}
+
+/// Why a waiting session is not granted its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Barred {
+    NotMember,
+    Role,
+    Token,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rights {
+    /// Why it may not hold the environment; `None` if it may.
+    pub barred: Option<Barred>,
+    /// It could take the environment by force.
+    pub can_force: bool,
+}
+
+impl Rights {
+    /// `role` is `None` for a user who is not a member any more.
+    pub fn of(role: Option<Role>, token: TokenState, force_role: Role) -> Self {
+        let barred = match (role, token) {
+            (None, _) => Some(Barred::NotMember),
+            (Some(role), _) if !allowed(role, Action::SessionHold) => Some(Barred::Role),
+            (_, TokenState::Gone) => Some(Barred::Token),
+            _ => None,
+        };
+        let allow_force = matches!(token, TokenState::Valid { allow_force: true });
+        Self { barred, can_force: barred.is_none() && allow_force && role >= Some(force_role) }
+    }
+}
+
+impl Barred {
+    /// For the event that records it.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NotMember => "its turn came, and its user is no longer a member",
+            Self::Role => "its turn came, and its user's role may no longer hold sessions",
+            Self::Token => "its turn came, and its token was revoked or has expired",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_hold_and_who_could_force() {
+        use TokenState as T;
+        let valid = |allow_force| T::Valid { allow_force };
+        let table = [
+            (None, valid(true), Some(Barred::NotMember), false),
+            (Some(Role::Viewer), valid(true), Some(Barred::Role), false),
+            (Some(Role::Owner), T::Gone, Some(Barred::Token), false),
+            (Some(Role::Developer), valid(true), None, false),
+            (Some(Role::Maintainer), valid(true), None, true),
+            (Some(Role::Maintainer), valid(false), None, false),
+            (Some(Role::Owner), T::Unknown, None, false),
+        ];
+        for (role, token, barred, can_force) in table {
+            let rights = Rights::of(role, token, Role::Maintainer);
+            assert_eq!(rights, Rights { barred, can_force }, "{role:?} {token:?}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+alter table environments
+    drop column handover_token_id,
+    drop column handover_accepts,
+    drop column handover_grace_seconds,
+    drop column force_reason_required;
+drop index sessions_waiting_of_user;
+alter table sessions
+    drop column token_id,
+    drop column handover_declined_by,
+    drop column handover_declined_by_name,
+    drop column handover_declined_at,
+    drop column handover_declined_context;

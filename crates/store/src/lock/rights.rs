@@ -1,0 +1,106 @@
+//! What those who wait may do now. It is read in the transaction that decides, after the environment's row was locked.
+
+use greenroom_domain::id::{EnvironmentId, UserId};
+use greenroom_domain::lease::LeaseTerms;
+use greenroom_domain::queue::{Queue, Waiting};
+use greenroom_domain::rights::{Rights, TokenState};
+use greenroom_domain::role::Role;
+use jiff::SignedDuration;
+
+use crate::StoreError;
+use crate::change::Change;
+use crate::error::word;
+
+impl Change {
+    /// The queue, with the rights that each waiter has at this moment.
+    pub(super) async fn waiting(
+        &mut self,
+        environment: EnvironmentId,
+        force_role: Role,
+    ) -> Result<Queue, StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            r#"select s.id, s.user_id, s.user_kind, s.lease_seconds, s.longest_seconds, s.heard_at as "heard_at!",
+                      s.token_id, m.role as "role?", t.allow_force as "allow_force?"
+               from sessions s
+               left join memberships m on m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
+               left join api_tokens t on t.organization_id = $1 and t.id = s.token_id and t.revoked_at is null
+                   and (t.expires_at is null or t.expires_at > clock_timestamp())
+               where s.organization_id = $1 and s.environment_id = $2 and s.waiting
+               order by s.ordinal"#,
+            organization,
+            environment.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let mut queue = Queue::default();
+        for row in rows {
+            let role = row.role.as_deref().map(|role| word("memberships.role", role)).transpose()?;
+            queue = queue.joined(Waiting {
+                session: row.id.into(),
+                user: row.user_id.into(),
+                kind: word("sessions.user_kind", &row.user_kind)?,
+                terms: LeaseTerms {
+                    length: SignedDuration::from_secs(row.lease_seconds),
+                    longest: SignedDuration::from_secs(row.longest_seconds),
+                },
+                heard_at: row.heard_at.to_jiff(),
+                rights: Rights::of(role, token(row.token_id, row.allow_force), force_role),
+            });
+        }
+        Ok(queue)
+    }
+
+    /// Whether the requester of a hand-over could take the environment by force now.
+    pub(super) async fn requester_can_force(
+        &mut self,
+        user: Option<uuid::Uuid>,
+        token_id: Option<uuid::Uuid>,
+        force_role: Role,
+    ) -> Result<bool, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            r#"select m.role, t.allow_force from memberships m
+               join api_tokens t on t.organization_id = $1 and t.user_id = m.user_id
+               where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null and t.id = $3
+                 and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())"#,
+            organization,
+            user,
+            token_id,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let Some(row) = row else { return Ok(false) };
+        let role = word("memberships.role", &row.role)?;
+        Ok(Rights::of(Some(role), TokenState::Valid { allow_force: row.allow_force }, force_role).can_force)
+    }
+
+    /// How many waiting places the user has taken through `ci` and `agent` tokens, in all of the organization. Until the
+    /// end of the transaction nobody else takes one for the same user, so this comes before the environment's row is locked.
+    pub async fn lock_places_of(&mut self, user: UserId) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "select pg_advisory_xact_lock(hashtextextended('places of ' || $1::uuid || ' ' || $2::uuid, 0))",
+            organization,
+            user.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(sqlx::query_scalar!(
+            r#"select count(*) as "count!" from sessions
+               where organization_id = $1 and user_id = $2 and waiting and user_kind <> 'user'"#,
+            organization,
+            user.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?)
+    }
+}
+
+fn token(recorded: Option<uuid::Uuid>, allow_force: Option<bool>) -> TokenState {
+    match (recorded, allow_force) {
+        (None, _) => TokenState::Unknown,
+        (Some(_), None) => TokenState::Gone,
+        (Some(_), Some(allow_force)) => TokenState::Valid { allow_force },
+    }
+}
