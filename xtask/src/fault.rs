@@ -29,7 +29,7 @@ pub(crate) enum Target {
 pub(crate) struct Locks {
     #[arg(long, default_value_t = 10_000)]
     ops: u64,
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 11)]
     faults: u64,
     /// Only the program's JSON object on stdout
     #[arg(long)]

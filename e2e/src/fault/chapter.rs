@@ -9,10 +9,12 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tokio::task::JoinSet;
 
+use crate::fault::authority::Authority;
 use crate::fault::client::{Client, Shared};
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
-use crate::fault::history::Op;
+use crate::fault::handover::Handovers;
+use crate::fault::history::{Barred, Op};
 use crate::fault::progress::Progress;
 use crate::fault::stack::Stack;
 use crate::parts::say::say;
@@ -33,6 +35,8 @@ pub(crate) struct Plan {
 
 pub(crate) struct Told {
     pub(crate) history: Vec<Op>,
+    /// When who could not hold anything.
+    pub(crate) barred: Vec<Barred>,
     pub(crate) findings: Vec<Finding>,
     /// The lowest throughput right before a fault.
     pub(crate) least_rate: f64,
@@ -52,12 +56,29 @@ pub(crate) async fn run(
         let rng = StdRng::seed_from_u64(plan.seed.wrapping_mul(1_000).wrapping_add(number as u64));
         clients.spawn(Client::new(number, Arc::clone(shared), rng).run());
     }
-    let mut told = Told { history: Vec::new(), findings: Vec::new(), least_rate: f64::INFINITY };
+    let mut authorities = JoinSet::new();
+    for organization in 0..shared.world.organizations.len() {
+        let rng = |salt: u64| {
+            StdRng::seed_from_u64(plan.seed.wrapping_mul(1_000).wrapping_sub(salt + organization as u64))
+        };
+        let operator = (stack.program().to_owned(), stack.postgres.url());
+        let (database_url, own) = (operator.1.clone(), Arc::clone(shared));
+        authorities.spawn(Authority { organization, shared: own, rng: rng(100), operator }.run());
+        if let Some(handovers) = Handovers::new(organization, shared, database_url, rng(200)) {
+            clients.spawn(handovers.run());
+        }
+    }
+    let (history, barred, findings) = (Vec::new(), Vec::new(), Vec::new());
+    let mut told = Told { history, barred, findings, least_rate: f64::INFINITY };
     let outcome = misfortunes(stack, &shared.progress, injector, plan, &mut told).await;
     shared.stop.store(true, Ordering::Relaxed);
     while let Some(ended) = clients.join_next().await {
         told.history.extend(ended?);
     }
+    while let Some(ended) = authorities.join_next().await {
+        told.barred.extend(ended??);
+    }
+    told.findings.append(&mut injector.findings);
     outcome?;
     Ok(told)
 }

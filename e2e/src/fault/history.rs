@@ -18,6 +18,11 @@ pub(crate) enum Kind {
     Release,
     /// Keeps a place, confirms a turn.
     Heartbeat,
+    RequestHandover,
+    AcceptHandover,
+    DeclineHandover,
+    /// Of a deployment, its own or another's.
+    Cancel,
     GetSession,
     GetEnvironment,
     List,
@@ -30,7 +35,14 @@ impl Kind {
     }
 
     pub(crate) fn changes(self) -> bool {
-        self.claims() || matches!(self, Self::Renew | Self::Deploy | Self::Release)
+        self.claims()
+            || matches!(self, Self::Renew | Self::Deploy | Self::Release)
+            || matches!(self, Self::AcceptHandover | Self::DeclineHandover)
+    }
+
+    /// Whoever does this in a granted session shows that it is there.
+    pub(crate) fn confirms(self) -> bool {
+        matches!(self, Self::Heartbeat | Self::Renew | Self::Deploy)
     }
 }
 
@@ -48,6 +60,8 @@ pub(crate) struct Op {
     pub(crate) environment: Option<Environment>,
     /// The session that was asked about.
     pub(crate) session: Option<Uuid>,
+    /// The deployment that was asked about.
+    pub(crate) deployment: Option<Uuid>,
     pub(crate) invoked: Micros,
     pub(crate) returned: Micros,
     pub(crate) outcome: Outcome,
@@ -160,5 +174,26 @@ impl Op {
             Outcome::Refused(refused) => Some(refused),
             _ => None,
         }
+    }
+}
+
+/// A time in which a member was demoted or removed, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Barred {
+    pub(crate) user: Uuid,
+    /// Who did it.
+    pub(crate) by: Uuid,
+    /// When it was first asked for, and from when on it was definitely so.
+    pub(crate) asked: Micros,
+    pub(crate) since: Micros,
+    /// When the way back was first asked for, and from when on it was definitely open.
+    pub(crate) until: Micros,
+    pub(crate) over: Micros,
+}
+
+impl Barred {
+    /// Whether it may have been so at some moment between these.
+    pub(crate) fn may_have_been_between(&self, from: Micros, to: Micros) -> bool {
+        self.asked <= to && from <= self.over
     }
 }

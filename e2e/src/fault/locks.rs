@@ -10,15 +10,14 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::fault::chapter::{self, Plan};
-use crate::fault::check::{self, Evidence};
+use crate::fault::chapter::{self, Plan, Told};
+use crate::fault::check::{self, Evidence, People};
 use crate::fault::client::http::Http;
 use crate::fault::client::{Board, Shared};
 use crate::fault::clock::Clock;
 use crate::fault::deck::deck;
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
-use crate::fault::history::Op;
 use crate::fault::ledger::{Ledger, Since};
 use crate::fault::options::Locks;
 use crate::fault::progress::Progress;
@@ -79,7 +78,8 @@ async fn chapters(
     seed: u64,
 ) -> anyhow::Result<Report> {
     let started = Instant::now();
-    let mut injector = Injector { rng: StdRng::seed_from_u64(seed) };
+    let (rng, findings) = (StdRng::seed_from_u64(seed), Vec::new());
+    let mut injector = Injector { rng, shared: Arc::clone(shared), findings };
     let deck = deck(&Fault::ALL, options.faults, &mut injector.rng);
     let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
     let size = if options.until_found { CHAPTER_UNTIL_FOUND } else { CHAPTER };
@@ -101,15 +101,17 @@ async fn chapters(
         for fault in &plan.faults {
             *report.faults_by_kind.entry(*fault).or_default() += 1;
         }
-        report.found.add(told.findings);
+        report.found.add(told.findings.clone());
         report.found.add(settle(stack, &shared.world).await?);
         let ledger = Ledger::read(&stack.postgres.url(), &shared.world, &since).await?;
         since = ledger.reached();
         let (writes, judged) = (shared.target.take(), Instant::now());
-        let evidence = Evidence::new(&told.history, &writes, &ledger, &shared.world.maintainers);
+        let World { maintainers, forcers, .. } = &shared.world;
+        let people = People { maintainers, forcers, barred: &told.barred };
+        let evidence = Evidence::new(&told.history, &writes, &ledger, people);
         report.found.add(check::all(&evidence));
         if options.keep {
-            keep(stack, chapter, &told.history, &ledger)?;
+            keep(stack, chapter, &told, &ledger)?;
         }
         report.count_unknown(&told.history);
         report.sessions += ledger.sessions.len();
@@ -139,11 +141,14 @@ async fn chapters(
 }
 
 /// What was judged, in words, for whoever wants to follow a finding.
-fn keep(stack: &Stack, chapter: u64, history: &[Op], ledger: &Ledger) -> anyhow::Result<()> {
+fn keep(stack: &Stack, chapter: u64, told: &Told, ledger: &Ledger) -> anyhow::Result<()> {
     let path = stack.folder.path.join(format!("chapter-{}.txt", chapter + 1));
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for op in history {
+    for op in &told.history {
         writeln!(file, "{op:?}")?;
+    }
+    for barred in &told.barred {
+        writeln!(file, "{barred:?}")?;
     }
     for session in &ledger.sessions {
         writeln!(file, "{session:?}")?;

@@ -1,6 +1,7 @@
 //! Faults: the real system under load while its parts are killed, stopped, cut off and given wrong clocks; and a checker
 //! that judges what the clients were told, and what the database says, by the properties that a lock must have.
 
+mod authority;
 mod chapter;
 mod check;
 mod client;
@@ -9,6 +10,7 @@ mod deck;
 mod deployments;
 mod faults;
 mod finding;
+mod handover;
 mod history;
 mod ledger;
 mod locks;

@@ -1,6 +1,7 @@
 //! The made-up organizations, people and environments that the clients act in.
 
 use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -14,22 +15,35 @@ pub(crate) const ORGANIZATIONS: usize = 2;
 const TEMPLATE_NAMES: usize = 3;
 /// Fewer than names, so that a claim finds the template full at times.
 const TEMPLATE_MAX: usize = 2;
-pub(crate) const LONGEST_LEASE_SECONDS: i64 = 12;
+const LONGEST_LEASE_SECONDS: i64 = 12;
+/// Where requests for hand-over are tried; nobody else claims it.
+pub(crate) const HANDOVER: &str = "handover";
+/// Where many wait at once; nobody else claims it.
+pub(crate) const CROWDED: &str = "crowded";
+/// How many agents fill the queue of the crowded one, in the first organization.
+const CROWD: usize = 5;
 
 #[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) organizations: Vec<Organization>,
     pub(crate) environments: Vec<Place>,
     pub(crate) people: Vec<Person>,
-    /// Who may end others' sessions.
+    /// Of each organization: who holds, who asks and could force, who asks and could not.
+    pub(crate) handovers: Vec<[Person; 3]>,
+    pub(crate) crowd: Vec<Person>,
+    /// Who may end others' sessions: maintainers whose token may force.
     pub(crate) maintainers: HashSet<Uuid>,
+    /// Whose token may take over by force.
+    pub(crate) forcers: HashSet<Uuid>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Organization {
     pub(crate) id: Uuid,
+    pub(crate) slug: String,
     /// Below `/api/v1`, up to the environment's name.
     pub(crate) path: String,
+    pub(crate) owner: Uuid,
     pub(crate) owner_token: String,
 }
 
@@ -39,12 +53,45 @@ pub(crate) struct Place {
     pub(crate) name: String,
 }
 
+impl Place {
+    /// It is there for one trial, and clients leave it alone.
+    fn is_reserved(&self) -> bool {
+        [HANDOVER, CROWDED].contains(&self.name.as_str())
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) organization: usize,
     pub(crate) user: Uuid,
-    pub(crate) token: String,
-    pub(crate) maintains: bool,
+    pub(crate) email: String,
+    pub(crate) role: &'static str,
+    pub(crate) kind: &'static str,
+    /// Its role is taken away and given back, and its membership too.
+    pub(crate) is_barred_at_times: bool,
+    /// All copies of a person have the same one; it is replaced when the member was removed and added again.
+    token: Arc<Mutex<String>>,
+}
+
+impl Person {
+    pub(crate) fn token(&self) -> String {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_token(&self, token: String) {
+        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
+    }
+
+    /// An agent's token may not take over by force.
+    pub(crate) fn may_force(&self) -> bool {
+        self.kind == "user"
+    }
+
+    /// What the operator's command for a new token is told.
+    pub(crate) fn token_words<'a>(&'a self, slug: &'a str) -> [&'a str; 10] {
+        let (email, kind) = (self.email.as_str(), self.kind);
+        ["admin", "create-token", "--organization", slug, "--email", email, "--name", "fault", "--kind", kind]
+    }
 }
 
 impl World {
@@ -59,6 +106,7 @@ impl World {
             let made =
                 stack.admin_json(&[&["admin", "bootstrap", "--slug", &slug], &owner[..]].concat()).await?;
             let (id, owner_token) = (id_in(&made, "organizationId")?, word(&made, "token")?);
+            let owner = id_in(&made, "userId")?;
             let base = format!("{}/organizations/{slug}", stack.servers[0].base_url());
             let names: Vec<String> = (1..=named).map(|number| format!("qa-{number}")).collect();
             let body = json!({ "name": "Shop", "definition": definition(&names) });
@@ -67,24 +115,56 @@ impl World {
                 "/organizations/{slug}/pipelines/{}/ephemeral-environments",
                 word(&pipeline["data"], "id")?
             );
-            world.organizations.push(Organization { id, path, owner_token: owner_token.clone() });
+            let organization = Organization { id, slug, path, owner, owner_token };
             let templated = (1..=TEMPLATE_NAMES).map(|number| format!("pr-{number}"));
-            let places = names.into_iter().chain(templated).map(|name| Place { organization: index, name });
-            world.environments.extend(places);
+            let reserved = [HANDOVER, CROWDED].map(str::to_owned);
+            let names = names.into_iter().chain(templated).chain(reserved);
+            world.environments.extend(names.map(|name| Place { organization: index, name }));
+            world.organizations.push(organization);
             for number in 0..people {
-                let person = hire(stack, &base, (index, &slug), &owner_token, number).await?;
-                if person.maintains {
-                    world.maintainers.insert(person.user);
-                }
+                let person = world.hire(stack, Hiring::of_client(index, number)).await?;
                 world.people.push(person);
             }
+            let [holder, bold, meek] = [("holder", "user"), ("bold", "user"), ("meek", "agent")]
+                .map(|(name, kind)| Hiring::developer(index, name, kind));
+            let trio = [
+                world.hire(stack, holder).await?,
+                world.hire(stack, bold).await?,
+                world.hire(stack, meek).await?,
+            ];
+            world.handovers.push(trio);
+        }
+        for number in 0..CROWD {
+            let hiring = Hiring::developer(0, &format!("crowd-{number}"), "agent");
+            let person = world.hire(stack, hiring).await?;
+            world.crowd.push(person);
         }
         Ok(world)
     }
 
-    /// The environments of one organization.
+    async fn hire(&mut self, stack: &Stack, hiring: Hiring) -> anyhow::Result<Person> {
+        let Hiring { organization, name, role, kind, is_barred_at_times } = hiring;
+        let of = &self.organizations[organization];
+        let email = format!("{name}@{}.test", of.slug);
+        let body = json!({ "email": email, "name": name, "role": role });
+        let url = format!("{}/organizations/{}/members", stack.servers[0].base_url(), of.slug);
+        let added = post(stack, &url, &of.owner_token, &body).await?;
+        let user = id_in(&added["data"], "userId")?;
+        let person =
+            Person { organization, user, email, role, kind, is_barred_at_times, token: Arc::default() };
+        person.set_token(word(&stack.admin_json(&person.token_words(&of.slug)).await?, "token")?);
+        if person.may_force() {
+            self.forcers.insert(user);
+        }
+        if person.may_force() && role == "maintainer" {
+            self.maintainers.insert(user);
+        }
+        Ok(person)
+    }
+
+    /// The environments of one organization that clients claim.
     pub(crate) fn places(&self, organization: usize) -> Vec<Environment> {
-        let own = |place: &(usize, &Place)| place.1.organization == organization;
+        let own = |place: &(usize, &Place)| place.1.organization == organization && !place.1.is_reserved();
         self.environments.iter().enumerate().filter(own).map(|(index, _)| index).collect()
     }
 
@@ -93,43 +173,38 @@ impl World {
     }
 }
 
-/// One maintainer in each organization, some agents, and developers.
-async fn hire(
-    stack: &Stack,
-    base: &str,
-    (organization, slug): (usize, &str),
-    owner_token: &str,
-    number: usize,
-) -> anyhow::Result<Person> {
-    let maintains = number == 0;
-    let role = if maintains { "maintainer" } else { "developer" };
-    let email = format!("person-{number}@{slug}.test");
-    let body = json!({ "email": email, "name": format!("Person {number}"), "role": role });
-    let added = post(stack, &format!("{base}/members"), owner_token, &body).await?;
-    // An agent's token may not take over by force unless that was asked for.
-    let kind = if number % 5 == 4 { "agent" } else { "user" };
-    let words = [
-        "admin",
-        "create-token",
-        "--organization",
-        slug,
-        "--email",
-        &email,
-        "--name",
-        "fault",
-        "--kind",
-        kind,
-    ];
-    let token = word(&stack.admin_json(&words).await?, "token")?;
-    let user = id_in(&added["data"], "userId")?;
-    Ok(Person { organization, user, token, maintains })
+/// Who is to become a member.
+struct Hiring {
+    organization: usize,
+    name: String,
+    role: &'static str,
+    kind: &'static str,
+    is_barred_at_times: bool,
+}
+
+impl Hiring {
+    /// Two maintainers in each organization, one of them an agent who may not force; some agents, and developers.
+    fn of_client(organization: usize, number: usize) -> Self {
+        let role = if number < 2 { "maintainer" } else { "developer" };
+        let kind = if number == 1 || number % 5 == 4 { "agent" } else { "user" };
+        let is_barred_at_times = number % 4 == 2;
+        Self { organization, name: format!("person-{number}"), role, kind, is_barred_at_times }
+    }
+
+    fn developer(organization: usize, name: &str, kind: &'static str) -> Self {
+        Self { organization, name: name.to_owned(), role: "developer", kind, is_barred_at_times: false }
+    }
 }
 
 fn definition(names: &[String]) -> String {
     let lease = format!("lease: {{ default: 2s, max: {LONGEST_LEASE_SECONDS}s }}");
     let named: String = names.iter().map(|name| format!("  {name}: {{ {lease} }}\n")).collect();
+    let reserved: String = [HANDOVER, CROWDED]
+        .iter()
+        .map(|name| format!("  {name}: {{ lease: {{ default: 15s, max: 10m }} }}\n"))
+        .collect();
     format!(
-        "ephemeralEnvironments:\n{named}  \"pr-*\": {{ max: {TEMPLATE_MAX}, {lease} }}\nstages:\n  build:\n    steps:\n      \
+        "ephemeralEnvironments:\n{named}  \"pr-*\": {{ max: {TEMPLATE_MAX}, {lease} }}\n{reserved}stages:\n  build:\n    steps:\n      \
          - image: busybox\n        run: 'true'\n"
     )
 }

@@ -9,15 +9,20 @@ const HASTE: [&str; 3] = ["busy", "overloaded", "idempotency_in_progress"];
 const ENDS: [&str; 5] =
     ["session_queued", "session_overridden", "session_released", "session_expired", "session_canceled"];
 
+/// Said to who is no member any more, or not in a role that may do this.
+const BARRED: [&str; 4] = ["unauthenticated", "forbidden", "scope_missing", "not_found"];
+
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    evidence.ops.iter().filter_map(unexpected).collect()
+    evidence.ops.iter().filter_map(|op| unexpected(evidence, op)).collect()
 }
 
-fn unexpected(op: &Op) -> Option<Finding> {
+fn unexpected(evidence: &Evidence<'_>, op: &Op) -> Option<Finding> {
+    let barred = || evidence.people.may_have_been_barred(op.user, op.invoked, op.returned);
     let text = match &op.outcome {
         Outcome::Unknown(reason) if reason.starts_with("unreadable") || *reason == "internal" => {
             (*reason).to_owned()
         }
+        Outcome::Refused(refused) if BARRED.contains(&refused.code.as_str()) && barred() => return None,
         Outcome::Refused(refused) if !expected(op.kind, &refused.code) => {
             format!("{} {}", refused.status, refused.code)
         }
@@ -29,24 +34,28 @@ fn unexpected(op: &Op) -> Option<Finding> {
 fn expected(kind: Kind, code: &str) -> bool {
     let own: &[&str] = match kind {
         Kind::Claim => &["environment_locked", "held_by_you", "template_full"],
-        // A person waits once.
-        Kind::Queue => &["template_full", "already_queued"],
+        Kind::Queue => &["template_full", "already_queued", "queue_full"],
         // An agent's token may not force.
         Kind::Force => &["forbidden", "template_full"],
         Kind::Renew | Kind::Deploy | Kind::Heartbeat => &["forbidden"],
-        Kind::Release => &["forbidden"],
+        // Ending others' sessions is not within an agent's scopes.
+        Kind::Release => &["forbidden", "scope_missing"],
+        Kind::RequestHandover => &["handover_pending", "held_by_you", "already_queued"],
+        Kind::AcceptHandover | Kind::DeclineHandover => &["handover_not_requested"],
+        Kind::Cancel => &["forbidden", "scope_missing", "deployment_ended", "conflict"],
         // Nobody has claimed it yet, so there is no such environment of the template.
         Kind::GetEnvironment => &["not_found"],
         Kind::GetSession | Kind::List => &[],
     };
-    let acts = matches!(kind, Kind::Renew | Kind::Deploy | Kind::Heartbeat);
+    let handover = matches!(kind, Kind::RequestHandover | Kind::AcceptHandover | Kind::DeclineHandover);
+    let acts = handover || matches!(kind, Kind::Renew | Kind::Deploy | Kind::Heartbeat);
     HASTE.contains(&code) || own.contains(&code) || (acts && ENDS.contains(&code))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::check::sample::Sample;
+    use crate::fault::check::sample::{OWNER, Sample};
 
     #[test]
     fn an_internal_error_is_a_finding() {
@@ -57,5 +66,16 @@ mod tests {
         sample.unknown_because(Kind::Claim, 0, 10, "internal");
         sample.refused(Kind::List, 0, 10, (401, "unauthenticated"));
         assert_eq!(sample.found(check), ["internal", "internal"]);
+    }
+
+    #[test]
+    fn whoever_is_no_member_is_told_so() {
+        let mut sample = Sample::default();
+        sample.refused(Kind::Claim, 20, 30, (401, "unauthenticated"));
+        assert_eq!(sample.found(check), ["internal"]);
+        sample.barred(OWNER, 25, 28);
+        assert_eq!(sample.found(check), Vec::<&str>::new());
+        sample.refused(Kind::Claim, 50, 60, (401, "unauthenticated"));
+        assert_eq!(sample.found(check), ["internal"]);
     }
 }

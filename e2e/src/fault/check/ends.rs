@@ -39,6 +39,7 @@ fn granted_after_the_end(evidence: &Evidence<'_>) -> Vec<Finding> {
         let Some(session) = event.session.filter(|_| event.kind.starts_with("session.")) else { continue };
         match event.kind.as_str() {
             "session.queued" => {}
+            kind if kind.starts_with("session.handover_") => {}
             "session.claimed" | "session.granted" if over.contains(&session) => {
                 let text = format!("event {}: {} was granted after its end", event.sequence, short(session));
                 findings.push(Finding::new("L5", text));

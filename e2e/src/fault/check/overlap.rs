@@ -91,9 +91,13 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
     let mut forces: HashMap<usize, Vec<Micros>> = HashMap::new();
     for op in evidence.ops.iter().filter(|op| op.may_have_happened()) {
         match (op.kind, op.session, op.environment) {
-            (Kind::Release, Some(session), _) => {
+            (Kind::Release | Kind::AcceptHandover, Some(session), _) => {
                 let end = ends.entry(session).or_insert(op.invoked);
                 *end = op.invoked.min(*end);
+            }
+            // Silence is consent, if who asked may force.
+            (Kind::RequestHandover, Some(session), _) if evidence.people.forcers.contains(&op.user) => {
+                ends.entry(session).or_insert(op.invoked);
             }
             (Kind::Force, _, Some(environment)) => forces.entry(environment).or_default().push(op.invoked),
             _ => {}
@@ -115,6 +119,9 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
                 continue;
             };
             let released = ends.get(&session).is_some_and(|invoked| *invoked < second.returned);
+            // Who loses the right to hold loses what it held.
+            let barred = evidence.people.may_have_been_barred(first.user, first.invoked, second.returned);
+            let released = released || barred;
             let mut taken = forces.get(&environment).into_iter().flatten();
             let taken = taken.any(|invoked| (first.invoked..second.returned).contains(invoked));
             let promised = promises.get(&session).copied().unwrap_or(0);

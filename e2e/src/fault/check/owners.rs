@@ -1,12 +1,16 @@
-//! L8: only its own user, or a maintainer, ends a session; and a release ends that session and no other.
+//! L8: only its own user, a maintainer, or who takes its user's rights ends a session; and a release ends that session and no other.
 
 use std::collections::HashSet;
 
 use uuid::Uuid;
 
 use crate::fault::check::{Evidence, short};
+use crate::fault::clock::{Micros, SECOND};
 use crate::fault::finding::Finding;
-use crate::fault::history::{Kind, Status};
+use crate::fault::history::{Barred, Kind, Status};
+
+/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+const MARGIN: Micros = SECOND / 20;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -14,19 +18,29 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     for op in evidence.ops {
         let Some(row) = op.session.and_then(|session| evidence.sessions.get(&session)) else { continue };
         let stranger = row.user != op.user;
-        let allowed = op.kind == Kind::Release && evidence.maintainers.contains(&op.user);
+        let allowed = op.kind == Kind::Release && evidence.people.maintainers.contains(&op.user);
         if op.kind.changes() && stranger && !allowed && op.ok().is_some() {
             let text = format!("{} was let into {} of somebody else", op.name(), short(row.id));
             findings.push(Finding::new("L8", text));
         }
-        if op.kind == Kind::Release && op.may_have_happened() {
+        if matches!(op.kind, Kind::Release | Kind::AcceptHandover) && op.may_have_happened() {
             released.insert((row.id, op.user));
         }
     }
     let ends = [Status::Released, Status::Canceled];
     for row in evidence.ledger.sessions.iter().filter(|row| ends.contains(&row.status)) {
         let Some(by) = row.ended_by else { continue };
-        if by != row.user && !evidence.maintainers.contains(&by) {
+        // Whoever loses the right to hold loses what it held, by who took the right.
+        let lost = |barred: &Barred| {
+            let ended = row.ended_at.unwrap_or_default();
+            barred.user == row.user
+                && barred.by == by
+                && barred.may_have_been_between(ended - MARGIN, ended + MARGIN)
+        };
+        if evidence.people.barred.iter().any(lost) {
+            continue;
+        }
+        if by != row.user && !evidence.people.maintainers.contains(&by) {
             let text = format!("environment {}: a stranger ended {}", row.environment, short(row.id));
             findings.push(Finding::new("L8", text));
         } else if !released.contains(&(row.id, by)) {
@@ -64,6 +78,16 @@ mod tests {
         assert_eq!(sample.found(check), ["L8"]);
         sample.ended(id(1), Status::Released, OTHER);
         assert_eq!(sample.found(check), ["L8", "L8"]);
+    }
+
+    #[test]
+    fn whoever_is_demoted_loses_what_it_held() {
+        let mut sample = Sample::default();
+        sample.session(id(1), 1, Some(1), (0, 5));
+        sample.ended(id(1), Status::Released, OTHER);
+        assert_eq!(sample.found(check), ["L8"]);
+        sample.barred(OWNER, 6, 20);
+        assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 
     #[test]

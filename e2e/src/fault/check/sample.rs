@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-use crate::fault::check::Evidence;
+use crate::fault::check::{Evidence, People};
 use crate::fault::clock::Micros;
 use crate::fault::finding::Finding;
-use crate::fault::history::{Answer, HeldView, Kind, LockView, Op, Outcome, Refused, SessionView, Status};
+use crate::fault::history::{
+    Answer, Barred, HeldView, Kind, LockView, Op, Outcome, Refused, SessionView, Status,
+};
 use crate::fault::ledger::{DeploymentRow, EnvironmentRow, EventRow, Ledger, SessionRow, Since};
 use crate::fault::target::Write;
 
@@ -22,12 +24,15 @@ pub(super) struct Sample {
     ops: Vec<Op>,
     writes: Vec<Write>,
     ledger: Ledger,
+    barred: Vec<Barred>,
+    forcers: HashSet<Uuid>,
 }
 
 impl Default for Sample {
     fn default() -> Self {
         let since = Since { sequences: vec![0], ..Since::default() };
-        Self { ops: Vec::new(), writes: Vec::new(), ledger: Ledger { since, ..Ledger::default() } }
+        let ledger = Ledger { since, ..Ledger::default() };
+        Self { ops: Vec::new(), writes: Vec::new(), ledger, barred: Vec::new(), forcers: HashSet::new() }
     }
 }
 
@@ -35,7 +40,8 @@ impl Sample {
     /// The properties that a check finds violated.
     pub(super) fn found(&self, check: fn(&Evidence<'_>) -> Vec<Finding>) -> Vec<&'static str> {
         let nobody = HashSet::new();
-        let evidence = Evidence::new(&self.ops, &self.writes, &self.ledger, &nobody);
+        let people = People { maintainers: &nobody, forcers: &self.forcers, barred: &self.barred };
+        let evidence = Evidence::new(&self.ops, &self.writes, &self.ledger, people);
         check(&evidence).into_iter().map(|finding| finding.property).collect()
     }
 
@@ -50,6 +56,7 @@ impl Sample {
             kind,
             environment: Some(0),
             session: None,
+            deployment: None,
             invoked,
             returned,
             outcome,
@@ -162,6 +169,26 @@ impl Sample {
     pub(super) fn repeated(&mut self, request: u64, invoked: Micros, returned: Micros, grant: (Uuid, i64)) {
         let answer = Self::answer(grant.0, Status::Active, Some(grant.1), Some(returned));
         self.op(Kind::Claim, (invoked, returned), Outcome::Ok(Box::new(answer))).request = request;
+    }
+
+    /// From one moment to the other this user could definitely not hold; it was asked for right before, and ended right after.
+    pub(super) fn barred(&mut self, user: Uuid, since: Micros, until: Micros) {
+        self.barred.push(Barred { user, by: OTHER, asked: since - 10, since, until, over: until + 10 });
+    }
+
+    pub(super) fn may_force(&mut self, user: Uuid) {
+        self.forcers.insert(user);
+    }
+
+    /// The last operation was about a deployment.
+    pub(super) fn of_deployment(&mut self, deployment: Uuid) {
+        self.ops.last_mut().unwrap().deployment = Some(deployment);
+    }
+
+    /// Nobody ended it, but the clock.
+    pub(super) fn ended_by_clock(&mut self, id: Uuid, status: Status) {
+        let row = self.row(id);
+        (row.status, row.ended_by) = (status, None);
     }
 
     /// The last operation was this user's.

@@ -12,6 +12,8 @@ use crate::fault::history::{Environment, Kind};
 
 /// A lease that ends sooner than this is renewed at its very end.
 const SOON: Micros = 250_000;
+/// The shortest that may be asked for.
+const HANDOVER_GRACE_SECONDS: u32 = 60;
 
 impl Client {
     /// What to ask, and when.
@@ -19,6 +21,7 @@ impl Client {
         let now = self.shared.clock.now();
         if let Some(held) =
             self.memory.held.iter().find(|held| (0..SOON).contains(&(held.expires_at - now))).copied()
+            && !self.memory.only_read.contains(&held.session)
             && self.rng.random_ratio(6, 10)
         {
             let kind = if self.rng.random_ratio(1, 5) { Kind::Deploy } else { Kind::Renew };
@@ -42,6 +45,9 @@ impl Client {
 
     fn as_holder(&mut self) -> Request {
         let held = self.memory.held[self.rng.random_range(0..self.memory.held.len())];
+        if self.memory.only_read.contains(&held.session) {
+            return self.about(Kind::GetSession, held.environment, held.session);
+        }
         let kind = match self.rng.random_range(0..10) {
             0..4 => Kind::Release,
             4..6 => Kind::Deploy,
@@ -54,6 +60,9 @@ impl Client {
 
     fn as_waiter(&mut self) -> Request {
         let (environment, session) = self.memory.waiting[self.rng.random_range(0..self.memory.waiting.len())];
+        if self.memory.only_read.contains(&session) {
+            return self.about(Kind::GetSession, environment, session);
+        }
         let kind = match self.rng.random_range(0..16) {
             0..2 => Kind::Release,
             2..6 => Kind::GetSession,
@@ -76,6 +85,11 @@ impl Client {
     /// Tries what only the session's own user may do.
     fn meddle(&mut self) -> Request {
         let environment = self.environment();
+        if self.rng.random_ratio(1, 4)
+            && let Some(deployment) = self.shared.board.deployment(environment)
+        {
+            return self.cancel(environment, deployment);
+        }
         let kind = match self.rng.random_range(0..10) {
             0 => Kind::Renew,
             1 => Kind::Deploy,
@@ -116,7 +130,7 @@ impl Client {
     }
 
     /// A request about a session.
-    pub(super) fn about(&self, kind: Kind, environment: Environment, session: Uuid) -> Request {
+    pub(crate) fn about(&self, kind: Kind, environment: Environment, session: Uuid) -> Request {
         let path = format!("/sessions/ses_{session}");
         let (environment, session) = (Some(environment), Some(session));
         match kind {
@@ -132,13 +146,55 @@ impl Client {
                 let path = format!("{path}/deploy");
                 self.request(kind, Method::POST, environment, session, &path, Some(&body))
             }
+            Kind::RequestHandover => {
+                let body = |number: u64| {
+                    json!({ "context": number.to_string(), "graceSeconds": HANDOVER_GRACE_SECONDS })
+                        .to_string()
+                };
+                let path = format!("{path}/request-handover");
+                self.request(kind, Method::POST, environment, session, &path, Some(&body))
+            }
+            Kind::AcceptHandover => self.request(
+                kind,
+                Method::POST,
+                environment,
+                session,
+                &format!("{path}/handover/accept"),
+                None,
+            ),
+            Kind::DeclineHandover => self.request(
+                kind,
+                Method::POST,
+                environment,
+                session,
+                &format!("{path}/handover/decline"),
+                None,
+            ),
             _ => self.request(Kind::GetSession, Method::GET, environment, session, &path, None),
         }
+    }
+
+    fn cancel(&self, environment: Environment, deployment: Uuid) -> Request {
+        let mut request = self.request(Kind::Cancel, Method::POST, Some(environment), None, "", None);
+        let slug = &self.shared.world.organizations[self.me.organization].slug;
+        request.path = format!("/organizations/{slug}/deployments/dep_{deployment}/cancel");
+        (request.deployment, request.body) = (Some(deployment), Some("{}".to_owned()));
+        request
     }
 
     fn asking(&mut self, kind: Kind, environment: Environment) -> Request {
         let ttl = self.rng.random_range(1..=3);
         let with_commit = self.rng.random_ratio(1, 6);
+        self.asking_for(kind, environment, ttl, with_commit)
+    }
+
+    pub(crate) fn asking_for(
+        &self,
+        kind: Kind,
+        environment: Environment,
+        ttl: u32,
+        with_commit: bool,
+    ) -> Request {
         let body = |number: u64| {
             let mut body = json!({ "ttlSeconds": ttl, "context": number.to_string() });
             if kind == Kind::Queue {
@@ -169,7 +225,7 @@ impl Client {
             environment.map_or_else(String::new, |index| format!("/{}", world.environments[index].name));
         let number = self.shared.progress.number();
         let (path, body) = (format!("{base}{name}{rest}"), body.map(|body| body(number)));
-        Request { number, kind, organization, environment, session, method, path, body }
+        Request { number, kind, organization, environment, session, deployment: None, method, path, body }
     }
 }
 

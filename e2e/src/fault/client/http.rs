@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::fault::client::wire;
 use crate::fault::history::{Answer, Environment, Kind, Outcome, Refused};
@@ -23,6 +24,7 @@ pub(crate) struct Request {
     pub(crate) organization: usize,
     pub(crate) environment: Option<Environment>,
     pub(crate) session: Option<uuid::Uuid>,
+    pub(crate) deployment: Option<uuid::Uuid>,
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) body: Option<String>,
@@ -89,6 +91,27 @@ impl Http {
     }
 }
 
+impl Http {
+    /// A request that is no client's: status and answer, or nothing if it is not known what came of it.
+    pub(crate) async fn call(
+        &self,
+        server: usize,
+        token: &str,
+        (method, path): (Method, &str),
+        body: Option<&Value>,
+    ) -> Option<(u16, Value)> {
+        let mut sending =
+            self.client.request(method, format!("{}{path}", self.bases[server])).bearer_auth(token);
+        if let Some(body) = body {
+            sending = sending.json(body);
+        }
+        let answer = sending.send().await.ok()?;
+        let status = answer.status().as_u16();
+        let answer: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
+        (!UNKNOWN.iter().any(|code| answer["code"] == **code)).then_some((status, answer))
+    }
+}
+
 fn refused(status: u16, bytes: &[u8]) -> Outcome {
     let Some(problem) = parse::<wire::Problem>(bytes) else { return Outcome::Unknown("unreadable refusal") };
     match UNKNOWN.into_iter().find(|code| *code == problem.code) {
@@ -104,7 +127,7 @@ fn refused(status: u16, bytes: &[u8]) -> Outcome {
 fn read(world: &World, request: &Request, bytes: &[u8]) -> Option<Answer> {
     let mut answer = Answer::default();
     match request.kind {
-        Kind::Deploy => {
+        Kind::Deploy | Kind::Cancel => {
             answer.deployment = parse_id(&parse::<wire::Data<wire::Deployment>>(bytes)?.data.id);
         }
         Kind::GetEnvironment => {

@@ -1,6 +1,6 @@
 //! What a client remembers: what it holds or believes to hold, what it waits for, what it once had, and what it has to ask again.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
@@ -35,6 +35,8 @@ pub(crate) struct Memory {
     pub(crate) waiting: Vec<(Environment, Uuid)>,
     pub(crate) past: VecDeque<(Environment, Uuid)>,
     pub(crate) retries: Vec<Retry>,
+    /// Sessions that it only ever reads, once they wait.
+    pub(crate) only_read: HashSet<Uuid>,
     /// To be asked next, of this server, before anything else is thought of.
     pub(crate) next: Option<(Request, usize)>,
 }
@@ -72,27 +74,43 @@ impl Memory {
     }
 }
 
-/// Which sessions were last granted, for those who meddle with others'.
+/// Which sessions were last granted and which deployments last accepted, for those who meddle with others'.
 #[derive(Debug)]
-pub(crate) struct Board(Mutex<Vec<Option<(Uuid, Uuid)>>>);
+pub(crate) struct Board {
+    sessions: Mutex<Vec<Option<(Uuid, Uuid)>>>,
+    deployments: Mutex<Vec<Option<Uuid>>>,
+}
 
 impl Board {
     pub(crate) fn new(environments: usize) -> Self {
-        Self(Mutex::new(vec![None; environments]))
+        Self {
+            sessions: Mutex::new(vec![None; environments]),
+            deployments: Mutex::new(vec![None; environments]),
+        }
     }
 
     pub(crate) fn note(&self, environment: Environment, session: Uuid, user: Uuid) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[environment] = Some((session, user));
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)[environment] = Some((session, user));
+    }
+
+    pub(crate) fn note_deployment(&self, environment: Environment, deployment: Uuid) {
+        self.deployments.lock().unwrap_or_else(PoisonError::into_inner)[environment] = Some(deployment);
     }
 
     /// Sessions of an earlier chapter are not among what this one is judged by.
     pub(crate) fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).fill(None);
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).fill(None);
+        self.deployments.lock().unwrap_or_else(PoisonError::into_inner).fill(None);
     }
 
     /// The session that somebody else was last seen with.
     pub(crate) fn of_another(&self, environment: Environment, than: Uuid) -> Option<Uuid> {
-        let noted = self.0.lock().unwrap_or_else(PoisonError::into_inner)[environment];
+        let noted = self.sessions.lock().unwrap_or_else(PoisonError::into_inner)[environment];
         noted.filter(|(_, user)| *user != than).map(|(session, _)| session)
+    }
+
+    /// The newest deployment there, whosever it is.
+    pub(crate) fn deployment(&self, environment: Environment) -> Option<Uuid> {
+        self.deployments.lock().unwrap_or_else(PoisonError::into_inner)[environment]
     }
 }

@@ -11,17 +11,19 @@ use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
+use uuid::Uuid;
 
 use crate::fault::client::http::{Http, Request, Sent};
 pub(crate) use crate::fault::client::memory::Board;
 use crate::fault::client::memory::{Memory, Retry};
 use crate::fault::clock::{Clock, Micros, SECOND};
-use crate::fault::history::{Environment, Kind, Op, Outcome};
+use crate::fault::history::{Answer, Environment, Kind, Op, Outcome, Status};
 use crate::fault::progress::Progress;
 use crate::fault::target::Target;
 use crate::fault::world::{Person, World};
 
 const MOST_TRIES: u32 = 4;
+const MOST_RELEASES: u32 = 100;
 
 /// What all clients share.
 pub(crate) struct Shared {
@@ -49,8 +51,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(number: usize, shared: Arc<Shared>, mut rng: StdRng) -> Self {
+    pub(crate) fn new(number: usize, shared: Arc<Shared>, rng: StdRng) -> Self {
         let me = shared.world.people[number % shared.world.people.len()].clone();
+        Self::acting_for(me, number, shared, rng)
+    }
+
+    /// A client who is somebody in particular.
+    pub(crate) fn acting_for(me: Person, number: usize, shared: Arc<Shared>, mut rng: StdRng) -> Self {
         let skew = if rng.random_ratio(1, 3) { 0 } else { rng.random_range(-60 * SECOND..60 * SECOND) };
         let (places, avoided) = (shared.world.places(me.organization), vec![0; shared.http.servers()]);
         Self {
@@ -103,11 +110,35 @@ impl Client {
         }
     }
 
+    /// Asks once, of some server. What was answered, if it is known and no refusal.
+    pub(crate) async fn act(&mut self, request: Request) -> Option<Answer> {
+        let (server, before) = (self.server().await, self.history.len());
+        self.ask(request, server, 0).await;
+        let op = self.history.get(before)?;
+        op.ok().cloned()
+    }
+
+    /// Lets go of a session, however often that has to be said.
+    pub(crate) async fn insist_on_release(&mut self, environment: Environment, session: Uuid) {
+        for _ in 0..MOST_RELEASES {
+            let request = self.about(Kind::Release, environment, session);
+            if self.act(request).await.is_some() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    }
+
+    pub(crate) fn into_history(self) -> Vec<Op> {
+        self.history
+    }
+
     async fn ask(&mut self, request: Request, server: usize, tries: u32) {
         let shared = Arc::clone(&self.shared);
         let key = request.keyed().then(|| format!("fault-{}", request.number));
         let invoked = shared.clock.now();
-        let sent = shared.http.send(&shared.world, (server, &self.me.token), &request, key.as_deref()).await;
+        let sent =
+            shared.http.send(&shared.world, (server, &self.me.token()), &request, key.as_deref()).await;
         let Sent::Done(outcome) = sent else {
             self.avoided[server] = invoked + SECOND / 2;
             if tries > 0 && request.keyed() {
@@ -127,6 +158,7 @@ impl Client {
             kind: request.kind,
             environment: request.environment,
             session: request.session,
+            deployment: request.deployment,
             invoked,
             returned,
             outcome,
@@ -141,10 +173,17 @@ impl Client {
                     if kind.claims() {
                         self.shared.board.note(environment, view.id, self.me.user);
                     }
+                    if kind == Kind::Queue && view.status == Status::Queued && self.rng.random_ratio(1, 8) {
+                        // Whoever only looks keeps its place for a while, but never confirms its turn.
+                        self.memory.only_read.insert(view.id);
+                    }
                     // Somebody who goes silent waits in the queue without ever asking.
                     if kind != Kind::Queue || !self.rng.random_ratio(1, 25) {
                         self.memory.saw(environment, view);
                     }
+                }
+                if let Some(deployment) = answer.deployment.filter(|_| kind == Kind::Deploy) {
+                    self.shared.board.note_deployment(environment, deployment);
                 }
                 // A look from another side, right after a change.
                 if kind.changes() && self.rng.random_ratio(1, 3) {

@@ -2,6 +2,21 @@
 
 use uuid::Uuid;
 
+/// What a client did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) meddlings: Vec<Meddling>,
+}
+
+/// An attempt to cancel, or to try again, what somebody else has deployed. Refused ones are not noted.
+#[derive(Clone, Debug)]
+pub(crate) struct Meddling {
+    pub(crate) user: Uuid,
+    pub(crate) deployment: Uuid,
+    pub(crate) what: &'static str,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// The commit that only this request asks for.

@@ -23,12 +23,16 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug)]
 pub(crate) struct DeploymentRow {
     pub(crate) id: Uuid,
+    /// The pipeline's slug.
+    pub(crate) pipeline: String,
     pub(crate) environment: Option<String>,
     pub(crate) session: Option<Uuid>,
     pub(crate) commit: String,
     pub(crate) purpose: String,
     pub(crate) status: String,
     pub(crate) reason: Option<String>,
+    pub(crate) created_at: Micros,
+    pub(crate) started_at: Option<Micros>,
     pub(crate) ended_at: Option<Micros>,
 }
 
@@ -53,6 +57,7 @@ pub(crate) struct JobRow {
     pub(crate) status: String,
     pub(crate) reason: Option<String>,
     pub(crate) runner: Option<String>,
+    pub(crate) started_at: Option<Micros>,
     pub(crate) ended_at: Option<Micros>,
 }
 
@@ -67,6 +72,7 @@ pub(crate) struct StepRow {
 #[derive(Clone, Debug)]
 pub(crate) struct SessionRow {
     pub(crate) id: Uuid,
+    pub(crate) user: Uuid,
     pub(crate) status: String,
     pub(crate) ended_at: Option<Micros>,
 }
@@ -90,20 +96,25 @@ pub(crate) struct EventRow {
 }
 
 const DEPLOYMENTS: &str =
-    "select d.id, e.name as environment, d.session_id, d.commit_id, d.purpose, d.status, d.reason,
+    "select d.id, p.slug as pipeline, e.name as environment, d.session_id, d.commit_id, d.purpose, d.status, d.reason,
+        (extract(epoch from d.created_at) * 1000000)::bigint as created_at,
+        (extract(epoch from d.started_at) * 1000000)::bigint as started_at,
         (extract(epoch from d.ended_at) * 1000000)::bigint as ended_at
-    from deployments d left join environments e on e.organization_id = $1 and e.id = d.environment_id
+    from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
+    left join environments e on e.organization_id = $1 and e.id = d.environment_id
     where d.organization_id = $1 order by d.id";
 const STAGES: &str =
     "select deployment_id, key, status, attempt, attempts as allowed from stages where organization_id = $1
     order by deployment_id, position";
 const JOBS: &str = "select id, deployment_id, stage_key, attempt, status, reason, runner_name,
+        (extract(epoch from started_at) * 1000000)::bigint as started_at,
         (extract(epoch from ended_at) * 1000000)::bigint as ended_at
     from jobs where organization_id = $1 order by deployment_id, stage_key, attempt";
 const STEPS: &str =
     "select job_id, name, status, (extract(epoch from started_at) * 1000000)::bigint as started_at
     from step_runs where organization_id = $1 order by job_id, position";
-const SESSIONS: &str = "select id, status, (extract(epoch from ended_at) * 1000000)::bigint as ended_at
+const SESSIONS: &str =
+    "select id, user_id, status, (extract(epoch from ended_at) * 1000000)::bigint as ended_at
     from sessions where organization_id = $1";
 const ENVIRONMENTS: &str = "select name, slot_deployment_id, session_id is not null as held
     from environments where organization_id = $1 order by name";
@@ -146,12 +157,15 @@ impl Rows<'_> {
 fn deployment(row: &PgRow) -> Result<DeploymentRow, sqlx::Error> {
     Ok(DeploymentRow {
         id: row.try_get("id")?,
+        pipeline: row.try_get("pipeline")?,
         environment: row.try_get("environment")?,
         session: row.try_get("session_id")?,
         commit: row.try_get("commit_id")?,
         purpose: row.try_get("purpose")?,
         status: row.try_get("status")?,
         reason: row.try_get("reason")?,
+        created_at: row.try_get("created_at")?,
+        started_at: row.try_get("started_at")?,
         ended_at: row.try_get("ended_at")?,
     })
 }
@@ -175,6 +189,7 @@ fn job(row: &PgRow) -> Result<JobRow, sqlx::Error> {
         status: row.try_get("status")?,
         reason: row.try_get("reason")?,
         runner: row.try_get("runner_name")?,
+        started_at: row.try_get("started_at")?,
         ended_at: row.try_get("ended_at")?,
     })
 }
@@ -191,6 +206,7 @@ fn step(row: &PgRow) -> Result<StepRow, sqlx::Error> {
 fn session(row: &PgRow) -> Result<SessionRow, sqlx::Error> {
     Ok(SessionRow {
         id: row.try_get("id")?,
+        user: row.try_get("user_id")?,
         status: row.try_get("status")?,
         ended_at: row.try_get("ended_at")?,
     })

@@ -37,6 +37,11 @@ impl Load {
         Some(self.commits.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The number of a commit for a request that is beside those which are counted.
+    pub(crate) fn another_commit(&self) -> usize {
+        self.commits.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Waits for a place; none if there are to be no more.
     pub(crate) async fn take(&self) -> Option<usize> {
         loop {

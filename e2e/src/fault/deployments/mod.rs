@@ -6,6 +6,7 @@ mod commits;
 mod definition;
 mod faults;
 mod history;
+mod hollow;
 mod inject;
 mod ledger;
 mod load;
@@ -19,7 +20,7 @@ mod world;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::bail;
@@ -35,6 +36,7 @@ use crate::fault::deployments::client::http::Http;
 use crate::fault::deployments::client::{Client, Shared};
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::history::Request;
+use crate::fault::deployments::hollow::Hollow;
 use crate::fault::deployments::inject::Injector;
 use crate::fault::deployments::ledger::Ledger;
 use crate::fault::deployments::load::Load;
@@ -56,7 +58,7 @@ pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
     }
     say(&format!("starting PostgreSQL, Temporal, servers, workers, podman (seed {seed})"));
     // Refused requests need a commit each, too.
-    let commits = usize::try_from(options.deployments)? * 6 + 200;
+    let commits = usize::try_from(options.deployments)? * 10 + 600;
     let mut stack = Box::pin(Stack::start(&options, commits)).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let report = tokio::select! {
@@ -77,9 +79,11 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     let clock = Clock::start();
     let target = Target::start(clock).await?;
     let run = format!("{}-{seed}", std::process::id());
-    let world = World::make(stack, CLIENTS, (&target.url, &run)).await?;
+    // Two more, for trials of their own.
+    let world = World::make(stack, CLIENTS + 2, (&target.url, &run)).await?;
     let http = Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?;
-    let shared = Arc::new(Shared { world, http, load: Load::default() });
+    let hollow = Hollow::new(stack.servers.iter().map(|server| server.base_url()).collect(), &world)?;
+    let shared = Arc::new(Shared { world, http, load: Load::default(), board: Mutex::default() });
     let mark = format!("{}={run}", definition::MARK);
     let mut injector = Injector { rng: StdRng::seed_from_u64(seed), mark: mark.clone() };
     let deck = deck(&Fault::named(&options.only), options.faults, &mut injector.rng);
@@ -89,11 +93,21 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
         let rng = StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(number as u64));
         clients.spawn(Client::new(number, Arc::clone(&shared), rng).run());
     }
+    // Each takes more than a minute.
+    let hollows_wanted = 1 + options.deployments / 50;
+    let rng = |number: u64| StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_sub(number));
+    clients.spawn(Client::new(CLIENTS, Arc::clone(&shared), rng(1)).burst());
+    clients
+        .spawn(Client::new(CLIENTS + 1, Arc::clone(&shared), rng(2)).deploy_into_the_hollow(hollows_wanted));
+    let mut hollows = JoinSet::new();
+    hollows.spawn(hollow.run());
     let scene = Scene { shared: &shared, target: &target, clock, deployments: options.deployments };
     let told = scene.run(stack, &mut injector, &deck).await?;
-    let mut requests = Vec::new();
+    let (mut requests, mut meddlings) = (Vec::new(), Vec::new());
     while let Some(ended) = clients.join_next().await {
-        requests.extend(ended?);
+        let history = ended?;
+        requests.extend(history.requests);
+        meddlings.extend(history.meddlings);
     }
     say("all deployments were asked for; waiting until all have ended");
     let waiting = settle::settle(stack, &shared.world).await?;
@@ -108,7 +122,9 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     report.found.add(panics(stack));
     let ledger = Ledger::read(&stack.postgres.url(), shared.world.organization).await?;
     let words = target.words();
-    report.found.add(check::all(&Evidence::new(&requests, &words, &ledger, &waiting)));
+    // Until here it has sent heartbeats.
+    hollows.abort_all();
+    report.found.add(check::all(&Evidence::new((&requests, &meddlings), &words, &ledger, &waiting)));
     if options.keep {
         keep(stack, &requests, &ledger, &words)?;
     }

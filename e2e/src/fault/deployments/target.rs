@@ -151,7 +151,8 @@ async fn hear(State(inner): State<Arc<Inner>>, Query(asked): Query<Asked>) -> St
     let (Some(deployment), Some(job)) = (parse_id(&asked.deployment), parse_id(&asked.job)) else {
         return StatusCode::BAD_REQUEST;
     };
-    let environment = Some(asked.environment).filter(|name| !name.is_empty());
+    // Outside of any environment it is `none`.
+    let environment = Some(asked.environment).filter(|name| !name.is_empty() && name != "none");
     let fence: Option<i64> = asked.fence.parse().ok();
     let step = StepKey { deployment, stage: asked.stage, attempt: asked.attempt, step: asked.step };
     let mut heard = inner.heard.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fault::deployments::definition::{CONTAINERS, PIPELINES};
+use crate::fault::deployments::definition::{CONTAINERS, HOLLOW, HOLLOW_PIPELINE, NARROW, PIPELINES};
 use crate::fault::deployments::stack::Stack;
 use crate::fault::world::parse_id;
 use crate::parts::api::Api;
@@ -23,10 +23,18 @@ const RUNNERS: [(&str, &str, Backend); 4] = [
 pub(crate) struct World {
     pub(crate) organization: Uuid,
     owner: String,
-    /// Developers' tokens, one for each client.
-    pub(crate) people: Vec<String>,
+    /// Developers, one for each client.
+    pub(crate) people: Vec<Person>,
+    /// The token of the runner that only sends heartbeats.
+    pub(crate) hollow_token: String,
     /// Ids of all commits, one for each request.
     pub(crate) commits: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) user: Uuid,
+    pub(crate) token: String,
 }
 
 /// An environment, and its pipeline.
@@ -46,12 +54,14 @@ impl World {
         let made = stack.admin_json(&[&["admin", "bootstrap", "--slug", SLUG], &owner[..]].concat()).await?;
         let organization = parse_id(&word(&made, "organizationId")?).context("an organization has no id")?;
         let commits = stack.commits.all().to_vec();
-        let mut world = Self { organization, owner: word(&made, "token")?, people: Vec::new(), commits };
+        let (owner_token, people_of_it, hollow_token) = (word(&made, "token")?, Vec::new(), String::new());
+        let mut world =
+            Self { organization, owner: owner_token, people: people_of_it, hollow_token, commits };
         let api = Api::new(stack.servers[0].base_url())?;
         for number in 1..=people {
             world.people.push(world.hire(stack, &api, number).await?);
         }
-        for pipeline in &PIPELINES {
+        for pipeline in PIPELINES.iter().chain([&NARROW, &HOLLOW_PIPELINE]) {
             let mut body = json!({
                 "name": pipeline.slug,
                 "slug": pipeline.slug,
@@ -66,18 +76,21 @@ impl World {
             let made = world.done(&api, Method::POST, "/runners", &Runner::asked(name, Some(pool))).await?;
             stack.add_runner(&made, name, backend).await?;
         }
+        let made = world.done(&api, Method::POST, "/runners", &Runner::asked(HOLLOW, Some(HOLLOW))).await?;
+        world.hollow_token = word(&made, "token")?;
         // The containers' steps report to this machine itself, on loopback.
         let open = json!({ "network": "host" });
         world.done(&api, Method::PATCH, &format!("/runner-pools/{CONTAINERS}"), &open).await?;
         Ok(world)
     }
 
-    async fn hire(&self, stack: &Stack, api: &Api, number: usize) -> anyhow::Result<String> {
+    async fn hire(&self, stack: &Stack, api: &Api, number: usize) -> anyhow::Result<Person> {
         let email = format!("person-{number}@example.test");
         let body = json!({ "email": email, "name": format!("Person {number}"), "role": "developer" });
-        self.done(api, Method::POST, "/members", &body).await?;
+        let added = self.done(api, Method::POST, "/members", &body).await?;
+        let user = parse_id(&word(&added, "userId")?).context("a member has no id")?;
         let words = ["admin", "create-token", "--organization", SLUG, "--email", &email, "--name", "fault"];
-        word(&stack.admin_json(&words).await?, "token")
+        Ok(Person { user, token: word(&stack.admin_json(&words).await?, "token")? })
     }
 
     async fn done(&self, api: &Api, method: Method, path: &str, body: &Value) -> anyhow::Result<Value> {

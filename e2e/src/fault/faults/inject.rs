@@ -1,11 +1,14 @@
 //! Does the damage, and takes it back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use crate::fault::faults::Fault;
+use crate::fault::client::Shared;
+use crate::fault::faults::{Fault, crowd};
+use crate::fault::finding::Finding;
 use crate::fault::stack::Stack;
 use crate::parts::proxy::Network;
 
@@ -14,6 +17,9 @@ const SKEW: i64 = 60;
 
 pub(crate) struct Injector {
     pub(crate) rng: StdRng,
+    pub(crate) shared: Arc<Shared>,
+    /// What a fault has shown by itself.
+    pub(crate) findings: Vec<Finding>,
 }
 
 impl Injector {
@@ -94,6 +100,11 @@ impl Injector {
                     offsets.push(format!("{offset:+} s"));
                 }
                 Ok(format!("servers' clocks now {}", offsets.join(", ")))
+            }
+            Fault::QueueExpires => {
+                let (text, findings) = crowd::expire(stack, &self.shared).await?;
+                self.findings.extend(findings);
+                Ok(text)
             }
         }
     }

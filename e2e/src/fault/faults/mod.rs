@@ -1,5 +1,6 @@
 //! Which faults there are.
 
+mod crowd;
 mod inject;
 
 use serde::Serialize;
@@ -19,10 +20,11 @@ pub(crate) enum Fault {
     BlackHoleAll,
     Latency,
     Clocks,
+    QueueExpires,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::KillServer,
         Self::PauseServer,
         Self::KillWorker,
@@ -33,5 +35,6 @@ impl Fault {
         Self::BlackHoleAll,
         Self::Latency,
         Self::Clocks,
+        Self::QueueExpires,
     ];
 }

@@ -52,6 +52,11 @@ impl Stack {
         Ok(stack)
     }
 
+    /// The daemon's, which is the operator's too.
+    pub(crate) fn program(&self) -> &std::path::Path {
+        &self.program.path
+    }
+
     /// An operator's command, straight on the database. Its answer.
     pub(crate) async fn admin_json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         admin_json(&self.program.path, &self.postgres.url(), arguments).await

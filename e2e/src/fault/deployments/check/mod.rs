@@ -4,10 +4,13 @@
 mod accepted;
 mod alone;
 mod attempts;
+mod concurrency;
 mod ended;
 mod events;
+mod meddlings;
 mod once;
 mod over;
+mod overdue;
 #[cfg(test)]
 mod sample;
 mod stale;
@@ -18,7 +21,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use crate::fault::clock::{Micros, SECOND};
-use crate::fault::deployments::history::Request;
+use crate::fault::deployments::history::{Meddling, Request};
 use crate::fault::deployments::ledger::{DeploymentRow, JobRow, Ledger, StepRow};
 use crate::fault::deployments::settle::Waiting;
 use crate::fault::deployments::target::{StepKey, Word};
@@ -30,6 +33,7 @@ const MARGIN: Micros = SECOND / 20;
 /// All that is known of a campaign.
 pub(crate) struct Evidence<'a> {
     requests: &'a [Request],
+    meddlings: &'a [Meddling],
     words: &'a [Word],
     ledger: &'a Ledger,
     waiting: &'a Waiting,
@@ -40,7 +44,7 @@ pub(crate) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     pub(crate) fn new(
-        requests: &'a [Request],
+        (requests, meddlings): (&'a [Request], &'a [Meddling]),
         words: &'a [Word],
         ledger: &'a Ledger,
         waiting: &'a Waiting,
@@ -51,7 +55,7 @@ impl<'a> Evidence<'a> {
         }
         let deployments = ledger.deployments.iter().map(|row| (row.id, row)).collect();
         let jobs = ledger.jobs.iter().map(|row| (row.id, row)).collect();
-        Self { requests, words, ledger, waiting, deployments, jobs, words_of }
+        Self { requests, meddlings, words, ledger, waiting, deployments, jobs, words_of }
     }
 
     /// The attempts of a stage, by number.
@@ -82,6 +86,9 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         statuses::check,
         events::check,
         attempts::check,
+        meddlings::check,
+        overdue::check,
+        concurrency::check,
     ];
     checks.iter().flat_map(|check| check(evidence)).collect()
 }

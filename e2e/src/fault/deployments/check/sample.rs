@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::fault::clock::{Micros, SECOND};
 use crate::fault::deployments::check::Evidence;
-use crate::fault::deployments::history::Request;
+use crate::fault::deployments::history::{Meddling, Request};
 use crate::fault::deployments::ledger::{
     DeploymentRow, EnvironmentRow, EventRow, JobRow, Ledger, SessionRow, StageRow, StepRow,
 };
@@ -19,6 +19,7 @@ pub(super) const STEPS: [&str; 2] = ["one", "two"];
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) requests: Vec<Request>,
+    pub(super) meddlings: Vec<Meddling>,
     pub(super) words: Vec<Word>,
     pub(super) ledger: Ledger,
     pub(super) waiting: Waiting,
@@ -57,16 +58,19 @@ impl Sample {
         self.requests.push(request);
         self.ledger.deployments.push(DeploymentRow {
             id: deployment,
+            pipeline: "shop".to_owned(),
             environment: Some("qa-1".to_owned()),
             session: Some(session),
             commit,
             purpose: "session".to_owned(),
             status: "succeeded".to_owned(),
             reason: None,
+            created_at: begun * SECOND,
+            started_at: at(begun),
             ended_at: at(begun + 6),
         });
         let (status, ended_at) = ("released".to_owned(), at(begun + 7));
-        self.ledger.sessions.push(SessionRow { id: session, status, ended_at });
+        self.ledger.sessions.push(SessionRow { id: session, user: id(1_000 + number), status, ended_at });
         self.ledger.stages.push(StageRow {
             deployment,
             key: STAGE.to_owned(),
@@ -95,6 +99,7 @@ impl Sample {
             status: status.to_owned(),
             reason: None,
             runner: Some("runner-1".to_owned()),
+            started_at: at(begun),
             ended_at: at(begun + 5),
         });
         for (position, name) in STEPS.into_iter().enumerate() {
@@ -147,7 +152,8 @@ impl Sample {
 
     /// The properties that a check finds violated.
     pub(super) fn found(&self, check: fn(&Evidence<'_>) -> Vec<Finding>) -> Vec<&'static str> {
-        let evidence = Evidence::new(&self.requests, &self.words, &self.ledger, &self.waiting);
+        let asked = (&self.requests[..], &self.meddlings[..]);
+        let evidence = Evidence::new(asked, &self.words, &self.ledger, &self.waiting);
         check(&evidence).into_iter().map(|finding| finding.property).collect()
     }
 }

@@ -3,9 +3,12 @@
 
 mod follow;
 pub(crate) mod http;
+mod meddle;
+mod trials;
 mod visit;
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rand::RngExt;
@@ -15,9 +18,9 @@ use uuid::Uuid;
 
 use crate::fault::deployments::client::http::{Answer, Asking, Http};
 use crate::fault::deployments::definition::PIPELINES;
-use crate::fault::deployments::history::Request;
+use crate::fault::deployments::history::{History, Request};
 use crate::fault::deployments::load::Load;
-use crate::fault::deployments::world::World;
+use crate::fault::deployments::world::{Person, World};
 use crate::fault::world::parse_id;
 
 /// What all clients share.
@@ -25,15 +28,17 @@ pub(crate) struct Shared {
     pub(crate) world: World,
     pub(crate) http: Http,
     pub(crate) load: Load,
+    /// The newest deployments in sessions, for those who meddle with others'.
+    pub(crate) board: Mutex<VecDeque<(Uuid, Uuid)>>,
 }
 
 pub(crate) struct Client {
     number: usize,
     shared: Arc<Shared>,
-    token: String,
+    me: Person,
     rng: StdRng,
     keys: u32,
-    history: Vec<Request>,
+    history: History,
 }
 
 /// What came of asking for a deployment.
@@ -46,12 +51,12 @@ enum Asked {
 
 impl Client {
     pub(crate) fn new(number: usize, shared: Arc<Shared>, rng: StdRng) -> Self {
-        let token = shared.world.people[number].clone();
-        Self { number, shared, token, rng, keys: 0, history: Vec::new() }
+        let me = shared.world.people[number].clone();
+        Self { number, shared, me, rng, keys: 0, history: History::default() }
     }
 
     /// Goes on until there is nothing more to ask for. What it asked.
-    pub(crate) async fn run(mut self) -> Vec<Request> {
+    pub(crate) async fn run(mut self) -> History {
         while !self.shared.load.is_closed() {
             // One in three starts pipelines as a whole, without any environment.
             if self.number.is_multiple_of(3) {
@@ -79,9 +84,18 @@ impl Client {
     }
 
     /// Asks for a deployment of a commit of its own, and notes what came of it.
-    async fn ask_for(&mut self, commit: usize, path: String, mut body: Value) -> Asked {
+    async fn ask_for(&mut self, commit: usize, path: String, body: Value) -> Asked {
+        let asked = self.ask_uncounted(commit, path, body).await;
+        match asked {
+            Asked::Refused(_) => self.shared.load.put_back(),
+            _ => self.shared.load.settle(),
+        }
+        asked
+    }
+
+    /// The same for one that is beside those which are counted.
+    async fn ask_uncounted(&mut self, commit: usize, path: String, mut body: Value) -> Asked {
         let Some(commit) = self.shared.world.commits.get(commit).cloned() else {
-            self.shared.load.settle();
             return Asked::Unknown;
         };
         body["commitId"] = commit.clone().into();
@@ -109,17 +123,13 @@ impl Client {
         {
             request.answers.extend(deployment_in(&record));
         }
-        match asked {
-            Asked::Refused(_) => self.shared.load.put_back(),
-            _ => self.shared.load.settle(),
-        }
-        self.history.push(request);
+        self.history.requests.push(request);
         asked
     }
 
     async fn ask(&mut self, asking: &Asking) -> Answer {
         let shared = Arc::clone(&self.shared);
-        shared.http.ask(&mut self.rng, &self.token, asking).await
+        shared.http.ask(&mut self.rng, &self.me.token, asking).await
     }
 
     /// A change that no deployment is made by, repeated until its outcome is known.

@@ -74,6 +74,10 @@ impl Client {
             };
             let asked = self.ask_for(commit, stay.path("/deploy"), json!({})).await;
             let Asked::Accepted(deployment, _) = asked else { break };
+            self.post(deployment);
+            if self.rng.random_ratio(1, 4) {
+                self.meddle().await;
+            }
             if self.rng.random_ratio(1, 10) {
                 // It dies, and what it had begun goes on until its lease runs out.
                 return;

@@ -1,0 +1,90 @@
+//! D13: a free place under `concurrency` is used. No deployment waits for long while fewer run than may; and never do more run than may.
+
+use crate::fault::clock::{Micros, SECOND};
+use crate::fault::deployments::check::{Evidence, short};
+use crate::fault::deployments::definition::{NARROW, NARROW_CONCURRENCY};
+use crate::fault::deployments::ledger::DeploymentRow;
+use crate::fault::finding::Finding;
+
+/// A fault may keep everybody from everything for most of this time.
+const LONGEST: Micros = 90 * SECOND;
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let of_it: Vec<&DeploymentRow> =
+        evidence.ledger.deployments.iter().filter(|row| row.pipeline == NARROW.slug).collect();
+    // Every moment in which one begins, ends or comes; between two of them nothing changes.
+    let moments = of_it.iter().flat_map(|row| [Some(row.created_at), row.started_at, row.ended_at]);
+    let mut moments: Vec<Micros> = moments.flatten().collect();
+    moments.sort_unstable();
+    let mut findings = Vec::new();
+    let runs = |at: Micros| of_it.iter().filter(|row| runs_at(row, at)).count();
+    if let Some(at) = moments.iter().find(|at| runs(**at) > NARROW_CONCURRENCY) {
+        let text = format!("{} deployments ran at once, {NARROW_CONCURRENCY} may", runs(*at));
+        findings.push(Finding::new("D13", text));
+    }
+    for row in &of_it {
+        let until = row.started_at.or(row.ended_at).unwrap_or(Micros::MAX);
+        let longest =
+            longest_with_room(&moments, (row.created_at, until), |at| runs(at) < NARROW_CONCURRENCY);
+        if longest > LONGEST {
+            let text =
+                format!("{} waited for {} s although there was room for it", short(row.id), longest / SECOND);
+            findings.push(Finding::new("D13", text));
+        }
+    }
+    findings
+}
+
+fn runs_at(row: &DeploymentRow, at: Micros) -> bool {
+    row.started_at.is_some_and(|started| started <= at) && row.ended_at.is_none_or(|ended| at < ended)
+}
+
+/// The longest time within `from..until` in which there was room all the time.
+fn longest_with_room(
+    moments: &[Micros],
+    (from, until): (Micros, Micros),
+    room: impl Fn(Micros) -> bool,
+) -> Micros {
+    // What is still there was looked at last when anything happened last.
+    let until = until.min(moments.last().copied().unwrap_or(from).max(from));
+    let (mut longest, mut since) = (0, None);
+    for at in moments.iter().copied().filter(|at| (from..until).contains(at)) {
+        if room(at) {
+            since = since.or(Some(at));
+        } else {
+            longest = longest.max(since.take().map_or(0, |since: Micros| at - since));
+        }
+    }
+    longest.max(since.map_or(0, |since| until - since))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::deployments::check::sample::{Sample, at};
+
+    /// Two run from 10 to 20 and a third comes at 11.
+    fn narrow(third_starts: i64) -> Sample {
+        let mut sample = Sample::good();
+        sample.deployment(3, 11);
+        for row in &mut sample.ledger.deployments {
+            row.pipeline = NARROW.slug.to_owned();
+            (row.created_at, row.started_at, row.ended_at) = (10 * SECOND, at(10), at(20));
+        }
+        let third = &mut sample.ledger.deployments[2];
+        (third.created_at, third.started_at, third.ended_at) =
+            (11 * SECOND, at(third_starts), at(third_starts + 5));
+        sample
+    }
+
+    #[test]
+    fn a_free_place_is_used() {
+        assert!(narrow(21).found(check).is_empty());
+        assert_eq!(narrow(200).found(check), ["D13"]);
+    }
+
+    #[test]
+    fn no_more_run_than_may() {
+        assert_eq!(narrow(15).found(check), ["D13"]);
+    }
+}
