@@ -3,6 +3,10 @@
 
 use std::sync::OnceLock;
 
+use greenroom_domain::id::{OrganizationId, SessionId};
+
+use crate::{Store, StoreError};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// The environment's row is read without being locked, and written as if it had not changed since.
@@ -34,6 +38,20 @@ pub enum Bug {
     TouchForgotten,
     /// An attempt has succeeded, whatever its steps say.
     StepsNotAsked,
+    /// Demotion and removal end nothing, and a turn is granted whatever has become of who waits for it.
+    RightsOutliveRole,
+    /// Whoever asks for a hand-over is given it if nobody answers.
+    SilenceAlwaysAccepts,
+    /// Anybody cancels and retries what was deployed in a session. (Nothing asks for it yet.)
+    CancelByAnybody,
+    /// The sweeper leaves a queue alone that is too long for it.
+    SettlingGivesUp,
+    /// Reading one's own session confirms its turn. (Nothing asks for it yet.)
+    ReadConfirmsTurn,
+    /// A heartbeat renews the lease of a job that is overdue. (Nothing asks for it yet.)
+    OverdueKeepsLease,
+    /// An end under `concurrency` wakes nobody.
+    RoomNotHandedOut,
 }
 
 /// Whether this bug was planted in this process.
@@ -67,11 +85,36 @@ fn chosen() -> Option<Bug> {
             "key_forgotten" => Bug::KeyForgotten,
             "touch_forgotten" => Bug::TouchForgotten,
             "steps_not_asked" => Bug::StepsNotAsked,
+            "rights_outlive_role" => Bug::RightsOutliveRole,
+            "silence_always_accepts" => Bug::SilenceAlwaysAccepts,
+            "cancel_by_anybody" => Bug::CancelByAnybody,
+            "settling_gives_up" => Bug::SettlingGivesUp,
+            "read_confirms_turn" => Bug::ReadConfirmsTurn,
+            "overdue_keeps_lease" => Bug::OverdueKeepsLease,
+            "room_not_handed_out" => Bug::RoomNotHandedOut,
             _ => return None,
         });
         tracing::warn!(bug = name, "a bug was planted in this process");
         bug
     })
+}
+
+/// Confirms a turn because somebody has looked at it, if that bug was planted.
+pub async fn read_confirms(
+    store: &Store,
+    organization: OrganizationId,
+    session: SessionId,
+) -> Result<(), StoreError> {
+    if is(Bug::ReadConfirmsTurn) {
+        sqlx::query(
+            "update environments set confirmed = true where organization_id = $1 and session_id = $2",
+        )
+        .bind(organization.uuid())
+        .bind(session.uuid())
+        .execute(&store.pool())
+        .await?;
+    }
+    Ok(())
 }
 
 /// The time as this machine has it.

@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 use crate::{e2e, say};
 
 /// Bugs that a daemon built with the feature `planted` has, if it is told so: those of locks, and those of deployments.
-const IN_LOCKS: [&str; 9] = [
+const IN_LOCKS: [&str; 12] = [
     "no_recheck_after_wait",
     "claim_overtakes_waiter",
     "fence_not_raised_on_force",
@@ -23,8 +23,11 @@ const IN_LOCKS: [&str; 9] = [
     "event_outside_transaction",
     "client_clock_for_expiry",
     "now_of_waiting_transaction",
+    "rights_outlive_role",
+    "silence_always_accepts",
+    "settling_gives_up",
 ];
-const IN_DEPLOYMENTS: [&str; 7] = [
+const IN_DEPLOYMENTS: [&str; 8] = [
     "step_ignores_fence",
     "lost_at_once",
     "slot_passed_on_too_early",
@@ -32,6 +35,7 @@ const IN_DEPLOYMENTS: [&str; 7] = [
     "key_forgotten",
     "touch_forgotten",
     "steps_not_asked",
+    "room_not_handed_out",
 ];
 /// One fault for so many operations.
 const OPS_PER_FAULT: u64 = 1_000;

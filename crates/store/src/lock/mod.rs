@@ -153,10 +153,13 @@ impl Change {
             Some((session, due_at)) => Some(Handover {
                 session: session.into(),
                 due_at: due_at.to_jiff(),
-                on_silence: OnSilence::of(row.handover_accepts == Some(true)),
-                can_force: self
-                    .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
-                    .await?,
+                on_silence: OnSilence::of(
+                    row.handover_accepts == Some(true) || planted::is(Bug::SilenceAlwaysAccepts),
+                ),
+                can_force: planted::is(Bug::SilenceAlwaysAccepts)
+                    || self
+                        .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
+                        .await?,
             }),
             None => None,
         };
