@@ -77,7 +77,18 @@ pub fn plan(definition: &Definition, scene: &Scene, start: &dyn Fn() -> Expired)
         (_, None) => return Err(NotPlanned),
     };
     let stages = definition.stages.iter().filter(|stage| keys.contains(&stage.key.as_str()));
-    Ok(Plan { stages: stages.map(|stage| planned(definition, scene, stage, &keys, start)).collect() })
+    let mut conditions = Conditions { start, exceeded: None };
+    Ok(Plan {
+        stages: stages.map(|stage| planned(definition, scene, stage, &keys, &mut conditions)).collect(),
+    })
+}
+
+/// Evaluates conditions until one exceeds its limit. The others are not evaluated any more, so that a plan takes no longer
+/// than its conditions within the limit and that one.
+struct Conditions<'a> {
+    start: &'a dyn Fn() -> Expired,
+    /// Which one did.
+    exceeded: Option<String>,
 }
 
 fn planned(
@@ -85,9 +96,9 @@ fn planned(
     scene: &Scene,
     stage: &Stage,
     keys: &[&str],
-    start: &dyn Fn() -> Expired,
+    conditions: &mut Conditions<'_>,
 ) -> PlannedStage {
-    let (verdict, detail) = match verdict(definition, scene, stage, start) {
+    let (verdict, detail) = match verdict(definition, scene, stage, conditions) {
         Some((status, reason, detail)) => (Some((status, reason)), Some(detail)),
         None => (None, None),
     };
@@ -120,14 +131,17 @@ fn verdict(
     definition: &Definition,
     scene: &Scene,
     stage: &Stage,
-    start: &dyn Fn() -> Expired,
+    conditions: &mut Conditions<'_>,
 ) -> Option<(StageStatus, Reason, String)> {
     if is_for_sessions_only(scene, stage) {
         let detail = "`only: ephemeral`: a deployment of the whole pipeline skips it".to_owned();
         return Some((StageStatus::Skipped, Reason::OnlyEphemeral, detail));
     }
     if let Some(expression) = &stage.condition {
-        match evaluated(expression, &circumstances(definition, scene, stage), start) {
+        if let Some(detail) = &conditions.exceeded {
+            return Some((StageStatus::Failed, Reason::ConditionLimit, detail.clone()));
+        }
+        match evaluated(expression, &circumstances(definition, scene, stage), conditions.start) {
             Ok(true) => {}
             Ok(false) => {
                 return Some((
@@ -138,6 +152,7 @@ fn verdict(
             }
             Err(limit @ NoValue::Limit(_)) => {
                 let detail = format!("`if` of the stage `{}` {limit}", stage.key);
+                conditions.exceeded = Some(detail.clone());
                 return Some((StageStatus::Failed, Reason::ConditionLimit, detail));
             }
             Err(problem) => {
@@ -270,6 +285,9 @@ stages:
         assert_eq!(found.stages[0].verdict, Some((StageStatus::Failed, Reason::ConditionLimit)));
         let detail = found.stages[0].detail.as_deref();
         assert_eq!(detail, Some("`if` of the stage `build` takes more than 100000 steps to evaluate"));
+        // The next condition is not evaluated: many slow ones together would take too long.
+        assert_eq!(found.stages[1].verdict, found.stages[0].verdict);
+        assert_eq!(found.stages[1].detail, found.stages[0].detail);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! transaction that uses the plan checks that it was made from the same inputs.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use greenroom_domain::definition::{CONDITION_STACK_BYTES, CONDITION_TIME, Definition, Expired};
 use greenroom_domain::deployment::{NotPlanned, Plan, Scene, plan};
@@ -16,8 +16,6 @@ use crate::turns::Turns;
 
 /// Plans that are made at the same time, in this process.
 const CONCURRENT_PLANS: usize = 2;
-/// All conditions of a deployment together. Must be well below the timeout of the store's callers.
-const PLAN_TIME: Duration = Duration::from_secs(1);
 
 static TURNS: Turns = Turns::new(CONCURRENT_PLANS);
 
@@ -42,8 +40,7 @@ impl PlanInputs {
     }
 
     pub(crate) fn make(self, definition: &Definition) -> MadePlan {
-        let start = clock();
-        MadePlan { plan: plan(definition, &self.scene, &start), inputs: self }
+        MadePlan { plan: plan(definition, &self.scene, &clock), inputs: self }
     }
 
     /// The same, on a thread of its own: a deep expression needs a larger stack than the blocking pool's.
@@ -66,11 +63,8 @@ impl PlanInputs {
     }
 }
 
-/// Measures each evaluation, and all of them together.
-fn clock() -> impl Fn() -> Expired {
-    let all_end = Instant::now() + PLAN_TIME;
-    move || {
-        let end = all_end.min(Instant::now() + CONDITION_TIME);
-        Arc::new(move || Instant::now() >= end)
-    }
+/// Measures one evaluation.
+fn clock() -> Expired {
+    let started = Instant::now();
+    Arc::new(move || started.elapsed() >= CONDITION_TIME)
 }
