@@ -12,6 +12,10 @@ pub struct ClaimFromPool {
     /// With it, the first deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
+    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 255)]
+    pub branch: Option<String>,
     /// What it is for, for people.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,

@@ -66,8 +66,50 @@ pub struct Job {
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     pub repository: String,
-    /// A short one is resolved by the checkout, and told when the job completes.
+    /// A short one is resolved by the checkout, and reported by `POST …/checkout`.
     pub commit_id: String,
+    /// What the checkout has to prove of the commit before caches are restored and before the first step; null if nothing.
+    /// A commit for which it can't be proven ends the job as `failed` with `commit_not_on_branch`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_be_on: Option<MustBeOn>,
+}
+
+/// The branches that a commit has to be on. With neither of the two it has to be on some branch of the repository.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MustBeOn {
+    /// The branch that the deployment names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// One of these: the `branches` of the lasting environment that the stage deploys to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any_of: Vec<String>,
+}
+
+/// What was checked out. Reported once, before caches are restored and before the first step.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckedOut {
+    /// The commit's full id: 40 or 64 hexadecimal digits that begin with the id which was requested. The first report of a
+    /// deployment's jobs decides; a job that reports another commit is rejected.
+    pub commit_id: String,
+    /// The branch that the commit was proven to be on, if one had to be.
+    #[serde(default)]
+    pub branch: Option<String>,
+}
+
+/// A mistake that a retry can't fix.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermanentFailure {
+    /// The repository has no such commit.
+    CommitNotFound,
+    /// The commit is not on the branch that the deployment names or the environment demands.
+    CommitNotOnBranch,
+    /// The address is not that of a repository which the runner may read.
+    RepositoryUnavailable,
+    /// The registry has no such image, or does not give it out.
+    ImageNotFound,
 }
 
 /// What the steps of a pool's runners may reach.
@@ -192,13 +234,17 @@ pub struct LogSize {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Complete {
-    /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored.
+    /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored, unless
+    /// there is a `failure`.
     #[serde(default)]
     pub error: Option<String>,
     /// The time of the stage, or of one of its steps, was over. Then the attempt has failed.
     #[serde(default)]
     pub timed_out: bool,
-    /// The commit that was checked out, in full.
+    /// The commit that was checked out, in full; only from runners that don't report it by `POST …/checkout`.
     #[serde(default)]
     pub commit_id: Option<String>,
+    /// Why a retry can't help. Then the attempt has failed with this reason, and `error` says more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<PermanentFailure>,
 }

@@ -223,6 +223,10 @@ pub struct ClaimSession {
     /// With it, the first deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
+    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 255)]
+    pub branch: Option<String>,
     /// What it is for, for people.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
@@ -239,6 +243,10 @@ pub struct ForceClaim {
     /// With it, the first deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
+    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 255)]
+    pub branch: Option<String>,
     /// Why; whoever is displaced reads it. An environment's definition can require it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
@@ -260,4 +268,8 @@ pub struct TransferSession {
 pub struct DeployCommit {
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: String,
+    /// The branch that the commit is on. Conditions use it, and every job's checkout has to prove it.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 255)]
+    pub branch: Option<String>,
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd};
+use greenroom_api_types::runner::{
+    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd,
+};
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
@@ -68,6 +70,11 @@ impl JobClient {
     /// `limit` is the caller's, because what an answer is still worth depends on the lease.
     pub async fn heartbeat(&self, limit: Duration) -> Result<Heartbeat> {
         read(self.send(self.request(Method::POST, &["heartbeat"], limit)).await?).await
+    }
+
+    /// Reports what was checked out.
+    pub async fn checked_out(&self, done: &CheckedOut) -> Result<()> {
+        self.send(self.request(Method::POST, &["checkout"], SHORT_LIMIT).json(done)).await.map(drop)
     }
 
     /// Only after this was answered may the step run.

@@ -81,6 +81,44 @@ impl CommitId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether nothing is left to resolve: SHA-1 has 40 digits, SHA-256 64.
+    pub fn is_full(&self) -> bool {
+        matches!(self.0.len(), 40 | 64)
+    }
+}
+
+/// The name of a branch, by the rules of `git check-ref-format`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be the name of a branch: 1 to 255 characters, without spaces, control characters or any of ~ ^ : ? * [ \\"
+)]
+pub struct InvalidBranch;
+
+impl Branch {
+    pub fn new(text: &str) -> Result<Self, InvalidBranch> {
+        let is_forbidden = |character: char| {
+            is_hidden(character) || matches!(character, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\')
+        };
+        let is_part = |part: &str| {
+            !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock")
+        };
+        let sound = (1..=255).contains(&text.chars().count())
+            && !text.chars().any(is_forbidden)
+            && !text.starts_with('-')
+            && !text.contains("..")
+            && !text.contains("@{")
+            && text != "@"
+            && text.split('/').all(is_part);
+        if sound { Ok(Self(text.to_owned())) } else { Err(InvalidBranch) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// An address of a person, kept as it was written and compared without case.
@@ -125,6 +163,41 @@ mod tests {
         }
         assert_eq!(Name::new(&"ä".repeat(101)), Err(InvalidText::TooLong(100)));
         assert!(Name::new(&"ä".repeat(100)).is_ok());
+    }
+
+    #[test]
+    fn branches() {
+        for good in ["main", "release/1.2", "feature/ä-1", "a@b", "dependabot/npm/x-1.0"] {
+            assert_eq!(Branch::new(good).unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "a b",
+            "a:b",
+            "a..b",
+            "*",
+            "a*",
+            "-x",
+            "/a",
+            "a/",
+            "a//b",
+            ".a",
+            "a/.b",
+            "a.",
+            "a.lock",
+            "a@{1}",
+            "@",
+            "a\u{0}b",
+            "a\nb",
+            "a~1",
+            "a^",
+            "a?",
+            "a[b",
+            "a\\b",
+            &"a".repeat(256),
+        ] {
+            assert_eq!(Branch::new(bad), Err(InvalidBranch), "{bad}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
 
 use crate::backend::container::{Isolation, Ulimit, User};
+use crate::checkout::{Access, Cidr, Protocols};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -64,6 +65,15 @@ pub struct Config {
     /// Lets pipelines name repositories on this machine's disk. For tests only.
     #[arg(long, env = "GREENROOM_RUNNER_ALLOW_FILE_REPOSITORIES", hide = true)]
     pub allow_file_repositories: bool,
+    /// A network that checkouts may reach although it belongs to this machine, its link, or a metadata service, such as
+    /// `127.0.0.0/8`. Several are separated by commas.
+    #[arg(
+        long = "checkout-allow",
+        env = "GREENROOM_RUNNER_CHECKOUT_ALLOW",
+        value_delimiter = ',',
+        value_name = "CIDR"
+    )]
+    pub checkout_allow: Vec<Cidr>,
     #[command(flatten)]
     pub limits: LimitConfig,
     #[command(flatten)]
@@ -125,6 +135,13 @@ impl Config {
                 Ok(name.to_string_lossy().into_owned())
             }
         }
+    }
+
+    /// What checkouts may reach.
+    pub fn access(&self) -> Access {
+        let protocols =
+            if self.allow_file_repositories { Protocols::RemoteAndFiles } else { Protocols::Remote };
+        Access { protocols, allow: self.checkout_allow.clone() }
     }
 
     pub fn entry(&self) -> anyhow::Result<PathBuf> {

@@ -10,7 +10,6 @@ use greenroom_runner::backend::Backend;
 use greenroom_runner::backend::container::Container;
 use greenroom_runner::backend::dummy::Dummy;
 use greenroom_runner::backend::process::Process;
-use greenroom_runner::checkout::Protocols;
 use greenroom_runner::config::{BackendKind, Config};
 use greenroom_runner::job::folders::WorkDir;
 use greenroom_runner::runner::{Runner, Stop};
@@ -51,7 +50,7 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
         backend: Arc::new(backend),
         work_dir: Arc::new(work_dir),
         concurrency: config.concurrency,
-        protocols: if config.allow_file_repositories { Protocols::RemoteAndFiles } else { Protocols::Remote },
+        access: Arc::new(config.access()),
         drain: Duration::from_secs(config.drain_seconds),
     };
     let stop = Stop::default();

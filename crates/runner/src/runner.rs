@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::backend::Backend;
-use crate::checkout::Protocols;
+use crate::checkout::Access;
 use crate::job;
 use crate::job::folders::WorkDir;
 use crate::job::patience::Pauses;
@@ -30,7 +30,7 @@ pub struct Runner<B> {
     pub backend: Arc<B>,
     pub work_dir: Arc<WorkDir>,
     pub concurrency: u32,
-    pub protocols: Protocols,
+    pub access: Arc<Access>,
     pub drain: Duration,
 }
 
@@ -107,7 +107,7 @@ impl<B: Backend> Runner<B> {
     ) -> impl Future<Output = ()> + Send + use<B> {
         let (client, backend, work_dir) =
             (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
-        let protocols = self.protocols;
+        let access = Arc::clone(&self.access);
         async move {
             tracing::info!(attempt = job.attempt, steps = job.steps.len(), "taken");
             // Without a folder or a client the job is left alone: its lease runs out, and the server gives it to another.
@@ -117,7 +117,7 @@ impl<B: Backend> Runner<B> {
             });
             match prepared {
                 Ok((folder, client)) => {
-                    job::run((job, asked), &client, &folder, backend.as_ref(), protocols, stop).await
+                    job::run((job, asked), &client, &folder, backend.as_ref(), &access, stop).await
                 }
                 Err(error) => tracing::error!(error, "the job cannot be begun"),
             }

@@ -61,6 +61,8 @@ impl Runner {
             command.args(["--url", life.url, "--backend", backend, "--name", &self.name]);
             command.arg("--token-file").arg(token).arg("--work-dir").arg(self.folder.join("work"));
             command.arg("--entry").arg(&life.programs.entry);
+            // The repositories of the scenarios and campaigns are served on this machine.
+            command.args(["--checkout-allow", "127.0.0.0/8"]);
             command.args(["--concurrency", &life.concurrency.to_string(), "--drain-seconds", "60"]);
             if let Some(host) = life.docker_host.as_ref().filter(|_| life.backend == Backend::Container) {
                 command.args(["--docker-host", host, "--ulimit", ULIMITS]);

@@ -28,6 +28,7 @@ pub(super) const ARTIFACTS: usize = 20;
 pub(super) const CACHES: usize = 10;
 pub(super) const CACHE_PATHS: usize = 20;
 pub(super) const PATH_BYTES: usize = 255;
+pub(super) const BRANCHES: usize = 20;
 pub(super) const APPROVERS: usize = 50;
 pub(super) const APPROVALS: u64 = 20;
 pub(super) const ATTEMPTS: u64 = 10;

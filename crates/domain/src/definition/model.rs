@@ -38,6 +38,9 @@ pub struct Runner {
 pub struct Environment {
     pub name: String,
     pub url: Option<String>,
+    /// A commit that is deployed here has to be on one of these; if there are none, on any branch of the repository.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<String>,
     /// Asked for before each stage that deploys here.
     pub approval: Option<Approval>,
 }

@@ -1,6 +1,7 @@
 //! Deployments: what is planned (`plan`), how it goes on (`machine`), and what a live one waits for (`waiting`) and until
 //! when (`deadline`).
 
+mod branch;
 mod deadline;
 mod machine;
 mod plan;
@@ -8,6 +9,7 @@ mod retry;
 mod status;
 mod waiting;
 
+pub use branch::{BranchProof, required_proof};
 pub use deadline::{AttemptTimes, deadline, ends_by};
 pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
 pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};

@@ -115,6 +115,14 @@ pub enum Reason {
     NoRunner,
     /// The runner could not carry it out: no checkout, no image.
     RunnerError,
+    /// The repository has no such commit.
+    CommitNotFound,
+    /// The commit is not on the branch that the deployment names or the environment demands.
+    CommitNotOnBranch,
+    /// The address is not that of a repository which the runner may read.
+    RepositoryUnavailable,
+    /// The registry has no such image, or does not give it out.
+    ImageNotFound,
     /// The stage asks for something that this installation can't do yet.
     Unsupported,
     /// The definition can't be read any more, or its `if` can't be worked out.
@@ -141,6 +149,10 @@ words!(Reason {
     RunnerLost = "runner_lost",
     NoRunner = "no_runner",
     RunnerError = "runner_error",
+    CommitNotFound = "commit_not_found",
+    CommitNotOnBranch = "commit_not_on_branch",
+    RepositoryUnavailable = "repository_unavailable",
+    ImageNotFound = "image_not_found",
     Unsupported = "unsupported",
     InvalidDefinition = "invalid_definition",
     ConditionLimit = "condition_limit",

@@ -53,6 +53,16 @@ impl BackendError {
 
 pub type Result<T> = std::result::Result<T, BackendError>;
 
+/// Why a job's steps can't be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// A retry would not find the image either.
+    #[error("{0}")]
+    ImageNotFound(String),
+    #[error(transparent)]
+    Other(#[from] BackendError),
+}
+
 /// Everything that a backend has to know of a step.
 #[derive(Clone, Debug)]
 pub struct StepPlan {
@@ -101,7 +111,7 @@ pub trait Backend: Send + Sync + 'static {
     type Running: Running;
 
     fn sweep(&self) -> impl Future<Output = Result<()>> + Send;
-    fn ready(&self, job: &Job) -> impl Future<Output = Result<()>> + Send;
+    fn ready(&self, job: &Job) -> impl Future<Output = std::result::Result<(), NotReady>> + Send;
     fn prepare(&self, plan: &StepPlan) -> impl Future<Output = Result<Self::Running>> + Send;
     /// Whose the workspace's files have to be, if not the runner's own: user and group.
     fn owner(&self) -> Option<(u32, u32)> {

@@ -12,7 +12,8 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::{
-    ALIVE_FILE, Backend, BackendError, Ended, OUTPUT_FILE, OUTPUT_VARIABLE, Result, Running, StepPlan,
+    ALIVE_FILE, Backend, BackendError, Ended, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result, Running,
+    StepPlan,
 };
 
 /// The entrypoint's word for "kill all of it, now".
@@ -34,9 +35,9 @@ impl Backend for Process {
         Ok(())
     }
 
-    async fn ready(&self, _job: &Job) -> Result<()> {
+    async fn ready(&self, _job: &Job) -> std::result::Result<(), NotReady> {
         if !self.entry.is_file() {
-            return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())));
+            return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())).into());
         }
         Ok(())
     }

@@ -8,7 +8,8 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use super::{CheckoutError, Protocols};
+use super::error::GitError;
+use super::network::Route;
 
 /// What is kept of its words.
 const WORDS: u64 = 16 * 1024;
@@ -28,11 +29,16 @@ const PASSED_ON: [&str; 13] = [
     "no_proxy",
     "NO_PROXY",
 ];
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 10] = [
     "core.hooksPath=/dev/null",
     "core.askPass=",
     "core.fsmonitor=false",
     "credential.helper=",
+    // Reflogs name the address that was fetched from.
+    "core.logAllRefUpdates=false",
+    // A redirect leads to an address that nobody has checked.
+    "http.followRedirects=false",
+    "maintenance.auto=false",
     "fetch.recurseSubmodules=false",
     "gc.auto=0",
     "advice.detachedHead=false",
@@ -40,22 +46,33 @@ const SETTINGS: [&str; 7] = [
 
 pub(super) struct Git {
     folder: PathBuf,
-    protocols: &'static str,
+    route: Route,
 }
 
 impl Git {
-    pub(super) fn new(folder: &Path, protocols: Protocols) -> Self {
-        let protocols = match protocols {
-            Protocols::Remote => "http:https:ssh",
-            Protocols::RemoteAndFiles => "http:https:ssh:file",
-        };
-        Git { folder: folder.to_owned(), protocols }
+    pub(super) fn new(folder: &Path, route: &Route) -> Self {
+        Git { folder: folder.to_owned(), route: route.clone() }
+    }
+
+    /// Fetches by the address itself: a remote, and what git notes of a fetch, would stay in the workspace.
+    pub(super) async fn fetch(
+        &self,
+        options: &[&str],
+        repository: &str,
+        refspecs: &[&str],
+    ) -> Result<(), GitError> {
+        let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+        self.run(&[&fixed[..], options, &["--", repository], refspecs].concat()).await.map(drop)
     }
 
     /// What it wrote to its standard output. If this is dropped, git is killed with all that it has started.
-    pub(super) async fn run(&self, arguments: &[&str]) -> Result<String, CheckoutError> {
+    pub(super) async fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
         let verb = arguments.first().copied().unwrap_or_default();
-        let failed = |error: std::io::Error| CheckoutError(format!("git {verb} could not be run: {error}"));
+        let failed = |error: std::io::Error| GitError {
+            verb: verb.to_owned(),
+            code: None,
+            words: format!("it could not be run: {error}"),
+        };
         let mut child = self.command(arguments).spawn().map_err(failed)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(|id| Group(Pid::from_raw(id)));
         let (output, words, status) =
@@ -67,7 +84,7 @@ impl Git {
         if status.success() {
             return Ok(output);
         }
-        Err(CheckoutError(format!("git {verb} failed: {}", without_passwords(words.trim()))))
+        Err(GitError { verb: verb.to_owned(), code: status.code(), words: without_passwords(words.trim()) })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -81,12 +98,14 @@ impl Git {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", self.protocols)
-            .env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
+            .env("GIT_ALLOW_PROTOCOL", self.route.protocols)
+            .env("GIT_SSH_COMMAND", format!("ssh -o BatchMode=yes{}", self.route.ssh))
+            // An object that is missing is an answer, and not fetched in passing.
+            .env("GIT_NO_LAZY_FETCH", "1")
             // Not a folder above: the workspace lies in one that may itself be in a repository.
             .env("GIT_CEILING_DIRECTORIES", self.folder.parent().unwrap_or(&self.folder))
             .env("LC_ALL", "C");
-        for setting in SETTINGS {
+        for setting in SETTINGS.into_iter().chain(self.route.settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
         command

@@ -14,7 +14,7 @@ mod verdict;
 use std::sync::Arc;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Complete, Job};
+use greenroom_api_types::runner::{Complete, Job, PermanentFailure};
 use greenroom_client::JobClient;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -25,8 +25,8 @@ use self::lease::{CanceledBy, Cancellation, Lease};
 use self::materials::Materials;
 use self::patience::insist;
 use self::step::StepOutcome;
-use crate::backend::Backend;
-use crate::checkout::{Protocols, checkout};
+use crate::backend::{Backend, NotReady};
+use crate::checkout::{Access, checkout};
 
 /// How long steps may take to end when the runner is told to stop and has waited long enough.
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ struct Work<'a, B> {
     lease: &'a Arc<Lease>,
     folder: &'a JobFolder,
     backend: &'a B,
-    protocols: Protocols,
+    access: &'a Access,
     /// When the stage's time is over.
     deadline: Instant,
 }
@@ -50,9 +50,22 @@ enum Outcome {
     Done,
     /// The job is no longer this runner's: nobody is to be told anything.
     Over,
-    Error(String),
+    Error(Trouble),
     /// The time of the stage or of a step was over; what to say of it, if no step says it.
     TimedOut(Option<String>),
+}
+
+/// Why a job can't be carried out.
+struct Trouble {
+    /// A mistake that a retry can't fix.
+    failure: Option<PermanentFailure>,
+    message: String,
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Trouble { failure: None, message }
+    }
 }
 
 /// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end.
@@ -61,7 +74,7 @@ pub async fn run<B: Backend>(
     client: &JobClient,
     folder: &JobFolder,
     backend: &B,
-    protocols: Protocols,
+    access: &Access,
     stop: CancellationToken,
 ) {
     let received = Instant::now();
@@ -70,7 +83,7 @@ pub async fn run<B: Backend>(
     let lease = Lease::received(asked, received, length).with_deadline(deadline + step::TIMEOUT_GRACE);
     let lease = Arc::new(lease);
     let mut beside = beside(&job, client, folder, &lease, stop);
-    Work { job: &job, client, lease: &lease, folder, backend, protocols, deadline }.carry_out().await;
+    Work { job: &job, client, lease: &lease, folder, backend, access, deadline }.carry_out().await;
     beside.shutdown().await;
     if let Err(error) = folder.remove().await {
         tracing::error!(%error, "a job's folder could not be removed");
@@ -102,26 +115,30 @@ fn beside(
 
 impl<B: Backend> Work<'_, B> {
     async fn carry_out(&self) {
-        let mut commit_id = None;
-        let (mut error, timed_out) = match self.stages(&mut commit_id).await {
+        let mut failure = None;
+        let (mut error, timed_out) = match self.stages().await {
             Outcome::Done => (None, false),
             Outcome::Over => return,
-            Outcome::Error(error) => (Some(error), false),
+            Outcome::Error(trouble) => {
+                failure = trouble.failure;
+                (Some(trouble.message), false)
+            }
             Outcome::TimedOut(words) => (words, true),
         };
         if let Some(Cancellation { by: CanceledBy::Runner, reason, .. }) = self.lease.cancellation() {
             error = Some(reason);
+            failure = None;
         }
         if let Some(error) = &error {
             tracing::warn!(error, "the job could not be carried out");
         }
-        let complete = Complete { error, timed_out, commit_id };
+        let complete = Complete { error, timed_out, commit_id: None, failure };
         if let Err(error) = insist(self.lease, "end of the job", || self.client.complete(&complete)).await {
             tracing::warn!(%error, "the job's end was not accepted");
         }
     }
 
-    async fn stages(&self, commit_id: &mut Option<String>) -> Outcome {
+    async fn stages(&self) -> Outcome {
         // Nothing begins before it is known for how long the job is ours.
         tokio::select! {
             biased;
@@ -131,10 +148,10 @@ impl<B: Backend> Work<'_, B> {
         let materials =
             Materials { job: self.job, client: self.client, lease: self.lease, folder: self.folder };
         let ready = async {
-            self.prepare(&materials, commit_id).await?;
+            self.prepare(&materials).await?;
             let found = materials.restore_caches().await;
             self.give_workspace().await?;
-            Ok(found)
+            Ok::<_, Trouble>(found)
         };
         let found = match self.unless_interrupted(ready).await {
             Ok(found) => found,
@@ -149,13 +166,13 @@ impl<B: Backend> Work<'_, B> {
                 StepOutcome::Ended => return Outcome::Done,
                 StepOutcome::TimedOut => return Outcome::TimedOut(None),
                 StepOutcome::Over => return Outcome::Over,
-                StepOutcome::Failed(error) => return Outcome::Error(error),
+                StepOutcome::Failed(error) => return Outcome::Error(error.into()),
             }
         }
         let leave = async {
             materials.keep_artifact().await?;
             materials.save_caches(&found).await;
-            Ok(())
+            Ok::<_, Trouble>(())
         };
         match self.unless_interrupted(leave).await {
             Ok(()) => Outcome::Done,
@@ -164,13 +181,24 @@ impl<B: Backend> Work<'_, B> {
     }
 
     /// Everything that may fail before the first step.
-    async fn prepare(&self, materials: &Materials<'_>, commit_id: &mut Option<String>) -> Result<(), String> {
+    async fn prepare(&self, materials: &Materials<'_>) -> Result<(), Trouble> {
         if let Some(source) = &self.job.source {
-            let done = checkout(source, &self.folder.workspace(), self.protocols).await;
-            *commit_id = Some(done.map_err(|error| format!("the checkout failed: {error}"))?);
+            let done = checkout(source, &self.folder.workspace(), self.access).await;
+            let done = done.map_err(|error| Trouble {
+                failure: error.failure,
+                message: format!("the checkout failed: {error}"),
+            })?;
+            let reported = insist(self.lease, "checkout", || self.client.checked_out(&done)).await;
+            reported.map_err(|error| format!("what was checked out was not accepted: {error}"))?;
         }
         materials.unpack_inputs().await?;
-        self.backend.ready(self.job).await.map_err(|error| error.to_string())
+        self.backend.ready(self.job).await.map_err(|error| Trouble {
+            failure: match error {
+                NotReady::ImageNotFound(_) => Some(PermanentFailure::ImageNotFound),
+                NotReady::Other(_) => None,
+            },
+            message: error.to_string(),
+        })
     }
 
     async fn give_workspace(&self) -> Result<(), String> {
@@ -187,7 +215,7 @@ impl<B: Backend> Work<'_, B> {
     /// Work that no step is part of: it is dropped when the job is canceled, lost, or out of time.
     async fn unless_interrupted<T>(
         &self,
-        work: impl Future<Output = Result<T, String>>,
+        work: impl Future<Output = Result<T, Trouble>>,
     ) -> Result<T, Outcome> {
         tokio::select! {
             biased;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use greenroom_api_types::runner::Source;
-use greenroom_runner::checkout::{Protocols, checkout};
+use greenroom_api_types::runner::{CheckedOut, MustBeOn, Source};
+use greenroom_runner::checkout::checkout;
 
 use crate::git_server::{GitServer, Manner, Repository};
+use crate::support::running::local;
 
 const BOTH: [Manner; 2] = [Manner::Willing, Manner::Strict];
 
@@ -26,8 +27,10 @@ impl Checked {
 
 async fn check_out(server: &GitServer, commit_id: &str) -> Checked {
     let folder = tempfile::tempdir().unwrap();
-    let source = Source { repository: server.url.clone(), commit_id: commit_id.to_owned() };
-    let result = checkout(&source, folder.path(), Protocols::Remote).await.map_err(|error| error.to_string());
+    let (repository, commit_id) = (server.url.clone(), commit_id.to_owned());
+    let source = Source { repository, commit_id, must_be_on: None };
+    let result = checkout(&source, folder.path(), &local()).await;
+    let result = result.map(|done| done.commit_id).map_err(|error| error.to_string());
     Checked { folder, result }
 }
 
@@ -125,6 +128,40 @@ async fn a_branch_or_tag_that_is_called_like_an_id_is_not_taken_for_it() {
             let checked = check_out(&server, id).await;
             assert_eq!(checked.result.as_ref(), Ok(&meant), "{id}");
             assert_eq!(checked.text(), "meant");
+        }
+    }
+}
+
+#[tokio::test]
+async fn neither_the_address_nor_a_credential_is_left_in_the_workspace() {
+    let repository = Repository::new();
+    let id = repository.commit("one");
+    for manner in BOTH {
+        let server = GitServer::start(&repository, manner).await;
+        for commit_id in [id.clone(), id[..9].to_owned()] {
+            let folder = tempfile::tempdir().unwrap();
+            let source = Source {
+                repository: server.url.replace("http://", "http://bot:hunter2@"),
+                commit_id,
+                must_be_on: Some(MustBeOn { branch: Some("main".to_owned()), any_of: Vec::new() }),
+            };
+            let done = checkout(&source, folder.path(), &local()).await.unwrap();
+            assert_eq!(done, CheckedOut { commit_id: id.clone(), branch: Some("main".to_owned()) });
+            let host = server.url.trim_start_matches("http://").split('/').next().unwrap();
+            for secret in ["hunter2", host] {
+                let found = std::process::Command::new("grep")
+                    .args(["--recursive", "--text", "--files-with-matches", "--fixed-strings", secret])
+                    .arg(folder.path())
+                    .output()
+                    .unwrap();
+                assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{secret}");
+            }
+            let beside: Vec<_> = std::fs::read_dir(folder.path().parent().unwrap())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .filter(|name| name.starts_with(folder.path().file_name().unwrap().to_str().unwrap()))
+                .collect();
+            assert_eq!(beside.len(), 1, "{beside:?}");
         }
     }
 }

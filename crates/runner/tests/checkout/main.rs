@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "shared with the tests of jobs, which use all of it")]
 mod support;
 
+mod branches;
 mod commits;
 mod git_server;
 mod jobs;

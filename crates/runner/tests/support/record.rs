@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Cancel, Complete, Job, StepEnd};
+use greenroom_api_types::runner::{Cancel, CheckedOut, Complete, Job, StepEnd};
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -18,6 +18,7 @@ pub struct Record {
     pub misfits: u32,
     pub artifact: Option<Vec<u8>>,
     pub caches: HashMap<String, Vec<u8>>,
+    pub checkout: Option<CheckedOut>,
     pub complete: Option<Complete>,
 }
 

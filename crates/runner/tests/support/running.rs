@@ -8,7 +8,7 @@ use std::time::Duration;
 use greenroom_client::{Connection, RunnerClient, Settings};
 use greenroom_runner::backend::Backend;
 use greenroom_runner::backend::process::Process;
-use greenroom_runner::checkout::Protocols;
+use greenroom_runner::checkout::{Access, Protocols};
 use greenroom_runner::job::folders::WorkDir;
 use greenroom_runner::runner::{Runner, Stop};
 use tokio::task::JoinSet;
@@ -37,7 +37,7 @@ impl Running {
             backend: Arc::new(backend(work_dir.path())),
             work_dir: Arc::new(work_dir),
             concurrency: 1,
-            protocols: Protocols::Remote,
+            access: Arc::new(local()),
             drain: Duration::from_secs(60),
         };
         let stop = Stop::default();
@@ -55,6 +55,12 @@ impl Running {
         let left: Vec<_> = std::fs::read_dir(self.folder.path().join("jobs")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+/// What checkouts may reach in tests, whose git servers are on this machine.
+pub fn local() -> Access {
+    let allow = vec!["127.0.0.0/8".parse().unwrap()];
+    Access { protocols: Protocols::Remote, allow }
 }
 
 pub fn base(port: u16) -> String {

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::runner::{Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd};
+use greenroom_api_types::runner::{CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
@@ -55,6 +55,7 @@ impl Server {
             .route("/{job}/artifact", put(put_artifact))
             .route("/{job}/artifacts/{artifact}", get(get_artifact))
             .route("/{job}/caches/{key}", get(get_cache).put(put_cache))
+            .route("/{job}/checkout", post(checkout))
             .route("/{job}/complete", post(complete))
             .layer(axum::middleware::from_fn_with_state(Arc::clone(&known), gate));
         let app = Router::new()
@@ -271,6 +272,13 @@ async fn put_cache(
         return refused(422, "checksum_mismatch");
     }
     known.lock().unwrap().record.caches.insert(key, body.to_vec());
+    StatusCode::OK.into_response()
+}
+
+async fn checkout(State(known): State<Shared>, Json(done): Json<CheckedOut>) -> Response {
+    let mut known = known.lock().unwrap();
+    known.record.calls.push("checkout".to_owned());
+    known.record.checkout = Some(done);
     StatusCode::OK.into_response()
 }
 

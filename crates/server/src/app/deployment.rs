@@ -5,7 +5,7 @@ use greenroom_api_types::session::Person;
 use greenroom_domain::deployment::NotRetried;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
-use greenroom_domain::text::{CommitId, is_hidden};
+use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
 use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
 use greenroom_store::pipeline::PipelineName;
@@ -29,14 +29,7 @@ pub async fn create(
             "An archived pipeline deploys nothing any more. Create a new one; its slug is free.",
         ));
     }
-    if let Some(branch) = branch
-        && (branch.is_empty() || branch.chars().any(is_hidden) || branch.chars().count() > 255)
-    {
-        return Err(Failure::field(
-            "/branch",
-            "must be 1 to 255 characters, none of them a control character or one that changes the direction of writing",
-        ));
-    }
+    branch.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))?;
     let id = DeploymentId::from(Uuid::now_v7());
     command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, "api")).await?;
     Ok(id)

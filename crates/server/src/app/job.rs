@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
-    Artifact as Input, Cache, Complete, Heartbeat, Job, JobStep, Source, StepEnd, StepEndStatus,
+    Artifact as Input, Cache, CheckedOut, Complete, Heartbeat, Job, JobStep, MustBeOn, PermanentFailure,
+    Source, StepEnd, StepEndStatus,
 };
 use greenroom_domain::definition::NO_ENVIRONMENT;
 use greenroom_domain::definition::{self, Step, StepWork};
-use greenroom_domain::deployment::variables_of;
+use greenroom_domain::deployment::{Reason, variables_of};
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::output::{self, MAX_DEPLOYMENT_BYTES};
 use greenroom_domain::reported_text::clean;
+use greenroom_domain::text::{Branch, CommitId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::artifact::Artifact;
 use greenroom_store::job::{
-    Assigned, Begun, Completed, EndedStep, JobReport, JobWord, Noted, RunnerPrincipal,
+    Assigned, Begun, CheckoutRecorded, Completed, EndedStep, JobReport, JobWord, Noted, RunnerPrincipal,
 };
 use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
@@ -138,7 +140,11 @@ fn told(app: &App, runner: &RunnerPrincipal, job: JobId, secret: &TokenSecret, o
         deployment_id: of.deployment_id.to_string(),
         stage: of.stage.clone(),
         attempt: u32::try_from(of.attempt).unwrap_or_default(),
-        source: of.repository.map(|repository| Source { repository, commit_id: of.commit_id.clone() }),
+        source: of.repository.map(|repository| Source {
+            repository,
+            commit_id: of.commit_id.clone(),
+            must_be_on: of.proof.map(|proof| MustBeOn { branch: proof.branch, any_of: proof.any_of }),
+        }),
         timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
         log_limit_bytes: LOG_LIMIT,
         network: of.network.into(),
@@ -252,6 +258,11 @@ pub async fn begin_step(app: &App, word: JobWord<'_>, step: StepRunId) -> Result
     match app.store.begin_step(word, step).await? {
         Begun::Yes => Ok(()),
         Begun::Gone => Err(gone()),
+        Begun::Unproven => Err(Failure::new(
+            Code::InvalidState,
+            "The commit has to be proven to be on a branch before a step starts (`source.mustBeOn`), and the checkout has \
+             reported none. This runner may be too old: update it.",
+        )),
         Begun::Canceled => {
             Err(Failure::new(Code::JobCanceled, "The job is to end: start no further step, and complete it."))
         }
@@ -299,12 +310,53 @@ pub async fn end_step(app: &App, word: JobWord<'_>, step: StepRunId, end: StepEn
     }
 }
 
+/// Records what a job has checked out.
+pub async fn record_checkout(app: &App, word: JobWord<'_>, done: &CheckedOut) -> Result<(), Failure> {
+    full_commit(&done.commit_id)?;
+    let branch = done.branch.as_deref().map(Branch::new).transpose();
+    let branch = branch.map_err(|error| Failure::field("/branch", error))?;
+    let branch = branch.as_ref().map(Branch::as_str);
+    match app.store.record_checkout(word, &done.commit_id, branch).await? {
+        CheckoutRecorded::Yes => Ok(()),
+        CheckoutRecorded::Gone => Err(gone()),
+        CheckoutRecorded::OtherCommit(own) => Err(other_commit(&own)),
+    }
+}
+
+fn full_commit(commit: &str) -> Result<(), Failure> {
+    match CommitId::new(commit) {
+        Ok(id) if id.is_full() => Ok(()),
+        _ => Err(Failure::field("/commitId", "must be a full commit id: 40 or 64 of the digits 0-9 and a-f")),
+    }
+}
+
+fn other_commit(own: &str) -> Failure {
+    Failure::field("/commitId", format!("must begin with {own}, which is the deployment's commit"))
+}
+
+const fn reason_of(failure: PermanentFailure) -> Reason {
+    match failure {
+        PermanentFailure::CommitNotFound => Reason::CommitNotFound,
+        PermanentFailure::CommitNotOnBranch => Reason::CommitNotOnBranch,
+        PermanentFailure::RepositoryUnavailable => Reason::RepositoryUnavailable,
+        PermanentFailure::ImageNotFound => Reason::ImageNotFound,
+    }
+}
+
 pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<(), Failure> {
+    end.commit_id.as_deref().map_or(Ok(()), full_commit)?;
     let error = end.error.as_deref().map(clean);
-    let report =
-        JobReport { error: error.as_deref(), timed_out: end.timed_out, commit_id: end.commit_id.as_deref() };
+    let report = JobReport {
+        error: error.as_deref(),
+        timed_out: end.timed_out,
+        commit_id: end.commit_id.as_deref(),
+        failure: end.failure.map(reason_of),
+    };
     let done = app.store.complete_job(word, report).await?;
-    let Completed { task_token, wake } = done.ok_or_else(gone)?;
+    let Completed { task_token, wake, other_commit: other } = done.ok_or_else(gone)?;
+    if let Some(own) = other {
+        return Err(other_commit(&own));
+    }
     if let Some(task_token) = task_token {
         let own = app.clone();
         // The word to the engine carries nothing and may fail: then the relay says it.

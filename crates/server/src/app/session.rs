@@ -8,7 +8,7 @@ use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
-use greenroom_domain::text::{CommitId, Reason};
+use greenroom_domain::text::{Branch, CommitId, Reason};
 use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
@@ -35,6 +35,8 @@ pub struct Place {
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
     pub commit_id: Option<String>,
+    /// The branch that the commit is on.
+    pub branch: Option<String>,
     pub context: Option<String>,
     pub ttl_seconds: Option<i64>,
     pub how: How,
@@ -88,6 +90,7 @@ pub async fn places(command: &mut Command) -> Result<i64, Failure> {
 /// What a claim says in words, checked.
 pub struct Texts {
     commit_id: Option<CommitId>,
+    branch: Option<Branch>,
     context: Option<Reason>,
 }
 
@@ -95,7 +98,11 @@ impl Texts {
     pub fn of(ask: &Ask) -> Result<Self, Failure> {
         let commit_id = ask.commit_id.as_deref().map(CommitId::new).transpose();
         let context = ask.context.as_deref().map(Reason::new).transpose();
+        if ask.branch.is_some() && ask.commit_id.is_none() {
+            return Err(Failure::field("/branch", "needs `commitId`: it is the branch of a commit"));
+        }
         Ok(Self {
+            branch: branch_of(ask.branch.as_deref())?,
             commit_id: commit_id.map_err(|error| Failure::field("/commitId", error))?,
             context: context.map_err(|error| Failure::field("/context", error))?,
         })
@@ -106,7 +113,7 @@ impl Texts {
 pub async fn claim_locked(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    (ask, Texts { commit_id, context }): (&Ask, Texts),
+    (ask, Texts { commit_id, branch, context }): (&Ask, Texts),
     places: i64,
 ) -> Result<Shown, Failure> {
     let claim = new_claim(command.principal(), locked, terms(locked, ask.ttl_seconds)?, places);
@@ -130,6 +137,11 @@ pub async fn claim_locked(
     if let Some(commit) = commit_id.filter(|_| granted) {
         let id = DeploymentId::from(Uuid::now_v7());
         command.create_deployment(locked, id, (claim.session, claim.user), commit.as_str()).await?;
+        if let Some(branch) = &branch {
+            command.name_branch(id, branch.as_str()).await?;
+        }
+    } else if let Some(branch) = &branch {
+        command.name_session_branch(claim.session, branch.as_str()).await?;
     }
     let overridden = effects.iter().find_map(|effect| match effect {
         Effect::Ended { session, end: SessionEnd::Overridden } => Some(*session),
@@ -170,15 +182,23 @@ pub async fn deploy(
     command: &mut Command,
     place: &Place,
     id: SessionId,
-    commit_id: &str,
+    (commit_id, branch): (&str, Option<&str>),
 ) -> Result<DeploymentRecord, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    let branch = branch_of(branch)?;
     live_pipeline(command, &place.pipeline).await?;
     let mut locked = hold(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
     command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
+    if let Some(branch) = &branch {
+        command.name_branch(new, branch.as_str()).await?;
+    }
     command.deployment_record(new).await?.ok_or_else(Failure::not_found)
+}
+
+fn branch_of(text: Option<&str>) -> Result<Option<Branch>, Failure> {
+    text.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))
 }
 
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {

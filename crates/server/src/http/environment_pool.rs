@@ -36,8 +36,8 @@ pub async fn claim_from_pool(
     body: Body<ClaimFromPool>,
 ) -> Answered {
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
-    let ClaimFromPool { labels, commit_id, context, ttl_seconds } = body.value;
-    let ask = Ask { commit_id, context, ttl_seconds, how: How::Plain };
+    let ClaimFromPool { labels, commit_id, branch, context, ttl_seconds } = body.value;
+    let ask = Ask { commit_id, branch, context, ttl_seconds, how: How::Plain };
     if let Some(wait) = prefer.wait {
         let keyed = Keyed { key: &key, body: &body.bytes };
         let answered =

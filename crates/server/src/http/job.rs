@@ -10,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::runner::{Acquire, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd};
+use greenroom_api_types::runner::{
+    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd,
+};
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
@@ -34,6 +36,7 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/start", post(start_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
+        .route("/runner/jobs/{jobId}/checkout", post(record_checkout))
         .route("/runner/jobs/{jobId}/complete", post(complete))
         .merge(job_archive::routes())
 }
@@ -133,6 +136,15 @@ async fn end_step(
     body: Body<StepEnd, END>,
 ) -> Result<Json<Data<()>>, Failure> {
     job::end_step(&app, having.word(), step(&at)?, body.value).await?;
+    Ok(Json(Data { data: () }))
+}
+
+async fn record_checkout(
+    State(app): State<App>,
+    having: Having,
+    body: Body<CheckedOut>,
+) -> Result<Json<Data<()>>, Failure> {
+    job::record_checkout(&app, having.word(), &body.value).await?;
     Ok(Json(Data { data: () }))
 }
 

@@ -43,6 +43,7 @@ pub async fn claim_session(
     let how = if body.value.queue == Some(true) { How::Queue } else { How::Plain };
     let ask = Ask {
         commit_id: body.value.commit_id,
+        branch: body.value.branch,
         context: body.value.context,
         ttl_seconds: body.value.ttl_seconds,
         how,
@@ -69,8 +70,8 @@ pub async fn force_claim(
     key: IdempotencyKey,
     body: Body<ForceClaim>,
 ) -> Answered {
-    let ForceClaim { commit_id, context, ttl_seconds } = body.value;
-    let ask = Ask { commit_id, context, ttl_seconds, how: How::Force };
+    let ForceClaim { commit_id, branch, context, ttl_seconds } = body.value;
+    let ask = Ask { commit_id, branch, context, ttl_seconds, how: How::Force };
     claim(&permit, &path.0, key, &body.bytes, &ask).await
 }
 
@@ -109,7 +110,8 @@ pub async fn deploy_commit(
 ) -> Answered {
     let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let accepted = session::deploy(&mut mutation.command, &place, session_id, &body.value.commit_id).await?;
+    let what = (body.value.commit_id.as_str(), body.value.branch.as_deref());
+    let accepted = session::deploy(&mut mutation.command, &place, session_id, what).await?;
     mutation.finish(Answer::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
 }
 

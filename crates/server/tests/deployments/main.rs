@@ -6,9 +6,12 @@
 mod support;
 
 mod asks;
+mod branches;
+mod cache_zones;
 mod caches;
 mod concurrency;
 mod conditions;
+mod checkouts;
 mod environments;
 mod logs;
 mod reports;

@@ -131,7 +131,8 @@ impl Change {
         let row = sqlx::query!(
             r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
                       d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.started_at,
-                      p.slug, p.status as pipeline_status, p.stop_mode as "stop_mode?",
+                      p.repository is not null as "has_repository!", p.slug, p.status as pipeline_status,
+                      p.stop_mode as "stop_mode?",
                       p.definition_version as current_version, clock_timestamp() as "now!"
                from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where d.organization_id = $1 and d.id = $2 for update of d"#,
@@ -153,7 +154,8 @@ impl Change {
             session_id: row.session_id,
             purpose,
             commit_id: row.commit_id,
-            branch: row.branch,
+            // Without a repository nothing can be proven, so conditions see no branch.
+            branch: row.branch.filter(|_| row.has_repository),
             trigger: row.trigger,
             definition_version: row.definition_version,
             current_version: row.current_version,

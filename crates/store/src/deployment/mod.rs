@@ -7,6 +7,7 @@ mod expiry;
 mod in_session;
 mod job_record;
 mod list;
+mod named_branch;
 mod planning;
 mod record;
 mod room;

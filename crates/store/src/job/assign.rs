@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
-use greenroom_domain::deployment::Purpose;
+use greenroom_domain::deployment::{BranchProof, Purpose, required_proof};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, JobId, PipelineId, StepRunId};
 use greenroom_domain::runner_pool::Network;
@@ -27,6 +27,8 @@ pub struct Assigned {
     pub network: Network,
     pub purpose: Purpose,
     pub commit_id: String,
+    /// What its checkout has to prove, if the pipeline has a repository.
+    pub proof: Option<BranchProof>,
     pub environment: Option<(String, Option<String>)>,
     pub fence: Option<i64>,
     pub session_id: Option<uuid::Uuid>,
@@ -89,6 +91,9 @@ impl Store {
         let stage = Some((row.stage_key.as_str(), attempt));
         change.tell_progress(&held, (&Actor::Clock, EventType::StageStarted), stage, None).await?;
         let assigned = change.assigned(word.job, deployment).await?;
+        if assigned.repository.is_some() && assigned.proof.is_some() {
+            change.demand_proof(word.job).await?;
+        }
         change.commit().await?;
         Ok(Some(assigned))
     }
@@ -99,7 +104,8 @@ impl Change {
     async fn assigned(&mut self, job: JobId, deployment: DeploymentId) -> Result<Assigned, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.definition_version, d.fence,
+            r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.branch,
+                      d.definition_version, d.fence,
                       d.session_id, e.name as "environment?", e.url as "url?", j.stage_key, j.attempt,
                       s.timeout_seconds, s.needs, pool.network,
                       array(select r.id from step_runs r where r.organization_id = $1 and r.job_id = j.id
@@ -124,14 +130,19 @@ impl Change {
             artifacts = self.artifacts_of(deployment, &row.needs).await?;
         }
         let definition = self.definition_of(row.pipeline_id.into(), row.definition_version).await?;
+        let purpose = word("deployments.purpose", &row.purpose)?;
+        let stage = definition.stage(&row.stage_key);
+        let proof =
+            stage.and_then(|stage| required_proof(&definition, purpose, stage, row.branch.as_deref()));
         Ok(Assigned {
             deployment_id: deployment,
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             repository: row.repository,
             network: word("runner_pools.network", &row.network)?,
-            purpose: word("deployments.purpose", &row.purpose)?,
+            purpose,
             commit_id: row.commit_id,
+            proof,
             environment: row.environment.map(|name| (name, row.url)),
             fence: row.fence,
             session_id: row.session_id,
@@ -143,6 +154,19 @@ impl Change {
             outputs,
             artifacts,
         })
+    }
+
+    /// No step of the job starts before its checkout has proven a branch.
+    async fn demand_proof(&mut self, job: JobId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update jobs set must_prove = true where organization_id = $1 and id = $2",
+            organization,
+            job.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
     }
 
     /// What the steps of these stages have put out.

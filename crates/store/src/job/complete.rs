@@ -20,13 +20,17 @@ pub struct JobReport<'a> {
     pub timed_out: bool,
     /// The commit that was checked out, in full.
     pub commit_id: Option<&'a str>,
+    /// A mistake that a retry can't fix.
+    pub failure: Option<Reason>,
 }
 
 /// A job that has ended: whom to tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completed {
     pub task_token: Option<Vec<u8>>,
     pub wake: Option<i64>,
+    /// The deployment's commit, if the reported one is another: then nothing was recorded.
+    pub other_commit: Option<String>,
 }
 
 impl Store {
@@ -65,7 +69,12 @@ impl Store {
         let before: JobStatus = crate::error::word("jobs.status", &job.status)?;
         if before.is_end() {
             // Said before: the answer was lost. What others have decided about it is not undone.
-            return Ok(Some(Completed { task_token: None, wake: None }));
+            return Ok(Some(Completed::default()));
+        }
+        if let Some(commit) = report.commit_id
+            && let Some(other) = change.resolve_commit(deployment.id.into(), commit).await?
+        {
+            return Ok(Some(Completed { other_commit: Some(other), ..Completed::default() }));
         }
         let (status, reason) = if planted::is(Bug::StepsNotAsked) {
             (JobStatus::Succeeded, None)
@@ -96,21 +105,8 @@ impl Store {
         )
         .fetch_one(change.connection())
         .await?;
-        if let Some(commit) = report.commit_id {
-            // A short one was resolved by the checkout: the later stages get what this one got.
-            sqlx::query!(
-                "update deployments set commit_id = $3
-                 where organization_id = $1 and id = $2 and length(commit_id) < length($3)
-                   and starts_with($3, commit_id)",
-                organization,
-                deployment.id,
-                commit,
-            )
-            .execute(change.connection())
-            .await?;
-        }
         change.commit().await?;
-        Ok(Some(Completed { task_token: job.task_token, wake: Some(wake) }))
+        Ok(Some(Completed { task_token: job.task_token, wake: Some(wake), other_commit: None }))
     }
 }
 
@@ -126,6 +122,8 @@ fn outcome(steps: &[String], report: JobReport<'_>, canceled: bool) -> (JobStatu
     } else if report.timed_out {
         // Beside its steps: in the checkout, or while it kept what they left.
         (JobStatus::Failed, Some(Reason::TimedOut))
+    } else if let Some(reason) = report.failure {
+        (JobStatus::Failed, Some(reason))
     } else if report.error.is_some() || any("errored") {
         (JobStatus::Errored, Some(Reason::RunnerError))
     } else if all_succeeded {
@@ -144,6 +142,7 @@ mod tests {
         use JobStatus::{Canceled, Errored, Failed, Succeeded};
         let (fine, error) =
             (JobReport::default(), JobReport { error: Some("no checkout"), ..JobReport::default() });
+        let mistake = JobReport { failure: Some(Reason::CommitNotFound), ..error };
         let late = JobReport { timed_out: true, ..JobReport::default() };
         let late_outside = JobReport { timed_out: true, ..error };
         for (steps, report, canceled, expected) in [
@@ -157,6 +156,8 @@ mod tests {
             (["pending", "pending"], late_outside, true, (Canceled, None)),
             (["pending", "pending"], late_outside, false, (Failed, Some(Reason::TimedOut))),
             (["succeeded", "succeeded"], late_outside, false, (Failed, Some(Reason::TimedOut))),
+            (["pending", "pending"], mistake, false, (Failed, Some(Reason::CommitNotFound))),
+            (["pending", "pending"], mistake, true, (Canceled, None)),
             (["pending", "pending"], error, false, (Errored, Some(Reason::RunnerError))),
             (["succeeded", "errored"], fine, false, (Errored, Some(Reason::RunnerError))),
             (["succeeded", "pending"], fine, false, (Errored, Some(Reason::RunnerError))),

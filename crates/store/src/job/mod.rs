@@ -1,6 +1,7 @@
 //! Jobs: attempts of stages in the hands of runners. Every word of a runner is checked against its own token and the job's.
 
 mod assign;
+mod checkout;
 mod complete;
 mod lease;
 mod step;
@@ -12,6 +13,7 @@ use crate::StoreError;
 use crate::change::Change;
 
 pub use self::assign::Assigned;
+pub use self::checkout::CheckoutRecorded;
 pub use self::complete::{Completed, JobReport};
 pub use self::lease::Beat;
 pub use self::step::{Begun, EndedStep, Noted};

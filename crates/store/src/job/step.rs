@@ -19,6 +19,8 @@ pub enum Begun {
     /// The job is not this runner's, or not any more.
     Gone,
     Canceled,
+    /// The checkout has not proven a branch, as it has to.
+    Unproven,
     /// The environment has passed on to another session.
     FenceOutdated,
 }
@@ -84,7 +86,8 @@ impl Store {
                    where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
                      and j.status = 'running' and j.lease_expires_at > clock_timestamp()
                      and d.organization_id = $1 and d.id = j.deployment_id
-                   returning coalesce(j.cancel_reason, d.cancel_reason) is not null as canceled
+                   returning coalesce(j.cancel_reason, d.cancel_reason) is not null as canceled,
+                       j.must_prove and j.proven_branch is null as unproven
                ),
                step as (
                    update step_runs s
@@ -93,7 +96,7 @@ impl Store {
                    where s.organization_id = $1 and s.id = $5 and s.job_id = $2 and s.status in ('pending', 'running')
                    returning s.id
                )
-               select canceled as "canceled!", exists (select 1 from step) as "begun!" from job"#,
+               select canceled as "canceled!", unproven as "unproven!", exists (select 1 from step) as "begun!" from job"#,
             organization,
             word.job.uuid(),
             word.runner.id.uuid(),
@@ -108,6 +111,7 @@ impl Store {
             Some(found) if found.canceled && !planted::is(Bug::StepIgnoresFence) => {
                 return Ok(Begun::Canceled);
             }
+            Some(found) if found.unproven => return Ok(Begun::Unproven),
             Some(found) if found.begun => {}
             _ => return Ok(Begun::Gone),
         }

@@ -161,6 +161,7 @@ impl Change {
             {
                 let id = DeploymentId::from(uuid::Uuid::now_v7());
                 self.create_deployment_as(actor, environment, id, (session, waited.user_id), &commit).await?;
+                self.take_session_branch(session, id).await?;
             }
         }
         Ok(())

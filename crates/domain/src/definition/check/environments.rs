@@ -8,6 +8,7 @@ use crate::definition::model::Environment;
 use crate::definition::url::NAME_PLACEHOLDER;
 use crate::definition::words::{self, NAME_RULE};
 use crate::slug::{InvalidSlug, Slug};
+use crate::text::Branch;
 
 impl Check<'_> {
     pub(super) fn environments(&mut self) -> Vec<Environment> {
@@ -24,10 +25,30 @@ impl Check<'_> {
             Environment {
                 name: self.environment_name(path, key),
                 url: url.map(|url| url.replace(NAME_PLACEHOLDER, &key.value)),
+                branches: self.branches(path.key("branches"), environment.branches.as_ref()),
                 approval: environment.approval.as_ref().map(|rule| self.approval(path.key("approval"), rule)),
             }
         });
         checked.collect()
+    }
+
+    fn branches(&mut self, path: Path<'_>, branches: Option<&Located<Vec<Located<String>>>>) -> Vec<String> {
+        let Some(branches) = branches else { return Vec::new() };
+        if branches.value.is_empty() {
+            // An empty list would read as "none", and mean "any".
+            self.report.say(branches.at, path, "must name at least one branch; leave it out to allow any");
+        }
+        if !self.fits(branches.at, path, branches.value.len(), limits::BRANCHES) {
+            return Vec::new();
+        }
+        self.unique(path, &branches.value);
+        for (index, branch) in branches.value.iter().enumerate() {
+            if let Err(error) = Branch::new(&branch.value) {
+                let message = format!("{} is not a branch: it {error}", quote(&branch.value));
+                self.report.say(branch.at, path.index(index), message);
+            }
+        }
+        branches.value.iter().map(|branch| branch.value.clone()).collect()
     }
 
     pub(super) fn environment_name(&mut self, path: Path<'_>, name: &Located<String>) -> String {

@@ -16,6 +16,11 @@ pub(in crate::definition) struct Lasting {
     #[schemars(regex(pattern = url::PATTERN), length(max = limits::URL_BYTES))]
     pub(in crate::definition) url: Option<Located<String>>,
 
+    /// The branches that may be deployed here: the checkout proves that the commit is on one of them. Without it the commit
+    /// has to be on some branch of the repository.
+    #[schemars(length(min = 1, max = limits::BRANCHES), inner(length(min = 1, max = 255)))]
+    pub(in crate::definition) branches: Option<Located<Vec<Located<String>>>>,
+
     /// Who has to agree before a stage deploys here.
     pub(in crate::definition) approval: Option<Located<Approval>>,
 }

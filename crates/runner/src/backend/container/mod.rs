@@ -1,5 +1,6 @@
 //! Steps in containers, through the Docker API: Docker or Podman.
 
+mod entrypoint;
 mod image;
 mod isolation;
 mod running;
@@ -16,7 +17,7 @@ use greenroom_api_types::runner::Job;
 
 pub use self::isolation::{Isolation, Ulimit, User};
 pub use self::running::Contained;
-use super::{Backend, BackendError, Result, StepPlan};
+use super::{Backend, BackendError, NotReady, Result, StepPlan};
 
 /// For one request to the container engine. Waiting and reading output have none.
 const REQUEST_SECONDS: u64 = 60;
@@ -39,7 +40,7 @@ pub struct Container {
 }
 
 impl Container {
-    /// Talks to the engine once, to agree on a version of the API.
+    /// Talks to the engine once, to agree on a version of the API. Rejects an entrypoint that would not run in an image.
     pub async fn connect(
         host: &str,
         runner: &str,
@@ -47,6 +48,7 @@ impl Container {
         entry: &Path,
         isolation: Isolation,
     ) -> Result<Self> {
+        entrypoint::check(entry)?;
         let failed = |error| BackendError::new("the container engine cannot be reached", error);
         let docker = if host.starts_with("unix://") || host.starts_with('/') {
             Docker::connect_with_unix(host, REQUEST_SECONDS, API_DEFAULT_VERSION)
@@ -83,10 +85,9 @@ impl Backend for Container {
         Ok(())
     }
 
-    async fn ready(&self, job: &Job) -> Result<()> {
-        if !self.entry.is_file() {
-            return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())));
-        }
+    async fn ready(&self, job: &Job) -> std::result::Result<(), NotReady> {
+        // Checked again: it may have been replaced since the runner started.
+        entrypoint::check(&self.entry)?;
         for step in &job.steps {
             tokio::time::timeout(PULL_LIMIT, image::provide(&self.docker, &step.image))
                 .await

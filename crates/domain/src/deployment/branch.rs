@@ -1,0 +1,72 @@
+//! Which branch a job has to prove before it does anything.
+
+use super::plan::Purpose;
+use crate::definition::{Definition, Stage};
+
+/// The branches that the commit of a job has to be on. With neither of the two it has to be on some branch of the repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BranchProof {
+    /// The branch that the deployment names.
+    pub branch: Option<String>,
+    /// One of these, as the lasting environment demands.
+    pub any_of: Vec<String>,
+}
+
+/// What a stage's job has to prove; `None` if nothing. Each job proves it for itself: what another runner has proven is worth
+/// no more than that runner.
+pub fn required_proof(
+    definition: &Definition,
+    purpose: Purpose,
+    stage: &Stage,
+    named: Option<&str>,
+) -> Option<BranchProof> {
+    // In an ephemeral environment a stage deploys to that one.
+    let lasting = stage.environment.as_deref().filter(|_| purpose == Purpose::Pipeline);
+    if named.is_none() && lasting.is_none() {
+        return None;
+    }
+    let environment = lasting.and_then(|name| definition.environment(name));
+    Some(BranchProof {
+        branch: named.map(str::to_owned),
+        any_of: environment.map(|environment| environment.branches.clone()).unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::parse;
+
+    const SHOP: &str = r#"
+environments:
+  production: { branches: [main, hotfix] }
+  preview: {}
+ephemeralEnvironments: { qa-1: { stages: [build] } }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  show: { environment: preview, steps: [{ image: a, run: b }] }
+  release: { environment: production, steps: [{ image: a, run: b }] }
+"#;
+
+    #[test]
+    fn what_a_job_has_to_prove() {
+        let definition = parse(SHOP).unwrap();
+        let proof = |purpose, stage: &str, named| {
+            let proof = required_proof(&definition, purpose, definition.stage(stage).unwrap(), named);
+            proof.map(|proof| (proof.branch, proof.any_of))
+        };
+        let (main, both) = (Some("main".to_owned()), vec!["main".to_owned(), "hotfix".to_owned()]);
+        for (purpose, stage, named, expected) in [
+            (Purpose::Pipeline, "build", None, None),
+            (Purpose::Session, "build", None, None),
+            (Purpose::Session, "release", None, None),
+            (Purpose::Pipeline, "build", Some("main"), Some((main.clone(), vec![]))),
+            (Purpose::Session, "build", Some("main"), Some((main.clone(), vec![]))),
+            (Purpose::Pipeline, "show", None, Some((None, vec![]))),
+            (Purpose::Pipeline, "release", None, Some((None, both.clone()))),
+            (Purpose::Pipeline, "release", Some("main"), Some((main.clone(), both.clone()))),
+        ] {
+            assert_eq!(proof(purpose, stage, named), expected, "{purpose} {stage} {named:?}");
+        }
+    }
+}
