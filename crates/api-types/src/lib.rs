@@ -1,5 +1,6 @@
 //! What goes over the wire: requests, records, lists and problems. Shapes only; the rules are the domain's.
 
+pub mod cache;
 pub mod deployment;
 pub mod envelope;
 pub mod environment;

@@ -80,6 +80,7 @@ event_types! {
     PipelineStopped     "pipeline.stopped"     Deployment,
     PipelineResumed     "pipeline.resumed"     Deployment,
     PipelineArchived    "pipeline.archived"    Deployment,
+    CacheDeleted        "cache.deleted"        Audit,
     SessionQueued       "session.queued"       Deployment,
     SessionClaimed      "session.claimed"      Deployment,
     SessionGranted      "session.granted"      Deployment,

@@ -7,11 +7,18 @@ use std::path::{Component, Path, PathBuf};
 
 use tar::{Archive, Builder, EntryType};
 
+/// As much as the server takes.
+const MAX_ARCHIVE_BYTES: u64 = 10 << 30;
+const HEADER_BYTES: u64 = 512;
+
 /// Packs files and folders of the workspace. One that is not there is an error: somebody counts on it.
 pub fn pack(workspace: &Path, paths: &[String], into: &Path) -> io::Result<()> {
     let workspace = workspace.canonicalize()?;
     let mut builder = Builder::new(io::BufWriter::new(File::create(into)?));
     builder.follow_symlinks(false);
+    // Holes are written as zeros: whoever unpacks the archive knows no sparse entries.
+    builder.sparse(false);
+    let mut room = MAX_ARCHIVE_BYTES;
     for path in paths {
         let inner = inner_path(path)?;
         let outer = workspace.join(&inner);
@@ -21,9 +28,27 @@ pub fn pack(workspace: &Path, paths: &[String], into: &Path) -> io::Result<()> {
         if !parent.starts_with(&workspace) {
             return Err(io::Error::other(format!("`{path}` lies outside of the workspace")));
         }
+        measure(&outer, &mut room).map_err(|error| explain(path, &error))?;
         add(&mut builder, &outer, &inner).map_err(|error| explain(path, &error))?;
     }
     builder.into_inner()?.into_inner().map_err(|error| error.into_error())?.sync_data()
+}
+
+/// Takes what a file or folder will need in an archive from the room that is left. A sparse file counts with its holes, so
+/// that one of a terabyte is rejected before it fills the disk.
+fn measure(path: &Path, room: &mut u64) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    let length = if found.is_file() { found.len() } else { 0 };
+    let left = room.checked_sub(length.saturating_add(HEADER_BYTES));
+    *room = left.ok_or_else(|| {
+        io::Error::other(format!("an archive may have {} GiB at most", MAX_ARCHIVE_BYTES >> 30))
+    })?;
+    if found.is_dir() {
+        for entry in fs::read_dir(path)? {
+            measure(&entry?.path(), room)?;
+        }
+    }
+    Ok(())
 }
 
 /// In the order of their names, so that the same files make the same archive. Sockets, pipes and devices mean nothing
@@ -49,6 +74,47 @@ fn add<W: io::Write>(builder: &mut Builder<W>, outer: &Path, inner: &Path) -> io
 
 /// Unpacks into the workspace. Anything that would land elsewhere fails all of it.
 pub fn unpack(archive: &Path, workspace: &Path) -> io::Result<()> {
+    unpack_if(archive, workspace, |_, _| Ok(()))
+}
+
+/// Unpacks what belongs to these files and folders of the workspace. Anything else fails all of it, also if it would get to
+/// another place by a link: whoever packed the archive may be trusted with less than who unpacks it.
+pub fn unpack_within(archive: &Path, workspace: &Path, paths: &[String]) -> io::Result<()> {
+    let paths = paths.iter().map(|path| inner_path(path)).collect::<io::Result<Vec<_>>>()?;
+    let belongs = |inner: &Path| paths.iter().any(|path| inner.starts_with(path));
+    unpack_if(archive, workspace, |inner, linked| {
+        let target = linked.map(|target| relative(target).is_some_and(|target| belongs(&target)));
+        if !belongs(inner) || target == Some(false) || leads_through_link(workspace, inner)? {
+            return Err(misplaced(inner));
+        }
+        Ok(())
+    })
+}
+
+/// Whether a folder above a path in the workspace is a link.
+fn leads_through_link(workspace: &Path, inner: &Path) -> io::Result<bool> {
+    let above = inner.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    for folder in above {
+        match fs::symlink_metadata(workspace.join(folder)) {
+            Ok(found) if found.is_symlink() => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+fn misplaced(path: &Path) -> io::Error {
+    io::Error::other(format!("the archive holds `{}`, which has no place here", path.display()))
+}
+
+/// `allowed` gets each path and, of a hard link, what it is linked to.
+fn unpack_if(
+    archive: &Path,
+    workspace: &Path,
+    allowed: impl Fn(&Path, Option<&Path>) -> io::Result<()>,
+) -> io::Result<()> {
     let mut archive = Archive::new(io::BufReader::new(File::open(archive)?));
     // Whoever packed it is nobody here.
     archive.set_preserve_ownerships(false);
@@ -61,12 +127,9 @@ pub fn unpack(archive: &Path, workspace: &Path) -> io::Result<()> {
             entry.header().entry_type(),
             EntryType::Regular | EntryType::Directory | EntryType::Symlink | EntryType::Link
         );
-        if inner.is_none() || !usual {
-            return Err(io::Error::other(format!(
-                "the archive holds `{}`, which has no place here",
-                path.display()
-            )));
-        }
+        let Some(inner) = inner.filter(|_| usual) else { return Err(misplaced(&path)) };
+        let linked = entry.link_name()?.filter(|_| entry.header().entry_type() == EntryType::Link);
+        allowed(&inner, linked.as_deref())?;
         // The library refuses what would be written, or linked, through a link that leads out.
         if !entry.unpack_in(workspace)? {
             return Err(io::Error::other(format!("`{}` would leave the workspace", path.display())));
@@ -225,6 +288,57 @@ mod tests {
             assert!(unpack(&archive, &place.workspace()).is_err(), "{target}");
         }
         assert!(!place.workspace().join("stolen").exists());
+    }
+
+    #[test]
+    fn a_sparse_file_comes_out_as_it_was() {
+        let place = Place::new();
+        fs::create_dir(place.workspace().join("dist")).unwrap();
+        let file = File::create(place.workspace().join("dist/db")).unwrap();
+        file.set_len(4 << 20).unwrap();
+        std::os::unix::fs::FileExt::write_at(&file, b"the end", 3 << 20).unwrap();
+        pack(&place.workspace(), &names(&["dist"]), &place.archive()).unwrap();
+        unpack(&place.archive(), &place.other()).unwrap();
+        let out = fs::read(place.other().join("dist/db")).unwrap();
+        assert_eq!((out.len(), &out[3 << 20..(3 << 20) + 7]), (4 << 20, &b"the end"[..]));
+    }
+
+    #[test]
+    fn what_would_be_too_large_is_refused_before_it_fills_the_disk() {
+        let place = Place::new();
+        fs::create_dir(place.workspace().join("dist")).unwrap();
+        for name in ["one", "two"] {
+            File::create(place.workspace().join("dist").join(name)).unwrap().set_len(6 << 30).unwrap();
+        }
+        let error = pack(&place.workspace(), &names(&["dist"]), &place.archive()).unwrap_err();
+        assert!(error.to_string().contains("10 GiB"), "{error}");
+        assert!(fs::metadata(place.archive()).unwrap().len() < 1 << 20);
+    }
+
+    #[test]
+    fn a_caches_archive_stays_in_its_declared_paths() {
+        let place = Place::new();
+        fs::write(place.workspace().join("deploy.sh"), "right").unwrap();
+        fs::create_dir(place.workspace().join("deps")).unwrap();
+        let declared = names(&["deps", "./tool/cache"]);
+        for name in ["deploy.sh", "depsx/a", "tool/other", "tool"] {
+            let archive = place.forged(name, EntryType::Regular, None);
+            assert!(unpack_within(&archive, &place.workspace(), &declared).is_err(), "{name}");
+        }
+        for name in ["deps/a", "deps/deep/b", "tool/cache/c"] {
+            let archive = place.forged(name, EntryType::Regular, None);
+            unpack_within(&archive, &place.workspace(), &declared).unwrap();
+            assert!(place.workspace().join(name).exists(), "{name}");
+        }
+        // By a link to a folder of the workspace, and by a second name of a file that is there.
+        let mut builder = Builder::new(File::create(place.archive()).unwrap());
+        place.forge(&mut builder, "deps/up", EntryType::Symlink, Some(".."));
+        place.forge(&mut builder, "deps/up/deploy.sh", EntryType::Regular, None);
+        builder.finish().unwrap();
+        assert!(unpack_within(&place.archive(), &place.workspace(), &declared).is_err());
+        let archive = place.forged("deps/same", EntryType::Link, Some("deploy.sh"));
+        assert!(unpack_within(&archive, &place.workspace(), &declared).is_err());
+        assert_eq!(fs::read_to_string(place.workspace().join("deploy.sh")).unwrap(), "right");
     }
 
     #[test]

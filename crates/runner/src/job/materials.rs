@@ -62,7 +62,12 @@ impl Materials<'_> {
         let get = || self.client.get_cache(&cache.key, &file);
         let found = insist(self.lease, "get cache", get).await.map_err(|error| error.to_string())?;
         if found.is_some() {
-            self.unpack(file).await?;
+            let (workspace, paths) = (self.folder.workspace(), cache.paths.clone());
+            aside(move || {
+                archive::unpack_within(&file, &workspace, &paths)?;
+                std::fs::remove_file(file)
+            })
+            .await?;
         }
         Ok(found.is_some())
     }

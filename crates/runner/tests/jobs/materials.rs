@@ -119,3 +119,16 @@ async fn a_cache_is_restored_and_one_that_is_not_there_is_saved() {
     });
     runner.finish().await;
 }
+
+#[tokio::test]
+async fn a_cache_writes_nothing_beside_its_paths() {
+    let server = Server::start().await;
+    let runner = Running::with_processes(server.port);
+    server.offer_cache("deps", packed("deploy.sh", "forged"));
+    let mut with_cache = job(&[("deploy", "if [ -e deploy.sh ]; then cat deploy.sh; else echo clean; fi")]);
+    with_cache.caches = vec![Cache { key: "deps".to_owned(), paths: vec!["deps".to_owned()] }];
+    server.give(with_cache);
+    assert_eq!(server.until_complete().await.error, None);
+    server.told(|record| assert_eq!(record.log_text("deploy"), "clean\n"));
+    runner.finish().await;
+}

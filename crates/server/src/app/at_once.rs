@@ -109,7 +109,7 @@ fn plain(ask: &Ask) -> Option<PlainClaim<'_>> {
     let tidy = context.is_none_or(|text| Reason::new(text).is_ok_and(|reason| reason.as_str() == text));
     // No environment allows a longer lease, and PostgreSQL can't add every number of seconds to a moment.
     let in_range = ask.ttl_seconds.is_none_or(|seconds| LEASE_SECONDS.contains(&seconds));
-    let plain = ask.how == How::Plain && ask.commit_id.is_none() && tidy && in_range;
+    let plain = ask.how == How::Plain && ask.commit_id.is_none() && ask.branch.is_none() && tidy && in_range;
     plain.then(|| PlainClaim {
         session: SessionId::from(Uuid::now_v7()),
         context,

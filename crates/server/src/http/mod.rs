@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod cache;
 mod definition_schema;
 mod deployment;
 mod docs;

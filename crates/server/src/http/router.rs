@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
+    Limits, cache, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
     health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline, runner,
     runner_pool, session, token, transfer, watch,
 };
@@ -40,6 +40,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(pipeline::resume_pipeline))
         .routes(routes!(pipeline::list_pipeline_versions))
         .routes(routes!(pipeline::get_pipeline_version))
+        .routes(routes!(cache::list_caches, cache::delete_caches))
         .routes(routes!(environment::list_environments))
         .routes(routes!(environment::get_environment))
         .routes(routes!(environment::get_history))

@@ -6,20 +6,30 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 
-use crate::support::DEFINITION;
 use crate::yard::{Job, Yard};
+
+const DEFINITION: &str = r#"
+stages:
+  build:
+    caches:
+      - { key: cargo/v1, paths: [target] }
+      - { key: oldest, paths: [a] }
+      - { key: unused, paths: [b] }
+      - { key: one-more, paths: [c] }
+    steps: [{ image: a, run: "true" }]
+"#;
 
 /// As the runner writes it: a key may have slashes, and is one part of the address all the same.
 const PATH: &str = "/caches/cargo%2Fv1";
 
-async fn put(yard: &Yard, job: &Job, path: &str, archive: &str) -> (u16, Value) {
+pub async fn put(yard: &Yard, job: &Job, path: &str, archive: &str) -> (u16, Value) {
     let sha256 = format!("{:x}", Sha256::digest(archive));
     let request = yard.request_by(Method::PUT, job, path).header("x-greenroom-sha256", sha256);
     let response = request.body(archive.to_owned()).send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
-async fn get(yard: &Yard, job: &Job, path: &str) -> (u16, String) {
+pub async fn get(yard: &Yard, job: &Job, path: &str) -> (u16, String) {
     let response = yard.request_by(Method::GET, job, path).send().await.unwrap();
     let (status, announced) =
         (response.status().as_u16(), response.headers().get("x-greenroom-sha256").cloned());
@@ -75,7 +85,7 @@ async fn only_a_running_job_has_caches_and_only_whole_ones_are_kept(pool: PgPool
     let request = yard.request_by(Method::PUT, &job, PATH).header("x-greenroom-sha256", "00");
     assert_eq!(request.body("torn").send().await.unwrap().status(), 422);
     assert_eq!(get(&yard, &job, PATH).await.0, 404, "what came damaged is not kept");
-    for key in ["a%20b", "%2Fa", &"a".repeat(129)] {
+    for key in ["a%20b", "%2Fa", "another-stages", &"a".repeat(129)] {
         assert_eq!(put(&yard, &job, &format!("/caches/{key}"), "x").await.0, 422, "{key}");
     }
     yard.carry_out(&job, 0).await;

@@ -106,6 +106,7 @@ const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
 const STOP: &str = "/organizations/{orgId}/pipelines/{pipelineId}/stop";
 const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
 const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
+const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
 const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
 const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
@@ -181,6 +182,8 @@ pub const ROWS: &[Row] = &[
     row("resume_pipeline",        ("POST", RESUME),       MAINTAINER, 200, Target::StoppedPipeline, none),
     row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     200, Target::Pipeline,        none),
     row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     200, Target::Pipeline,        none),
+    row("list_caches",            ("GET", CACHES),        MAINTAINER, 200, Target::Pipeline,        none),
+    row("delete_caches",          ("DELETE", CACHES),     MAINTAINER, 200, Target::Pipeline,        none),
 
     row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     200, Target::Pipeline,        none),
     row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     200, Target::Environment,     none),

@@ -1,0 +1,119 @@
+//! The entrypoint has to run in any image, so it must not need a dynamic loader, which most images don't have at the path
+//! that this machine has it at.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::backend::{BackendError, Result};
+
+/// The program header that names a dynamic loader.
+const PT_INTERP: u32 = 3;
+const MOST_HEADERS: u64 = 1024;
+
+/// Rejects a file that is no ELF program of 64 bits, or a dynamically linked one.
+pub(super) fn check(entry: &Path) -> Result<()> {
+    let unsuitable = |problem: String| {
+        BackendError(format!(
+            "the entrypoint {} can't be used in containers: {problem}. `cargo xtask entry` builds a static one; set --entry",
+            entry.display()
+        ))
+    };
+    let found = File::open(entry).and_then(|mut file| Ok((needs_loader(&mut file)?, machine(&mut file)?)));
+    match found {
+        Ok((false, machine)) if own_machine().is_none_or(|own| own == machine) => Ok(()),
+        Ok((false, _)) => Err(unsuitable("it was built for another processor".to_owned())),
+        Ok((true, _)) => Err(unsuitable("it is dynamically linked".to_owned())),
+        Err(error) => Err(unsuitable(error.to_string())),
+    }
+}
+
+/// The processor that a program is for, as its header has it.
+fn machine(file: &mut (impl Read + Seek)) -> io::Result<[u8; 2]> {
+    let mut machine = [0_u8; 2];
+    file.seek(SeekFrom::Start(18))?;
+    file.read_exact(&mut machine)?;
+    Ok(machine)
+}
+
+/// That of this program; `None` if it can't be read.
+fn own_machine() -> Option<[u8; 2]> {
+    machine(&mut File::open("/proc/self/exe").ok()?).ok()
+}
+
+fn needs_loader(file: &mut (impl Read + Seek)) -> io::Result<bool> {
+    let mut header = [0_u8; 64];
+    file.read_exact(&mut header)?;
+    let (is_elf, is_64_bit, is_little_endian) =
+        (header.starts_with(b"\x7fELF"), header[4] == 2, header[5] == 1);
+    if !is_elf || !is_64_bit {
+        return Err(io::Error::other("it is not an ELF program of 64 bits"));
+    }
+    let number = |bytes: &[u8]| {
+        let mut padded = [0_u8; 8];
+        if is_little_endian {
+            padded[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(padded)
+        } else {
+            padded[8 - bytes.len()..].copy_from_slice(bytes);
+            u64::from_be_bytes(padded)
+        }
+    };
+    let (offset, size, count) = (number(&header[32..40]), number(&header[54..56]), number(&header[56..58]));
+    if size < 56 || count > MOST_HEADERS {
+        return Err(io::Error::other("its program headers can't be read"));
+    }
+    for index in 0..count {
+        let at = offset.checked_add(index * size).ok_or_else(|| io::Error::other("it is damaged"))?;
+        file.seek(SeekFrom::Start(at))?;
+        let mut kind = [0_u8; 4];
+        file.read_exact(&mut kind)?;
+        if number(&kind) == u64::from(PT_INTERP) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// An ELF file of 64 bits with these program headers.
+    fn elf(kinds: &[u32]) -> Vec<u8> {
+        let mut file = vec![0_u8; 64];
+        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[32..40].copy_from_slice(&64_u64.to_le_bytes());
+        file[54..56].copy_from_slice(&56_u16.to_le_bytes());
+        file[56..58].copy_from_slice(&u16::try_from(kinds.len()).unwrap().to_le_bytes());
+        for kind in kinds {
+            file.extend(kind.to_le_bytes());
+            file.extend([0; 52]);
+        }
+        file
+    }
+
+    #[test]
+    fn a_program_that_names_a_loader_needs_one() {
+        for (kinds, needs) in [(&[1_u32, 2, 6][..], false), (&[6, 3, 1][..], true), (&[][..], false)] {
+            assert_eq!(needs_loader(&mut Cursor::new(elf(kinds))).unwrap(), needs, "{kinds:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_program_is_an_error() {
+        let mut cut = elf(&[1, 1]);
+        cut.truncate(100);
+        for file in [b"#!/bin/sh\n".to_vec(), vec![0; 100], Vec::new(), cut] {
+            assert!(needs_loader(&mut Cursor::new(file)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_dynamically_linked_program_of_this_machine_is_rejected() {
+        let error = check(Path::new("/bin/sh")).unwrap_err().to_string();
+        assert!(error.contains("dynamically linked") && error.contains("cargo xtask entry"), "{error}");
+    }
+}
