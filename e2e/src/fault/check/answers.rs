@@ -42,7 +42,7 @@ fn expected(kind: Kind, code: &str) -> bool {
         Kind::Release => &["forbidden", "scope_missing"],
         Kind::RequestHandover => &["handover_pending", "held_by_you", "already_queued"],
         Kind::AcceptHandover | Kind::DeclineHandover => &["handover_not_requested"],
-        Kind::Cancel => &["forbidden", "scope_missing", "deployment_ended", "conflict"],
+        Kind::Cancel => &["forbidden", "scope_missing"],
         // Nobody has claimed it yet, so there is no such environment of the template.
         Kind::GetEnvironment => &["not_found"],
         Kind::GetSession | Kind::List => &[],
