@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::member::Role;
-use crate::token::TokenKind;
+use crate::token::{Scope, TokenKind, pipeline_list, scope_list};
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +25,9 @@ pub struct MyToken {
     pub id: String,
     pub kind: TokenKind,
     pub allow_force: bool,
+    pub scopes: Vec<Scope>,
+    /// The ids of the pipelines that the token is limited to; null if it is not.
+    pub pipelines: Option<Vec<String>>,
     pub expires_at: Option<Timestamp>,
 }
 
@@ -40,6 +43,8 @@ impl From<&Principal> for Me {
                 id: principal.token_id.to_string(),
                 kind: principal.token_kind.into(),
                 allow_force: principal.token_allow_force,
+                scopes: scope_list(principal.scopes),
+                pipelines: pipeline_list(&principal.pipelines),
                 expires_at: principal.token_expires_at,
             },
         }

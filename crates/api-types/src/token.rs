@@ -1,6 +1,8 @@
 //! API tokens. The secret is in one answer only: the first one to the request that made it.
 
+use greenroom_domain::scope::Scopes;
 use greenroom_domain::token::Token as DomainToken;
+use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -34,6 +36,55 @@ impl From<TokenKind> for greenroom_domain::token::TokenKind {
     }
 }
 
+/// What a token lets its bearer do, as far as the role of its user allows it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    Read,
+    Hold,
+    Deploy,
+    Start,
+    Write,
+    Admin,
+}
+
+impl From<greenroom_domain::scope::Scope> for Scope {
+    fn from(scope: greenroom_domain::scope::Scope) -> Self {
+        use greenroom_domain::scope::Scope as S;
+        match scope {
+            S::Read => Self::Read,
+            S::Hold => Self::Hold,
+            S::Deploy => Self::Deploy,
+            S::Start => Self::Start,
+            S::Write => Self::Write,
+            S::Admin => Self::Admin,
+        }
+    }
+}
+
+impl From<Scope> for greenroom_domain::scope::Scope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Read => Self::Read,
+            Scope::Hold => Self::Hold,
+            Scope::Deploy => Self::Deploy,
+            Scope::Start => Self::Start,
+            Scope::Write => Self::Write,
+            Scope::Admin => Self::Admin,
+        }
+    }
+}
+
+/// The form in which records show a set of scopes.
+pub fn scope_list(scopes: Scopes) -> Vec<Scope> {
+    scopes.iter().map(Scope::from).collect()
+}
+
+/// The form in which records show a limit to pipelines; `None` stands for all of them.
+pub fn pipeline_list(limit: &PipelineLimit) -> Option<Vec<String>> {
+    limit.ids().map(|ids| ids.iter().map(ToString::to_string).collect())
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiToken {
@@ -43,6 +94,9 @@ pub struct ApiToken {
     pub kind: TokenKind,
     /// May this token take an environment over by force?
     pub allow_force: bool,
+    pub scopes: Vec<Scope>,
+    /// The ids of the pipelines that the token is limited to; null if it is not.
+    pub pipelines: Option<Vec<String>>,
     pub user_id: String,
     pub user_name: String,
     /// The first characters of the secret, to know it by.
@@ -62,6 +116,8 @@ impl From<DomainToken> for ApiToken {
             name: token.name,
             kind: token.kind.into(),
             allow_force: token.allow_force,
+            scopes: scope_list(token.scopes),
+            pipelines: pipeline_list(&token.pipelines),
             user_id: token.user_id.to_string(),
             user_name: token.user_name,
             hint: token.hint,
@@ -93,6 +149,15 @@ pub struct CreateApiToken {
     pub kind: Option<TokenKind>,
     /// Default: true for kind `user`, false for the others.
     pub allow_force: Option<bool>,
-    /// In the future; not later than the expiry of the token that asks. Without it the token has that one's expiry.
+    /// Default: all for kind `user`; `read hold deploy` for `agent`, and `start` as well for `ci`; of these, what the token
+    /// that asks has. `ci` and `agent` tokens can't have `admin`.
+    #[schema(min_items = 1)]
+    pub scopes: Option<Vec<Scope>>,
+    /// Ids of pipelines. Other pipelines do not exist for the token then, and what belongs to no pipeline is refused.
+    /// Default: those of the token that asks.
+    #[schema(min_items = 1, max_items = 100)]
+    pub pipelines: Option<Vec<String>>,
+    /// In the future; not later than the expiry of the token that asks; within 366 days for kinds `ci` and `agent`.
+    /// Default: in 90 days for `ci` and `agent`, never for `user`, or with the token that asks if that is sooner.
     pub expires_at: Option<Timestamp>,
 }

@@ -75,6 +75,7 @@ event_types! {
     MemberRemoved       "member.removed"       Audit,
     TokenCreated        "token.created"        Audit,
     TokenRevoked        "token.revoked"        Audit,
+    TokenScopesAssigned "token.scopes_assigned" Audit,
     PipelineCreated     "pipeline.created"     Deployment,
     PipelineUpdated     "pipeline.updated"     Deployment,
     PipelineStopped     "pipeline.stopped"     Deployment,

@@ -1,16 +1,43 @@
-//! Who may do what: one table, action × least role. Nothing else in the code base compares roles with actions.
+//! Who may do what: one table, action × least role × scope. Nothing else in the code base compares roles or scopes with
+//! actions.
 //!
-//! A row makes two things: a value of [`Action`], and a type in [`action`] by which a handler asks for it in its signature.
+//! A row makes two things: a value of [`Action`], and a type in [`action`] by which a handler requires it in its signature.
 
 use crate::role::Role;
+use crate::scope::{Scope, Scopes};
 
-/// An [`Action`] as a type.
+/// One action or several as a type. A tuple of actions is met by any one of them: it opens an operation whose use case
+/// requires the one that applies once it has read the record (one's own session, or somebody else's).
 pub trait Act: Send + Sync + 'static {
-    const ACTION: Action;
+    /// Checks role and scopes. Of a tuple, the error is that of its first action.
+    fn check(role: Role, scopes: Scopes) -> Result<(), Denied>;
+}
+
+impl<A: Act, B: Act> Act for (A, B) {
+    fn check(role: Role, scopes: Scopes) -> Result<(), Denied> {
+        A::check(role, scopes).or_else(|first| B::check(role, scopes).map_err(|_| first))
+    }
+}
+
+impl<A: Act, B: Act, C: Act> Act for (A, B, C) {
+    fn check(role: Role, scopes: Scopes) -> Result<(), Denied> {
+        A::check(role, scopes).or_else(|first| <(B, C)>::check(role, scopes).map_err(|_| first))
+    }
+}
+
+/// Why an action is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    /// The user's role is too low, whichever token is used.
+    #[error("`{}` needs the role {} or higher; yours is {role}", action.name(), action.least_role())]
+    Role { action: Action, role: Role },
+    /// The user could, but this token can't.
+    #[error("`{}` needs a token with the scope `{}`; this one has: {scopes}", action.name(), action.scope())]
+    Scope { action: Action, scopes: Scopes },
 }
 
 macro_rules! policy {
-    ($($action:ident $name:literal $least:ident),* $(,)?) => {
+    ($($action:ident $name:literal $least:ident $scope:ident),* $(,)?) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Action {
             $($action),*
@@ -30,6 +57,12 @@ macro_rules! policy {
                     $(Self::$action => Role::$least),*
                 }
             }
+
+            pub const fn scope(self) -> Scope {
+                match self {
+                    $(Self::$action => Scope::$scope),*
+                }
+            }
         }
 
         pub mod action {
@@ -39,7 +72,9 @@ macro_rules! policy {
                 pub struct $action;
 
                 impl super::Act for $action {
-                    const ACTION: super::Action = super::Action::$action;
+                    fn check(role: super::Role, scopes: super::Scopes) -> Result<(), super::Denied> {
+                        super::check(role, scopes, super::Action::$action)
+                    }
                 }
             )*
         }
@@ -47,36 +82,49 @@ macro_rules! policy {
 }
 
 policy! {
-    // action            name                    least role
-    OrganizationRead    "organization.read"     Viewer,
-    OrganizationUpdate  "organization.update"   Admin,
-    MemberRead          "member.read"           Viewer,
-    MemberManage        "member.manage"         Admin,
+    // action            name                    least role   scope
+    OrganizationRead    "organization.read"     Viewer       Read,
+    OrganizationUpdate  "organization.update"   Admin        Admin,
+    MemberRead          "member.read"           Viewer       Read,
+    MemberManage        "member.manage"         Admin        Admin,
     // Making, changing and removing owners.
-    OwnerManage         "owner.manage"          Owner,
-    // One's own tokens; everybody has a right to those.
-    TokenManageOwn      "token.manage_own"      Viewer,
-    TokenManageAll      "token.manage_all"      Admin,
-    PipelineRead        "pipeline.read"         Viewer,
-    PipelineEdit        "pipeline.edit"         Maintainer,
-    PipelineStop        "pipeline.stop"         Maintainer,
-    EnvironmentRead     "environment.read"      Viewer,
-    // Claiming, deploying, renewing and releasing one's own.
-    SessionHold         "session.hold"          Developer,
+    OwnerManage         "owner.manage"          Owner        Admin,
+    // One's own tokens. That a token can revoke itself needs no action.
+    TokenManageOwn      "token.manage_own"      Viewer       Write,
+    TokenManageAll      "token.manage_all"      Admin        Admin,
+    PipelineRead        "pipeline.read"         Viewer       Read,
+    PipelineEdit        "pipeline.edit"         Maintainer   Write,
+    PipelineStop        "pipeline.stop"         Maintainer   Write,
+    EnvironmentRead     "environment.read"      Viewer       Read,
+    // Claiming, renewing, releasing and handing over one's own.
+    SessionHold         "session.hold"          Developer    Hold,
     // Releasing somebody else's.
-    SessionEndAny       "session.end_any"       Maintainer,
-    DeploymentRead      "deployment.read"       Viewer,
+    SessionEndAny       "session.end_any"       Maintainer   Write,
+    DeploymentRead      "deployment.read"       Viewer       Read,
     // Of all of a pipeline; one into an environment is its holder's.
-    DeploymentStart     "deployment.start"      Developer,
-    // Canceling, and trying stages again.
-    DeploymentRun       "deployment.run"        Developer,
-    RunnerManage        "runner.manage"         Admin,
-    EventRead           "event.read"            Viewer,
-    EventReadAudit      "event.read_audit"      Admin,
+    DeploymentStart     "deployment.start"      Developer    Start,
+    // Deploying in one's own session; canceling and retrying there.
+    DeploymentRunOwn    "deployment.run_own"    Developer    Deploy,
+    // Canceling and retrying deployments of a whole pipeline.
+    DeploymentRun       "deployment.run"        Developer    Start,
+    RunnerManage        "runner.manage"         Admin        Admin,
+    EventRead           "event.read"            Viewer       Read,
+    EventReadAudit      "event.read_audit"      Admin        Admin,
 }
 
 pub fn allowed(role: Role, action: Action) -> bool {
     role >= action.least_role()
+}
+
+/// Checks the role first: a token with more scopes would not help who lacks it.
+pub fn check(role: Role, scopes: Scopes, action: Action) -> Result<(), Denied> {
+    if !allowed(role, action) {
+        Err(Denied::Role { action, role })
+    } else if !scopes.contains(action.scope()) {
+        Err(Denied::Scope { action, scopes })
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -92,28 +140,29 @@ mod tests {
             for role in Role::ALL {
                 table += if allowed(role, *action) { " ✔" } else { " ·" };
             }
-            table += "\n";
+            table += &format!(" {}\n", action.scope());
         }
         insta::assert_snapshot!(table, @r"
-        organization.read      ✔ ✔ ✔ ✔ ✔
-        organization.update    · · · ✔ ✔
-        member.read            ✔ ✔ ✔ ✔ ✔
-        member.manage          · · · ✔ ✔
-        owner.manage           · · · · ✔
-        token.manage_own       ✔ ✔ ✔ ✔ ✔
-        token.manage_all       · · · ✔ ✔
-        pipeline.read          ✔ ✔ ✔ ✔ ✔
-        pipeline.edit          · · ✔ ✔ ✔
-        pipeline.stop          · · ✔ ✔ ✔
-        environment.read       ✔ ✔ ✔ ✔ ✔
-        session.hold           · ✔ ✔ ✔ ✔
-        session.end_any        · · ✔ ✔ ✔
-        deployment.read        ✔ ✔ ✔ ✔ ✔
-        deployment.start       · ✔ ✔ ✔ ✔
-        deployment.run         · ✔ ✔ ✔ ✔
-        runner.manage          · · · ✔ ✔
-        event.read             ✔ ✔ ✔ ✔ ✔
-        event.read_audit       · · · ✔ ✔
+        organization.read      ✔ ✔ ✔ ✔ ✔ read
+        organization.update    · · · ✔ ✔ admin
+        member.read            ✔ ✔ ✔ ✔ ✔ read
+        member.manage          · · · ✔ ✔ admin
+        owner.manage           · · · · ✔ admin
+        token.manage_own       ✔ ✔ ✔ ✔ ✔ write
+        token.manage_all       · · · ✔ ✔ admin
+        pipeline.read          ✔ ✔ ✔ ✔ ✔ read
+        pipeline.edit          · · ✔ ✔ ✔ write
+        pipeline.stop          · · ✔ ✔ ✔ write
+        environment.read       ✔ ✔ ✔ ✔ ✔ read
+        session.hold           · ✔ ✔ ✔ ✔ hold
+        session.end_any        · · ✔ ✔ ✔ write
+        deployment.read        ✔ ✔ ✔ ✔ ✔ read
+        deployment.start       · ✔ ✔ ✔ ✔ start
+        deployment.run_own     · ✔ ✔ ✔ ✔ deploy
+        deployment.run         · ✔ ✔ ✔ ✔ start
+        runner.manage          · · · ✔ ✔ admin
+        event.read             ✔ ✔ ✔ ✔ ✔ read
+        event.read_audit       · · · ✔ ✔ admin
         ");
     }
 }

@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 
 use crate::id::{OrganizationId, TokenId, UserId};
-use crate::policy::{self, Action};
+use crate::policy::{self, Action, Denied};
 use crate::role::Role;
-use crate::token::{TokenGrant, TokenKind};
+use crate::scope::Scopes;
+use crate::token::TokenKind;
+use crate::token_grant::{PipelineLimit, TokenGrant};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
@@ -18,11 +20,21 @@ pub struct Principal {
     pub token_kind: TokenKind,
     pub token_allow_force: bool,
     pub token_expires_at: Option<Timestamp>,
+    /// What the token lets its bearer do, as far as the role allows it.
+    pub scopes: Scopes,
+    /// The pipelines that the token is limited to.
+    pub pipelines: PipelineLimit,
 }
 
 impl Principal {
+    /// Whether role and scopes allow the action.
     pub fn may(&self, action: Action) -> bool {
-        policy::allowed(self.role, action)
+        self.require(action).is_ok()
+    }
+
+    /// Checks role and scopes; the error says which of them is missing.
+    pub fn require(&self, action: Action) -> Result<(), Denied> {
+        policy::check(self.role, self.scopes, action)
     }
 
     /// Whether a path's `orgId`, an id or a slug, names the organization of this token.
@@ -35,6 +47,8 @@ impl Principal {
             kind: self.token_kind,
             allow_force: self.token_allow_force,
             expires_at: self.token_expires_at,
+            scopes: self.scopes,
+            pipelines: self.pipelines.clone(),
         }
     }
 }

@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::id::{TokenId, UserId};
+use crate::scope::{Scope, Scopes};
+use crate::token_grant::PipelineLimit;
 
 /// Every kind's prefix is as long.
 const PREFIX: usize = "grn_".len();
@@ -120,6 +122,13 @@ pub enum TokenKind {
     Agent,
 }
 
+/// How many days a token lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetime {
+    pub default_days: i64,
+    pub max_days: i64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of user, ci, agent")]
 pub struct InvalidTokenKind;
@@ -132,6 +141,31 @@ impl TokenKind {
             Self::User => "user",
             Self::Ci => "ci",
             Self::Agent => "agent",
+        }
+    }
+
+    /// The scopes of a token that was made without naming any. A person's token has the permissions of its user.
+    pub const fn default_scopes(self) -> Scopes {
+        match self {
+            Self::User => Scopes::ALL,
+            Self::Ci => Scopes::of(&[Scope::Read, Scope::Hold, Scope::Deploy, Scope::Start]),
+            Self::Agent => Scopes::of(&[Scope::Read, Scope::Hold, Scope::Deploy]),
+        }
+    }
+
+    /// The scopes that a token of this kind can have at all. Programs do not administer.
+    pub const fn permitted_scopes(self) -> Scopes {
+        match self {
+            Self::User => Scopes::ALL,
+            Self::Ci | Self::Agent => Scopes::ALL.difference(Scopes::of(&[Scope::Admin])),
+        }
+    }
+
+    /// How long a token lives if no expiry was stated, and how long it can live at most. `None`: without end.
+    pub const fn lifetime(self) -> Option<Lifetime> {
+        match self {
+            Self::User => None,
+            Self::Ci | Self::Agent => Some(Lifetime { default_days: 90, max_days: 366 }),
         }
     }
 
@@ -170,46 +204,13 @@ pub struct Token {
     pub name: String,
     pub kind: TokenKind,
     pub allow_force: bool,
+    pub scopes: Scopes,
+    pub pipelines: PipelineLimit,
     pub hint: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-}
-
-/// What a new token may do, as far as the token that makes it is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenGrant {
-    pub kind: TokenKind,
-    pub allow_force: bool,
-    pub expires_at: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExceedsParent {
-    #[error("a token made by a token can't outlive it")]
-    Lifetime,
-    #[error("a ci or agent token can't make a token of kind `user`")]
-    Kind,
-    #[error("a token without allowForce can't make one that has it")]
-    Force,
-}
-
-impl TokenGrant {
-    /// Narrows what is asked for to what the making token has. Without an expiry of its own the child takes its parent's.
-    pub fn within(self, parent: TokenGrant) -> Result<TokenGrant, ExceedsParent> {
-        if parent.kind != TokenKind::User && self.kind == TokenKind::User {
-            return Err(ExceedsParent::Kind);
-        }
-        if self.allow_force && !parent.allow_force {
-            return Err(ExceedsParent::Force);
-        }
-        let expires_at = match (self.expires_at, parent.expires_at) {
-            (Some(child), Some(parent)) if child > parent => return Err(ExceedsParent::Lifetime),
-            (child, parent) => child.or(parent),
-        };
-        Ok(TokenGrant { expires_at, ..self })
-    }
 }
 
 #[cfg(test)]
@@ -248,28 +249,5 @@ mod tests {
     #[test]
     fn debug_keeps_the_secret() {
         assert_eq!(format!("{:?}", secret()), "TokenSecret(…)");
-    }
-
-    #[test]
-    fn child_stays_within_parent() {
-        let at = |seconds| Some(Timestamp::from_second(seconds).unwrap());
-        let grant = |kind, allow_force, expires_at| TokenGrant { kind, allow_force, expires_at };
-        let parent = grant(TokenKind::Agent, false, at(100));
-        assert_eq!(
-            grant(TokenKind::Ci, false, None).within(parent),
-            Ok(grant(TokenKind::Ci, false, at(100)))
-        );
-        assert_eq!(
-            grant(TokenKind::Ci, false, at(99)).within(parent),
-            Ok(grant(TokenKind::Ci, false, at(99)))
-        );
-        assert_eq!(grant(TokenKind::Ci, false, at(101)).within(parent), Err(ExceedsParent::Lifetime));
-        assert_eq!(grant(TokenKind::User, false, None).within(parent), Err(ExceedsParent::Kind));
-        assert_eq!(grant(TokenKind::Agent, true, None).within(parent), Err(ExceedsParent::Force));
-        let person = grant(TokenKind::User, true, None);
-        assert_eq!(
-            grant(TokenKind::Agent, true, None).within(person),
-            Ok(grant(TokenKind::Agent, true, None))
-        );
     }
 }

@@ -2,15 +2,18 @@
 
 use std::io::Write;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::scope::{Scope, Scopes};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
-use greenroom_domain::token::TokenKind;
+use greenroom_domain::token_grant::{TokenGrant, TokenRefusal, TokenRequest};
+use greenroom_store::pipeline::PipelineName;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use greenroom_store::system::migrate::MIGRATION_TIMEOUT;
 use greenroom_store::{PoolSettings, Store, connect};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -75,6 +78,15 @@ pub struct CreateToken {
     /// For whom it acts: user, ci or agent.
     #[arg(long, default_value = "user")]
     kind: String,
+    /// What it may do: read, hold, deploy, start, write, admin, separated by commas. The defaults of the kind if left out.
+    #[arg(long, value_delimiter = ',')]
+    scopes: Vec<String>,
+    /// A pipeline, by id or slug, that it is limited to; can be repeated. All pipelines if left out.
+    #[arg(long = "pipeline")]
+    pipelines: Vec<String>,
+    /// When it expires, as in 2027-01-31T00:00:00Z. In 90 days for ci and agent if left out, never for user.
+    #[arg(long)]
+    expires_at: Option<Timestamp>,
 }
 
 pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> anyhow::Result<()> {
@@ -125,7 +137,7 @@ async fn bootstrap(store: &Store, arguments: &Bootstrap) -> anyhow::Result<Value
         id: TokenId::from(Uuid::now_v7()),
         secret: &secret,
         name: &Name::new("bootstrap")?,
-        kind: TokenKind::User,
+        grant: &TokenGrant::of_user(),
     };
     match store.bootstrap(&organization, &token).await {
         Ok(user) => Ok(json!({ "organizationId": id, "userId": user, "token": secret.reveal() })),
@@ -137,18 +149,50 @@ async fn bootstrap(store: &Store, arguments: &Bootstrap) -> anyhow::Result<Value
 }
 
 async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<Value> {
+    let slug: Slug = arguments.organization.parse().context("--organization")?;
+    let Some((organization, now)) = store.organization_by_slug(&slug).await? else {
+        bail!("there is no organization `{slug}`");
+    };
+    let scopes = arguments.scopes.iter().map(|scope| scope.parse::<Scope>());
+    let scopes: Scopes = scopes.collect::<Result<_, _>>().context("--scopes")?;
+    let mut pipelines = Vec::with_capacity(arguments.pipelines.len());
+    for text in &arguments.pipelines {
+        let name = PipelineName::parse(text).context("--pipeline")?;
+        let found = store.pipeline(organization, &name).await?;
+        pipelines.push(found.with_context(|| format!("`{slug}` has no pipeline `{text}`"))?.id);
+    }
+    let request = TokenRequest {
+        kind: arguments.kind.parse().context("--kind")?,
+        allow_force: None,
+        expires_at: arguments.expires_at,
+        scopes: (!arguments.scopes.is_empty()).then_some(scopes),
+        pipelines: (!pipelines.is_empty()).then_some(pipelines),
+    };
     let secret = new_secret();
     let token = NewToken {
         id: TokenId::from(Uuid::now_v7()),
         secret: &secret,
         name: &Name::new(&arguments.name).context("--name")?,
-        kind: arguments.kind.parse().context("--kind")?,
+        grant: &request.resolve(None, now).map_err(|refusal| anyhow!("{}: {refusal}", option(&refusal)))?,
     };
-    let organization: Slug = arguments.organization.parse().context("--organization")?;
     let email = Email::new(&arguments.email).context("--email")?;
-    match store.create_token_for(&organization, &email, &token).await? {
-        Some(user) => Ok(json!({ "tokenId": token.id, "userId": user, "token": secret.reveal() })),
-        None => bail!("`{}` is not a member of `{organization}`", arguments.email),
+    match store.create_token_for(&slug, &email, &token).await? {
+        Some(user) => Ok(json!({
+            "tokenId": token.id, "userId": user, "token": secret.reveal(), "kind": token.grant.kind,
+            "scopes": token.grant.scopes, "pipelines": token.grant.pipelines.ids(),
+            "expiresAt": token.grant.expires_at,
+        })),
+        None => bail!("`{}` is not a member of `{slug}`", arguments.email),
+    }
+}
+
+/// The option that a refusal is about.
+fn option(refusal: &TokenRefusal) -> &'static str {
+    match refusal {
+        TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "--scopes",
+        TokenRefusal::PipelineCount => "--pipeline",
+        TokenRefusal::ExpiryPast | TokenRefusal::ExpiryTooLate { .. } => "--expires-at",
+        TokenRefusal::Exceeds(_) => "--kind",
     }
 }
 

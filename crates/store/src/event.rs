@@ -2,6 +2,7 @@
 
 use greenroom_domain::event::{Category, Event, EventType};
 use greenroom_domain::id::{EventId, OrganizationId, UserId};
+use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 
 use crate::error::word;
@@ -59,6 +60,13 @@ pub struct EventFilter {
     pub subject: Option<String>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
+    /// Those of the pipelines that a token reaches.
+    pub within: PipelineLimit,
+}
+
+/// Every event that belongs to a pipeline has a subject that begins with `pipelines/pip_…`.
+fn subjects(limit: &PipelineLimit) -> Option<Vec<String>> {
+    limit.ids().map(|ids| ids.iter().map(|id| format!("pipelines/{id}")).collect())
 }
 
 impl Store {
@@ -82,6 +90,7 @@ impl Store {
                and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
+               and ($12::text[] is null or left(subject, 50) = any($12))
              order by sequence desc limit $8 offset $9",
             organization.uuid(),
             filter.category.map(Category::as_str),
@@ -94,6 +103,7 @@ impl Store {
             page.offset,
             &types,
             &categories,
+            subjects(&filter.within) as Option<Vec<String>>,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -118,6 +128,7 @@ impl Store {
                and ($5::uuid is null or actor_id = $5) and ($6::text is null or subject = $6)
                and ($7::timestamptz is null or time >= $7) and ($8::timestamptz is null or time < $8)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
+               and ($12::text[] is null or left(subject, 50) = any($12))
              order by sequence limit $9",
             organization.uuid(),
             after,
@@ -130,6 +141,7 @@ impl Store {
             limit,
             &types,
             &categories,
+            subjects(&filter.within) as Option<Vec<String>>,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -179,6 +191,7 @@ impl Store {
                      and ($2::text is null or category = $2) and ($3::text is null or type = $3)
                      and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                      and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
+                     and ($9::text[] is null or left(subject, 50) = any($9))
                    limit $8
                ) counted"#,
             organization.uuid(),
@@ -189,6 +202,7 @@ impl Store {
             filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             COUNTED + 1,
+            subjects(&filter.within) as Option<Vec<String>>,
         )
         .fetch_one(&self.pool())
         .await?;

@@ -111,6 +111,7 @@ async fn grant(
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
                  and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($9)
+                 and $12 = any(t.scopes)
                  and p.organization_id = $1 and p.status <> 'archived'
                  and p.id = coalesce($2, (select id from pipelines
                      where organization_id = $1 and slug = $3 and status <> 'archived'))
@@ -151,6 +152,7 @@ async fn grant(
         &holders(),
         told(asked),
         context(asked),
+        Action::SessionHold.scope().as_str(),
     )
     .fetch_optional(connection)
     .await?;
@@ -223,6 +225,7 @@ async fn release(
                where t.organization_id = $1 and t.id = $6 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
                  and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($7)
+                 and $10 = any(t.scopes)
                  and p.organization_id = $1
                  and p.id = coalesce($2, (select id from pipelines
                      where organization_id = $1 and slug = $3 and status <> 'archived'))
@@ -264,6 +267,7 @@ async fn release(
         &holders(),
         told(asked),
         context(asked),
+        Action::SessionHold.scope().as_str(),
     )
     .fetch_optional(connection)
     .await?;

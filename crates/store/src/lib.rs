@@ -24,6 +24,7 @@ pub mod organization;
 pub mod page;
 mod patience;
 pub mod pipeline;
+mod pipeline_limit;
 pub mod planted;
 mod pool;
 pub mod runner;

@@ -1,8 +1,10 @@
 //! API tokens of one organization. Finding the token of a request is in `system/token.rs`.
 
-use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, UserId};
+use greenroom_domain::scope::Scopes;
 use greenroom_domain::text::Name;
-use greenroom_domain::token::{Token, TokenGrant, TokenSecret};
+use greenroom_domain::token::{Token, TokenSecret};
+use greenroom_domain::token_grant::{PipelineLimit, TokenGrant};
 
 use crate::error::word;
 use crate::page::{COUNTED, Listed, Page, Total};
@@ -15,6 +17,8 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) allow_force: bool,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) pipelines: Option<Vec<uuid::Uuid>>,
     pub(crate) hint: String,
     pub(crate) created_at: jiff_sqlx::Timestamp,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
@@ -33,6 +37,8 @@ impl TryFrom<Row> for Token {
             name: row.name,
             kind: word("api_tokens.kind", &row.kind)?,
             allow_force: row.allow_force,
+            scopes: scopes(&row.scopes)?,
+            pipelines: pipeline_limit(row.pipelines),
             hint: row.hint,
             created_at: row.created_at.to_jiff(),
             expires_at: row.expires_at.map(jiff_sqlx::Timestamp::to_jiff),
@@ -40,6 +46,26 @@ impl TryFrom<Row> for Token {
             revoked_at: row.revoked_at.map(jiff_sqlx::Timestamp::to_jiff),
         })
     }
+}
+
+/// Reads the column `scopes`.
+pub(crate) fn scopes(words: &[String]) -> Result<Scopes, StoreError> {
+    words.iter().map(|scope| word("api_tokens.scopes", scope)).collect()
+}
+
+/// The form in which the column `scopes` is written.
+pub(crate) fn scope_words(scopes: Scopes) -> Vec<String> {
+    scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
+}
+
+/// Reads the column `pipelines`.
+pub(crate) fn pipeline_limit(ids: Option<Vec<uuid::Uuid>>) -> PipelineLimit {
+    PipelineLimit::new(ids.map(|ids| ids.into_iter().map(PipelineId::from).collect()))
+}
+
+/// The form in which the column `pipelines` is written, and by which queries filter.
+pub(crate) fn limit_ids(limit: &PipelineLimit) -> Option<Vec<uuid::Uuid>> {
+    limit.ids().map(|ids| ids.iter().map(|id| id.uuid()).collect())
 }
 
 impl Store {
@@ -63,7 +89,7 @@ impl Store {
         .await?;
         let rows = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -87,7 +113,7 @@ impl Store {
     ) -> Result<Option<Token>, StoreError> {
         let row = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -102,22 +128,42 @@ impl Store {
 }
 
 impl Command {
+    /// The first of a limit's pipelines that this organization does not have.
+    pub async fn unknown_pipeline(
+        &mut self,
+        limit: &PipelineLimit,
+    ) -> Result<Option<PipelineId>, StoreError> {
+        let Some(ids) = limit_ids(limit) else { return Ok(None) };
+        let organization = self.organization();
+        let unknown = sqlx::query_scalar!(
+            r#"select named.id as "id!" from unnest($2::uuid[]) named (id)
+               where not exists (select 1 from pipelines p where p.organization_id = $1 and p.id = named.id)
+               limit 1"#,
+            organization,
+            &ids,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(unknown.map(PipelineId::from))
+    }
+
     /// Makes a token of the command's own user, as a child of the command's own token.
     pub async fn create_token(
         &mut self,
         id: TokenId,
         secret: &TokenSecret,
         name: &Name,
-        grant: TokenGrant,
+        grant: &TokenGrant,
     ) -> Result<Token, StoreError> {
         let principal = self.principal().clone();
         let hash = secret.hash();
         let row = sqlx::query_as!(
             Row,
             r#"insert into api_tokens
-                 (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, parent_id, expires_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-             returning id, user_id, $11 as "user_name!", name, kind, allow_force, hint,
+                 (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, parent_id, expires_at,
+                  scopes, pipelines)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13)
+             returning id, user_id, $11 as "user_name!", name, kind, allow_force, scopes, pipelines, hint,
                        created_at, expires_at, last_used_at, revoked_at"#,
             principal.organization_id.uuid(),
             id.uuid(),
@@ -130,6 +176,8 @@ impl Command {
             principal.token_id.uuid(),
             grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             principal.user_name,
+            &scope_words(grant.scopes),
+            limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
         )
         .fetch_one(self.connection())
         .await?;
@@ -140,7 +188,7 @@ impl Command {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id

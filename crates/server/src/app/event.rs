@@ -3,6 +3,7 @@
 use greenroom_domain::event::{Category, Event};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::token_grant::PipelineLimit;
 use greenroom_store::event::EventFilter;
 
 use crate::app::failure::Failure;
@@ -11,15 +12,20 @@ use crate::app::failure::Failure;
 pub fn visible(principal: &Principal, mut filter: EventFilter) -> Result<EventFilter, Failure> {
     if !principal.may(Action::EventReadAudit) {
         if filter.category == Some(Category::Audit) {
-            return Err(Failure::forbidden(Action::EventReadAudit, principal.role));
+            principal.require(Action::EventReadAudit)?;
         }
         filter.category = Some(Category::Deployment);
     }
+    if principal.pipelines != PipelineLimit::All && filter.category == Some(Category::Audit) {
+        return Err(Failure::token_limited());
+    }
+    filter.within = principal.pipelines.clone();
     Ok(filter)
 }
 
 pub fn sees(principal: &Principal, event: &Event) -> bool {
-    event.category != Category::Audit || principal.may(Action::EventReadAudit)
+    (event.category != Category::Audit || principal.may(Action::EventReadAudit))
+        && principal.pipelines.contains_subject(&event.subject)
 }
 
 /// The same filter that the store applies in SQL, for events that come by the feed.
@@ -30,4 +36,5 @@ pub fn matches(filter: &EventFilter, event: &Event) -> bool {
         && filter.subject.as_ref().is_none_or(|subject| *subject == event.subject)
         && filter.from.is_none_or(|from| event.time >= from)
         && filter.to.is_none_or(|to| event.time < to)
+        && filter.within.contains_subject(&event.subject)
 }

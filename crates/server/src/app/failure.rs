@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::error::Error;
 
 use greenroom_api_types::problem::FieldProblem;
-use greenroom_domain::policy::Action;
-use greenroom_domain::role::Role;
+use greenroom_domain::policy::Denied;
+use greenroom_domain::scope::Scope;
 use greenroom_store::StoreError;
 use serde_json::{Map, Value};
 
@@ -42,6 +42,8 @@ codes! {
     Unauthenticated       "unauthenticated"         401 "No valid token",
     Forbidden             "forbidden"               403 "Not allowed",
     TokenExceedsParent    "token_exceeds_parent"    403 "A token can't make a stronger one",
+    ScopeMissing          "scope_missing"           403 "The token lacks a scope",
+    TokenLimited          "token_limited"           403 "The token is limited to pipelines",
     NotFound              "not_found"               404 "Not found",
     ObjectMissing         "object_missing"          404 "Not in the store any more",
     MethodNotAllowed      "method_not_allowed"      405 "Method not allowed",
@@ -128,16 +130,12 @@ impl Failure {
         )
     }
 
-    pub fn forbidden(action: Action, role: Role) -> Self {
-        let least = action.least_role();
-        let detail = format!(
-            "`{}` needs the role {least} or higher; yours is {role}. Ask an admin of the organization.",
-            action.name()
-        );
-        Self::new(Code::Forbidden, detail)
-            .with("action", action.name().into())
-            .with("requiredRole", least.as_str().into())
-            .with("role", role.as_str().into())
+    /// The token is limited to pipelines, and this belongs to none.
+    pub fn token_limited() -> Self {
+        Self::new(
+            Code::TokenLimited,
+            "This token is limited to pipelines, and this belongs to no pipeline. Use a token without `pipelines`.",
+        )
     }
 
     /// One field of a request was wrong.
@@ -193,6 +191,25 @@ impl Failure {
             "Something broke on our side. Try again; if it stays, give the requestId to whoever runs this server.",
         );
         Self { source: Some(source.into()), ..failure }
+    }
+}
+
+impl From<Denied> for Failure {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Role { action, role } => {
+                Self::new(Code::Forbidden, format!("{denied}. Ask an admin of the organization."))
+                    .with("action", action.name().into())
+                    .with("requiredRole", action.least_role().as_str().into())
+                    .with("role", role.as_str().into())
+            }
+            Denied::Scope { action, scopes } => {
+                Self::new(Code::ScopeMissing, format!("{denied}. Use a token that has this scope."))
+                    .with("action", action.name().into())
+                    .with("requiredScope", action.scope().as_str().into())
+                    .with("scopes", scopes.iter().map(Scope::as_str).collect())
+            }
+        }
     }
 }
 

@@ -71,8 +71,7 @@ pub async fn remove(command: &mut Command, user: UserId, condition: &IfMatch) ->
 }
 
 fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Result<(), Failure> {
-    let (needed, principal) = (change_needs(from, to), command.principal());
-    if principal.may(needed) { Ok(()) } else { Err(Failure::forbidden(needed, principal.role)) }
+    Ok(command.principal().require(change_needs(from, to))?)
 }
 
 fn last_owner() -> Failure {

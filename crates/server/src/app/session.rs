@@ -116,6 +116,10 @@ pub async fn claim_locked(
     (ask, Texts { commit_id, branch, context }): (&Ask, Texts),
     places: i64,
 ) -> Result<Shown, Failure> {
+    // A commit with the claim is deployed once the lock is granted.
+    if commit_id.is_some() {
+        command.principal().require(Action::DeploymentRunOwn)?;
+    }
     let claim = new_claim(command.principal(), locked, terms(locked, ask.ttl_seconds)?, places);
     let change = match ask.how {
         How::Plain => Change::Claim(claim),
@@ -213,7 +217,9 @@ pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Res
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
     let own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
-    if !own {
+    if own {
+        principal.require(Action::SessionHold)?;
+    } else {
         allow_ending_others(principal)?;
     }
     apply(command, &mut locked, Change::Release(id)).await?;
@@ -361,9 +367,7 @@ fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Fail
 
 /// Ending another's session takes the environment from its holder as force does, so it needs the same of the token.
 fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
-    if !principal.may(Action::SessionEndAny) {
-        return Err(Failure::forbidden(Action::SessionEndAny, principal.role));
-    }
+    principal.require(Action::SessionEndAny)?;
     if !principal.token_allow_force {
         let detail = "Ending another's session needs a token that may take environments over by force. Use one made with \
                       `allowForce: true`, or ask the holder.";

@@ -2,14 +2,16 @@
 
 use greenroom_api_types::token::CreateApiToken;
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::TokenId;
+use greenroom_domain::id::{PipelineId, TokenId};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::scope::Scope;
 use greenroom_domain::text::Name;
-use greenroom_domain::token::{SecretKind, Token, TokenGrant, TokenKind, TokenSecret};
+use greenroom_domain::token::{SecretKind, Token, TokenKind, TokenSecret};
+use greenroom_domain::token_grant::{PipelineLimit, TokenRefusal, TokenRequest};
 use greenroom_store::Command;
 use rand::RngExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
@@ -20,11 +22,7 @@ pub async fn create(
     request: &CreateApiToken,
 ) -> Result<(Token, TokenSecret), Failure> {
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
-    if let Some(expiry) = request.expires_at
-        && expiry <= command.now().await?
-    {
-        return Err(Failure::field("/expiresAt", "must be in the future"));
-    }
+    let pipelines = request.pipelines.as_deref().map(pipeline_ids).transpose()?;
     let kind = request.kind.map_or(command.principal().token_kind, TokenKind::from);
     // Locked, so that a revocation of the parent that runs beside this finds the child.
     let own = command.principal().token_id;
@@ -34,36 +32,66 @@ pub async fn create(
         .filter(|token| token.revoked_at.is_none())
         .ok_or_else(Failure::unauthenticated)?;
     let parent = command.principal().token_grant();
-    let asked = TokenGrant {
+    let requested = TokenRequest {
         kind,
-        allow_force: request.allow_force.unwrap_or(kind.allows_force_by_default() && parent.allow_force),
+        allow_force: request.allow_force,
         expires_at: request.expires_at,
+        scopes: request.scopes.as_ref().map(|scopes| scopes.iter().copied().map(Scope::from).collect()),
+        pipelines,
     };
-    let grant = asked.within(parent).map_err(|error| {
-        Failure::new(
-            Code::TokenExceedsParent,
-            format!("Refused: {error}. Ask for less, or use a token that has more."),
-        )
-    })?;
+    let now = command.now().await?;
+    let grant = requested.resolve(Some(&parent), now).map_err(refused)?;
+    if let Some(unknown) = command.unknown_pipeline(&grant.pipelines).await? {
+        return Err(Failure::field(
+            "/pipelines",
+            format!("{unknown} is not a pipeline of this organization"),
+        ));
+    }
     let secret = new_secret();
-    let token = command.create_token(TokenId::from(Uuid::now_v7()), &secret, &name, grant).await?;
+    let token = command.create_token(TokenId::from(Uuid::now_v7()), &secret, &name, &grant).await?;
     command
         .tell(NewEvent {
             event_type: EventType::TokenCreated,
             subject: format!("api-tokens/{}", token.id),
             before: None,
-            after: Some(json!({
-                "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
-                "expiresAt": token.expires_at,
-            })),
+            after: Some(event_data(&token)),
             reason: None,
         })
         .await?;
     Ok((token, secret))
 }
 
-/// Revokes a token and every token made by it. Revoking again changes nothing.
+fn pipeline_ids(texts: &[String]) -> Result<Vec<PipelineId>, Failure> {
+    let ids = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| text.parse().map_err(|error| Failure::field(&format!("/pipelines/{at}"), error)));
+    ids.collect()
+}
+
+fn refused(refusal: TokenRefusal) -> Failure {
+    let pointer = match &refusal {
+        TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "/scopes",
+        TokenRefusal::PipelineCount => "/pipelines",
+        TokenRefusal::ExpiryPast | TokenRefusal::ExpiryTooLate { .. } => "/expiresAt",
+        TokenRefusal::Exceeds(exceeds) => {
+            let detail = format!("Refused: {exceeds}. Ask for less, or use a token that has more.");
+            return Failure::new(Code::TokenExceedsParent, detail);
+        }
+    };
+    Failure::field(pointer, refusal)
+}
+
+fn event_data(token: &Token) -> Value {
+    json!({
+        "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
+        "expiresAt": token.expires_at, "scopes": token.scopes, "pipelines": token.pipelines.ids(),
+    })
+}
+
+/// Revokes a token and every token made by it. Revoking again changes nothing. Every token may revoke itself.
 pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure> {
+    allow_revoke(command.principal(), id)?;
     let token = command.token_for_update(id).await?.ok_or_else(Failure::not_found)?;
     if !sees(command.principal(), &token) {
         return Err(Failure::not_found());
@@ -85,6 +113,18 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
         }
     }
     command.token_for_update(id).await?.ok_or_else(Failure::not_found)
+}
+
+/// Every token may revoke itself; for others it needs the right to manage tokens.
+pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
+    if id == principal.token_id {
+        return Ok(());
+    }
+    principal.require(Action::TokenManageOwn)?;
+    match principal.pipelines {
+        PipelineLimit::All => Ok(()),
+        PipelineLimit::Only(_) => Err(Failure::token_limited()),
+    }
 }
 
 /// One's own tokens, and all of them for an admin. Others' look like not there.

@@ -22,7 +22,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::{Answered, Mutation};
 use crate::http::page::{PageQuery, list_with, page};
 use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
-use crate::http::permit::Permit;
+use crate::http::permit::{Narrowed, Permit};
 use crate::http::query::Query;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -48,7 +48,7 @@ pub struct DeploymentQuery {
     params(("orgId" = String, Path, description = "Id or slug"), DeploymentQuery),
     responses((status = 200, body = List<Deployment>)))]
 pub async fn list_deployments(
-    permit: Permit<DeploymentRead>,
+    permit: Permit<DeploymentRead, Narrowed>,
     query: Query<DeploymentQuery>,
 ) -> Result<Json<List<Deployment>>, Failure> {
     let page = page(query.0.limit, query.0.offset)?;
@@ -57,6 +57,7 @@ pub async fn list_deployments(
         status: query.0.status.map(|text| plain("status", text)).transpose()?,
         environment: query.0.env_name.map(|text| plain("envName", text)).transpose()?,
         commit_id: query.0.commit_id.map(|text| plain("commitId", text)).transpose()?,
+        within: permit.principal.pipelines.clone(),
     };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
     Ok(Json(list_with(page, found, listed)))

@@ -17,7 +17,7 @@ use crate::app::failure::{Code, Failure};
 use crate::http::answer::Answer;
 use crate::http::page::{list_with, page};
 use crate::http::path::{At, EventPath, id};
-use crate::http::permit::Permit;
+use crate::http::permit::{Narrowed, Permit};
 use crate::http::query::{Query, moment};
 use crate::http::stream;
 
@@ -34,7 +34,7 @@ pub struct EventQuery {
     /// Only events after this sequence, oldest first: to read on from where one was.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// `audit` needs the role admin.
+    /// `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
     /// Only events of this type, such as `pipeline.stopped`.
@@ -56,7 +56,7 @@ pub struct StreamQuery {
     /// Begin after this sequence. Without it, and without `Last-Event-ID`, the stream begins with what comes next.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// `audit` needs the role admin.
+    /// `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
     /// Only events of this type.
@@ -72,7 +72,7 @@ pub struct StreamQuery {
     params(("orgId" = String, Path, description = "Id or slug"), EventQuery),
     responses((status = 200, body = List<Event>)))]
 pub async fn list_events(
-    permit: Permit<EventRead>,
+    permit: Permit<EventRead, Narrowed>,
     query: Query<EventQuery>,
 ) -> Result<Json<List<Event>>, Failure> {
     let query = query.0;
@@ -84,6 +84,7 @@ pub async fn list_events(
         subject: query.subject,
         from: moment("from", query.from)?,
         to: moment("to", query.to)?,
+        ..EventFilter::default()
     };
     let filter = visible(&permit.principal, filter)?;
     let (store, organization) = (&permit.app.store, permit.organization());
@@ -104,7 +105,10 @@ pub async fn list_events(
 #[utoipa::path(get, path = "/organizations/{orgId}/events/{eventId}", tag = "events",
     params(("orgId" = String, Path, description = "Id or slug"), ("eventId" = String, Path)),
     responses((status = 200, body = Data<Event>)))]
-pub async fn get_event(permit: Permit<EventRead>, path: At<EventPath>) -> Result<Response, Failure> {
+pub async fn get_event(
+    permit: Permit<EventRead, Narrowed>,
+    path: At<EventPath>,
+) -> Result<Response, Failure> {
     let organization = permit.organization();
     let found = permit.app.store.event(organization, id(&path.0.event_id)?).await?;
     let found = found.filter(|event| sees(&permit.principal, event)).ok_or_else(Failure::not_found)?;
@@ -119,7 +123,7 @@ pub async fn get_event(permit: Permit<EventRead>, path: At<EventPath>) -> Result
         event. A message `reset` says that events in between are gone; read the list and follow anew.",
         body = String, content_type = "text/event-stream")))]
 pub async fn stream_events(
-    permit: Permit<EventRead>,
+    permit: Permit<EventRead, Narrowed>,
     headers: HeaderMap,
     query: Query<StreamQuery>,
 ) -> Result<Response, Failure> {

@@ -28,6 +28,7 @@ mod page;
 mod path;
 mod permit;
 mod pipeline;
+mod pipeline_limit;
 mod precondition;
 mod prefer;
 mod problem;

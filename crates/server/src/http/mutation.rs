@@ -13,7 +13,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::planted;
 use crate::http::answer::Answer;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::permit::Permit;
+use crate::http::permit::{Caller, Permit};
 
 /// Why a handler ends before its use case has run to the end.
 pub enum Exit {
@@ -33,6 +33,12 @@ impl From<Failure> for Exit {
 impl From<greenroom_store::StoreError> for Exit {
     fn from(error: greenroom_store::StoreError) -> Self {
         Failure::from(error).into()
+    }
+}
+
+impl From<greenroom_domain::policy::Denied> for Exit {
+    fn from(denied: greenroom_domain::policy::Denied) -> Self {
+        Failure::from(denied).into()
     }
 }
 
@@ -64,10 +70,42 @@ pub struct Mutation {
     relay: RelayBell,
 }
 
-impl<A: Act> Permit<A> {
+impl<A: Act, R> Permit<A, R> {
     /// Opens the command, in which the token and the right are checked again.
     pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
-        let mut mutation = self.open_again(key, body).await?;
+        self.open_again(key, body).await?.claim_key().await
+    }
+
+    /// Opens a further command of a request that has kept an answer already, and may keep another one instead.
+    pub async fn open_again(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
+        let mutation = self.begin(key, body).await?;
+        let principal = mutation.command.principal();
+        A::check(principal.role, principal.scopes)?;
+        Ok(mutation)
+    }
+}
+
+impl Caller {
+    /// Opens a command that needs no right to be opened: its use case requires what applies.
+    pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
+        self.begin(key, body).await?.claim_key().await
+    }
+
+    async fn begin(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
+        let principal = &self.principal;
+        let command =
+            self.app.store.command(principal.organization_id, principal.token_id, &self.request_id.0).await?;
+        let command = command.ok_or_else(Failure::unauthenticated)?;
+        let fingerprint = Sha256::digest(body).to_vec();
+        let (bell, relay) = (self.app.bell.clone(), self.app.relay_bell.clone());
+        Ok(Mutation { command, key, fingerprint, bell, relay })
+    }
+}
+
+impl Mutation {
+    /// Claims the Idempotency-Key, if there is one.
+    async fn claim_key(self) -> Result<Self, Exit> {
+        let mut mutation = self;
         if let Some(scope) = scope(&mutation.key) {
             match mutation.command.claim_key(&scope).await? {
                 Claimed::New => {}
@@ -93,22 +131,6 @@ impl<A: Act> Permit<A> {
         Ok(mutation)
     }
 
-    /// Opens a further command of a request that has kept an answer already, and may keep another one instead.
-    pub async fn open_again(&self, key: IdempotencyKey, body: &[u8]) -> Result<Mutation, Exit> {
-        let principal = &self.principal;
-        let command =
-            self.app.store.command(principal.organization_id, principal.token_id, &self.request_id.0).await?;
-        let command = command.ok_or_else(Failure::unauthenticated)?;
-        if !command.principal().may(A::ACTION) {
-            return Err(Failure::forbidden(A::ACTION, command.principal().role).into());
-        }
-        let fingerprint = Sha256::digest(body).to_vec();
-        let (bell, relay) = (self.app.bell.clone(), self.app.relay_bell.clone());
-        Ok(Mutation { command, key, fingerprint, bell, relay })
-    }
-}
-
-impl Mutation {
     /// Commits a change whose answer is made from what is read afterwards.
     pub async fn commit(self) -> Result<(), Exit> {
         let wakes = self.command.wakes();

@@ -4,8 +4,10 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::{Error, MapDeserializer};
 
 use crate::app::failure::Failure;
+use crate::http::pipeline_limit::CheckedPipeline;
 
 /// The path's variables as a struct.
 pub struct At<T>(pub T);
@@ -14,8 +16,19 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let Path(path) = Path::from_request_parts(parts, state).await.map_err(|_| Failure::not_found())?;
-        Ok(Self(path))
+        let Some(CheckedPipeline(pipeline)) = parts.extensions.get().copied() else {
+            let Path(path) =
+                Path::from_request_parts(parts, state).await.map_err(|_| Failure::not_found())?;
+            return Ok(Self(path));
+        };
+        let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
+        let Path(variables) = path.map_err(|_| Failure::not_found())?;
+        let variables = variables.into_iter().map(|(name, value)| {
+            let value = if name == "pipelineId" { pipeline.to_string() } else { value };
+            (name, value)
+        });
+        let variables: MapDeserializer<'_, _, Error> = MapDeserializer::new(variables);
+        Ok(Self(T::deserialize(variables).map_err(|_| Failure::not_found())?))
     }
 }
 

@@ -1,7 +1,8 @@
-//! The permission to do one thing, as an argument: it authenticates, scopes to the organization in the path, and checks
-//! the policy. A handler without it can't reach anything of a tenant's.
+//! The permission to do one thing, as an argument: it authenticates, compares the organization in the path, and checks the
+//! policy, role and scope. A handler without it can't reach anything of a tenant's.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
@@ -14,16 +15,18 @@ use greenroom_domain::principal::Principal;
 use crate::app::App;
 use crate::app::at_once::Asker;
 use crate::app::failure::Failure;
+use crate::http::pipeline_limit;
 use crate::http::request_id::RequestId;
 
-pub struct Permit<A> {
+/// Who sends the request: authenticated, and a member of the organization in the path. It permits nothing yet: for what
+/// every token may do, and for use cases that require the action themselves.
+pub struct Caller {
     pub app: App,
     pub principal: Arc<Principal>,
     pub request_id: RequestId,
-    action: PhantomData<A>,
 }
 
-impl<A> Permit<A> {
+impl Caller {
     pub fn organization(&self) -> OrganizationId {
         self.principal.organization_id
     }
@@ -33,7 +36,7 @@ impl<A> Permit<A> {
     }
 }
 
-impl<A: Act> FromRequestParts<App> for Permit<A> {
+impl FromRequestParts<App> for Caller {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
@@ -45,12 +48,54 @@ impl<A: Act> FromRequestParts<App> for Permit<A> {
         {
             return Err(Failure::not_found());
         }
-        if !principal.may(A::ACTION) {
-            return Err(Failure::forbidden(A::ACTION, principal.role));
-        }
         // For what is extracted after it: an Idempotency-Key is bound to ids of this organization.
         parts.extensions.insert(Arc::clone(&principal));
-        Ok(Self { app: app.clone(), principal, request_id, action: PhantomData })
+        Ok(Self { app: app.clone(), principal, request_id })
+    }
+}
+
+/// `R` is how the operation treats a token that is limited to pipelines.
+pub struct Permit<A, R = InPath> {
+    caller: Caller,
+    types: PhantomData<(A, R)>,
+}
+
+/// The pipeline is in the path; a token that is limited to others gets `404`. Without one in the path it is refused.
+pub struct InPath;
+
+/// The operation belongs to no single pipeline and narrows what it answers to those of the token by itself.
+pub struct Narrowed;
+
+pub trait Reach: Send + Sync + 'static {
+    const NARROWS_ITSELF: bool;
+}
+
+impl Reach for InPath {
+    const NARROWS_ITSELF: bool = false;
+}
+
+impl Reach for Narrowed {
+    const NARROWS_ITSELF: bool = true;
+}
+
+impl<A, R> Deref for Permit<A, R> {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+impl<A: Act, R: Reach> FromRequestParts<App> for Permit<A, R> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        A::check(caller.principal.role, caller.principal.scopes)?;
+        if !R::NARROWS_ITSELF {
+            pipeline_limit::check(&caller, parts).await?;
+        }
+        Ok(Self { caller, types: PhantomData })
     }
 }
 

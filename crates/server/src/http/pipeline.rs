@@ -25,7 +25,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::Answered;
 use crate::http::page::{PageQuery, list, list_with, page};
 use crate::http::path::{At, PipelinePath, VersionPath};
-use crate::http::permit::Permit;
+use crate::http::permit::{Caller, Narrowed, Permit};
 use crate::http::query::Query;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -48,15 +48,13 @@ pub struct PipelineQuery {
     params(("orgId" = String, Path, description = "Id or slug"), PipelineQuery),
     responses((status = 200, body = List<Pipeline>)))]
 pub async fn list_pipelines(
-    permit: Permit<PipelineRead>,
+    permit: Permit<PipelineRead, Narrowed>,
     query: Query<PipelineQuery>,
 ) -> Result<Json<List<Pipeline>>, Failure> {
     let page = page(query.0.limit, query.0.offset)?;
     let (store, organization) = (&permit.app.store, permit.organization());
-    let listed = match query.0.status {
-        None => store.pipelines(organization, page).await?,
-        Some(status) => store.pipelines_of_status(organization, status.into(), page).await?,
-    };
+    let (limit, status) = (&permit.principal.pipelines, query.0.status.map(Into::into));
+    let listed = store.pipelines_within(organization, limit, status, page).await?;
     let mut listed: List<Pipeline> = list(page, listed);
     with_last(&permit, &mut listed.data).await?;
     Ok(Json(listed))
@@ -227,10 +225,7 @@ pub async fn get_pipeline_version(
 }
 
 /// Fills in each one's newest deployment; a word that changes with the last of them.
-async fn with_last(
-    permit: &Permit<PipelineRead>,
-    pipelines: &mut [Pipeline],
-) -> Result<Option<String>, Failure> {
+async fn with_last(permit: &Caller, pipelines: &mut [Pipeline]) -> Result<Option<String>, Failure> {
     let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
     let mut word = None;
     for last in permit.app.store.last_of_pipelines(permit.organization(), &ids).await? {

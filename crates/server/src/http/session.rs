@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::session::{ClaimSession, DeployCommit, ForceClaim, Session, SessionDeployment};
 use greenroom_domain::policy::Act;
-use greenroom_domain::policy::action::{EnvironmentRead, SessionHold};
+use greenroom_domain::policy::action::{DeploymentRunOwn, EnvironmentRead, SessionEndAny, SessionHold};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::pipeline::PipelineName;
 
@@ -103,7 +103,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
     request_body = DeployCommit,
     responses((status = 202, description = "Accepted", body = Data<SessionDeployment>)))]
 pub async fn deploy_commit(
-    permit: Permit<SessionHold>,
+    permit: Permit<DeploymentRunOwn>,
     path: At<SessionPath>,
     key: IdempotencyKey,
     body: Body<DeployCommit>,
@@ -164,7 +164,7 @@ pub async fn renew_session(
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<Session>)))]
 pub async fn release_session(
-    permit: Permit<SessionHold>,
+    permit: Permit<(SessionHold, SessionEndAny)>,
     path: At<SessionPath>,
     key: IdempotencyKey,
 ) -> Answered {

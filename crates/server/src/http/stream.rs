@@ -22,15 +22,15 @@ use crate::app::App;
 use crate::app::attendance::Attending;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
-use crate::http::permit::Permit;
+use crate::http::permit::Caller;
 
 const PAGE: i64 = 500;
 const RECONNECT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Opens a stream after `last_seen`, or with what comes next. `attending` ends with it.
-pub async fn open<A>(
-    permit: &Permit<A>,
+pub async fn open(
+    permit: &Caller,
     filter: EventFilter,
     last_seen: Option<i64>,
     attending: Option<Attending>,

@@ -18,7 +18,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::Answered;
 use crate::http::page::{list, page};
 use crate::http::path::{At, TokenPath, id};
-use crate::http::permit::Permit;
+use crate::http::permit::{Caller, Narrowed, Permit};
 use crate::http::query::Query;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -31,7 +31,7 @@ pub struct TokenQuery {
     /// How many records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// All members' tokens instead of one's own; needs the role admin.
+    /// All members' tokens instead of one's own; needs the role admin and the scope `admin`.
     #[param(default = false)]
     all: Option<bool>,
 }
@@ -46,8 +46,8 @@ pub async fn list_api_tokens(
 ) -> Result<Json<List<ApiToken>>, Failure> {
     let page = page(query.0.limit, query.0.offset)?;
     let all = query.0.all.unwrap_or(false);
-    if all && !permit.principal.may(Action::TokenManageAll) {
-        return Err(Failure::forbidden(Action::TokenManageAll, permit.principal.role));
+    if all {
+        permit.principal.require(Action::TokenManageAll)?;
     }
     let of = (!all).then_some(permit.principal.user_id);
     Ok(Json(list(page, permit.app.store.tokens(permit.organization(), of, page).await?)))
@@ -69,7 +69,8 @@ pub async fn get_api_token(permit: Permit<TokenManageOwn>, path: At<TokenPath>) 
     request_body = CreateApiToken,
     responses((status = 201, body = Data<CreatedApiToken>)))]
 pub async fn create_api_token(
-    permit: Permit<TokenManageOwn>,
+    // A token that is limited to pipelines makes tokens with the same limit.
+    permit: Permit<TokenManageOwn, Narrowed>,
     key: IdempotencyKey,
     body: Body<CreateApiToken>,
 ) -> Answered {
@@ -80,17 +81,14 @@ pub async fn create_api_token(
     mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await
 }
 
-/// Revoke an API token and all that were made by it
+/// Revoke an API token and all that were made by it; every token may revoke itself
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>)))]
-pub async fn revoke_api_token(
-    permit: Permit<TokenManageOwn>,
-    path: At<TokenPath>,
-    key: IdempotencyKey,
-) -> Answered {
+pub async fn revoke_api_token(caller: Caller, path: At<TokenPath>, key: IdempotencyKey) -> Answered {
     let token_id = id(&path.0.token_id)?;
-    let mut mutation = permit.open(key, &[]).await?;
+    token::allow_revoke(&caller.principal, token_id)?;
+    let mut mutation = caller.open(key, &[]).await?;
     let revoked = token::revoke(&mut mutation.command, token_id).await?;
     mutation.finish(Answer::ok(&ApiToken::from(revoked))?).await
 }

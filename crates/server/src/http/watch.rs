@@ -72,9 +72,7 @@ async fn attend(
     session: &str,
 ) -> Result<Attending, Failure> {
     let (principal, organization_id) = (&permit.principal, permit.organization());
-    if !principal.may(Action::SessionHold) {
-        return Err(Failure::forbidden(Action::SessionHold, principal.role));
-    }
+    principal.require(Action::SessionHold)?;
     let session_id: SessionId = id(session)?;
     let found = permit.app.store.session(organization_id, environment_id, session_id).await?;
     if found.ok_or_else(Failure::not_found)?.user_id != principal.user_id {

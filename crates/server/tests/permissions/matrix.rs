@@ -1,4 +1,5 @@
-//! Walks every operation of the API's document × everybody who might ask. What came out is `matrix.snap`, for review.
+//! Walks every operation of the API's document × everybody who might ask. What came out is `matrix.snap` and
+//! `matrix_of_scopes.snap`, for review.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use crate::answer::Answer;
 use crate::content;
-use crate::operations::{OWNER, ROWS, Right, Row, Target};
+use crate::operations::{OWNER, ROWS, Right, Role, Row, Target};
 use crate::world::{Asker, Standing, World};
 
 #[test]
@@ -67,13 +68,34 @@ fn operations() -> BTreeMap<String, (String, bool)> {
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn every_operation_for_everybody(pool: PgPool) {
     let world = World::new(&pool).await;
-    let askers = world.askers().await;
-    let mut walk = Walk { world: &world, answers: String::new(), wrong: Vec::new() };
-    let columns: Vec<&str> = askers.iter().map(|asker| asker.name).chain(["foreign"]).collect();
+    let table = walk(&world, &world.askers().await, true).await;
+    insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("matrix", table);
+    });
+    world.server.stop().await;
+}
+
+/// The same with tokens that can do less than their user, all of them an owner's: by scope, by kind, and limited to a pipeline.
+/// A `*` stands for a member who is not the holder of the session.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn every_operation_for_every_scope(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let table = walk(&world, &world.narrower_askers().await, false).await;
+    insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("matrix_of_scopes", table);
+    });
+    world.server.stop().await;
+}
+
+/// Every operation for each of these, as a table.
+async fn walk(world: &World, askers: &[Asker], foreign: bool) -> String {
+    let mut walk = Walk { world, answers: String::new(), wrong: Vec::new() };
+    let columns: Vec<&str> =
+        askers.iter().map(|asker| asker.name).chain(foreign.then_some("foreign")).collect();
     let mut table = format!("{:<24}{}", "operation", columns.join("  "));
     for row in ROWS {
         write!(table, "\n{:<22}", row.operation).unwrap();
-        for (column, status) in columns.iter().zip(walk.row(row, &askers).await) {
+        for (column, status) in columns.iter().zip(walk.row(row, askers, foreign).await) {
             write!(table, "  {status:<width$}", width = column.len()).unwrap();
         }
     }
@@ -83,11 +105,8 @@ async fn every_operation_for_everybody(pool: PgPool) {
     assert!(walk.wrong.is_empty(), "\n{}\n{table}", walk.wrong.join("\n"));
     let secrets: Vec<&str> = askers.iter().filter_map(|asker| asker.token.as_deref()).collect();
     assert_eq!(content::traces_of(secrets.iter().copied(), &walk.answers), Vec::<String>::new());
-    assert_eq!(content::traces_of(secrets, &content::dump(&pool).await), Vec::<String>::new());
-    insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!("matrix", table);
-    });
-    world.server.stop().await;
+    assert_eq!(content::traces_of(secrets, &content::dump(&world.pool).await), Vec::<String>::new());
+    table
 }
 
 struct Walk<'a> {
@@ -100,51 +119,74 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// The statuses of one operation, in the order of the askers, and that of the stranger who asks for this
     /// organization's record under their own.
-    async fn row(&mut self, row: &Row, askers: &[Asker]) -> Vec<String> {
+    async fn row(&mut self, row: &Row, askers: &[Asker], foreign: bool) -> Vec<String> {
         let (world, own) = (self.world, self.world.owner.organization.as_str());
         let id = world.target(row.target, &world.owner.token).await;
+        // What is its holder's is refused to a token of that holder, which has only other scopes.
+        let scoped = askers.iter().find(|asker| matches!(asker.standing, Standing::Scoped(_)));
+        let held = match scoped.and_then(|asker| asker.maker.as_deref()).filter(|_| row.is_holders()) {
+            Some(maker) => world.target(row.target, maker).await,
+            None => id.clone(),
+        };
         let before = content::fingerprint(&world.pool).await;
         let mut statuses = Vec::new();
         // First all who are refused: for them nothing may change.
         for asker in askers {
-            let allowed = allowed(row.right, asker.standing);
-            let status = if allowed { None } else { Some(self.refused(row, asker, own, &id).await) };
+            let status = match expected(row, asker.standing) {
+                Expected::Success => None,
+                Expected::Nothing => Some("–".to_owned()),
+                Expected::Refusal(status, code) => {
+                    let id = if matches!(asker.standing, Standing::Scoped(_)) { &held } else { &id };
+                    self.refused(row, asker, (own, id), (status, code)).await;
+                    Some(status.to_string())
+                }
+            };
             statuses.push(status);
         }
-        let foreign = self.foreign(row, &id).await;
+        let foreign = if foreign { Some(self.foreign(row, &id).await) } else { None };
         if content::fingerprint(&world.pool).await != before {
             self.wrong.push(format!("{}: a call that was refused has changed something", row.operation));
         }
         // Then all who are not, each with a record of its own.
         for (asker, status) in askers.iter().zip(&mut statuses) {
             if status.is_none() {
-                let token = asker.token.as_deref();
-                let target = world.target(row.target, token.unwrap_or_default()).await;
-                let answer = self.call(row, &row.path(own, &target), token).await;
+                let maker = match asker.standing {
+                    // Only sessions are somebody else's.
+                    Standing::NonHolder(_) if !row.is_holders() => &asker.token,
+                    _ => &asker.maker,
+                };
+                let target = world.target(row.target, maker.as_deref().unwrap_or_default()).await;
+                let token = match asker.standing {
+                    Standing::Within => Some(world.token_within(asker, &target).await),
+                    _ => asker.token.clone(),
+                };
+                let answer = self.call(row, &row.path(own, &target), token.as_deref()).await;
                 if answer.status != row.success {
                     self.wrong.push(format!(
                         "{} by {}: {} {}",
                         row.operation, asker.name, answer.status, answer.text
                     ));
                 }
-                *status = Some(answer.status);
+                *status = Some(answer.status.to_string());
             }
         }
-        let shown =
-            statuses.into_iter().map(|status| status.map_or_else(String::new, |status| status.to_string()));
-        shown.chain([foreign]).collect()
+        statuses.into_iter().map(Option::unwrap_or_default).chain(foreign).collect()
     }
 
-    async fn refused(&mut self, row: &Row, asker: &Asker, organization: &str, id: &str) -> u16 {
+    async fn refused(
+        &mut self,
+        row: &Row,
+        asker: &Asker,
+        (organization, id): (&str, &str),
+        (status, code): (u16, &str),
+    ) {
         let token = asker.token.as_deref();
         let answer = self.call(row, &row.path(organization, id), token).await;
-        let (status, code) = match asker.standing {
-            Standing::Nobody => (401, "unauthenticated"),
-            Standing::Stranger => (404, "not_found"),
-            Standing::Member(_) => (403, "forbidden"),
-        };
         if let Some(wrong) = answer.not_refused_as(status, code) {
             self.wrong.push(format!("{} by {}: {wrong}", row.operation, asker.name));
+        }
+        if code == "scope_missing" && answer.json["requiredScope"] != row.scope {
+            self.wrong.push(format!("{} by {}: {}", row.operation, asker.name, answer.text));
         }
         if asker.standing == Standing::Stranger {
             // By its slug, and where there is no organization at all, it has to look the same.
@@ -156,7 +198,6 @@ impl Walk<'_> {
                 }
             }
         }
-        answer.status
     }
 
     /// The stranger asks for this organization's record as if it were one of their own.
@@ -190,12 +231,39 @@ impl Walk<'_> {
     }
 }
 
-fn allowed(right: Right, standing: Standing) -> bool {
-    match (right, standing) {
-        (Right::Public, _) | (Right::AnyToken, Standing::Stranger | Standing::Member(_)) => true,
-        (Right::Least(least), Standing::Member(role)) => role >= least,
-        (Right::AnyToken, Standing::Nobody) | (Right::Least(_), Standing::Nobody | Standing::Stranger) => {
-            false
+/// What has to come of a call.
+enum Expected {
+    Success,
+    Refusal(u16, &'static str),
+    /// There is nothing to call.
+    Nothing,
+}
+
+fn expected(row: &Row, standing: Standing) -> Expected {
+    let when = |allowed: bool, status: u16, code: &'static str| {
+        if allowed { Expected::Success } else { Expected::Refusal(status, code) }
+    };
+    let by_role = |role: Role| match row.right {
+        Right::Public | Right::AnyToken => Expected::Success,
+        Right::Least(least) => when(role >= least, 403, "forbidden"),
+    };
+    match standing {
+        Standing::Nobody => when(row.right == Right::Public, 401, "unauthenticated"),
+        Standing::Stranger => when(!matches!(row.right, Right::Least(_)), 404, "not_found"),
+        Standing::Member(role) => by_role(role),
+        // Of what is its holder's, others may only end it, from the role maintainer on.
+        Standing::NonHolder(role) if row.is_holders() => {
+            when(row.operation == "release_session" && role >= Role::Maintainer, 403, "forbidden")
         }
+        Standing::NonHolder(role) => by_role(role),
+        Standing::Scoped(scopes) => {
+            when(row.scope.is_empty() || scopes.contains(&row.scope), 403, "scope_missing")
+        }
+        Standing::Elsewhere if row.is_of_pipeline() || row.target == Target::Event => {
+            Expected::Refusal(404, "not_found")
+        }
+        Standing::Elsewhere => when(row.scope.is_empty() || row.narrows(), 403, "token_limited"),
+        Standing::Within if row.is_of_pipeline() => Expected::Success,
+        Standing::Within => Expected::Nothing,
     }
 }

@@ -1,4 +1,4 @@
-//! The table: every operation, how it is called, and the least role as `docs/api-design.md` says it. Written by hand and
+//! The table: every operation, how it is called, the least role and the scope as `docs/api-design.md` says it. Written by hand and
 //! on purpose without `domain::policy`, which it is there to check.
 
 use serde_json::{Value, json};
@@ -70,6 +70,8 @@ pub struct Row {
     pub method: &'static str,
     pub path: &'static str,
     pub right: Right,
+    /// The scope that a token needs for it; empty if it needs none.
+    pub scope: &'static str,
     pub success: u16,
     pub target: Target,
     /// Gets a word that no other call has got.
@@ -80,11 +82,12 @@ const fn row(
     operation: &'static str,
     (method, path): (&'static str, &'static str),
     right: Right,
+    scope: &'static str,
     success: u16,
     target: Target,
     body: fn(&str) -> Value,
 ) -> Row {
-    Row { operation, method, path, right, success, target, body }
+    Row { operation, method, path, right, scope, success, target, body }
 }
 
 const PUBLIC: Right = Right::Public;
@@ -93,6 +96,18 @@ const VIEWER: Right = Right::Least(Role::Viewer);
 const DEVELOPER: Right = Right::Least(Role::Developer);
 const MAINTAINER: Right = Right::Least(Role::Maintainer);
 const ADMIN: Right = Right::Least(Role::Admin);
+
+const NONE: &str = "";
+const READ: &str = "read";
+const HOLD: &str = "hold";
+const DEPLOY_OWN: &str = "deploy";
+const START: &str = "start";
+const WRITE: &str = "write";
+const ADMINISTER: &str = "admin";
+
+/// Those that narrow what they answer, or make, to the pipelines of the token.
+const NARROWED: [&str; 5] =
+    ["list_pipelines", "list_deployments", "list_events", "stream_events", "create_api_token"];
 
 const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
@@ -154,78 +169,78 @@ pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: { labels: [w
 
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
-    row("get_me",                 ("GET", "/me"),         TOKEN,      200, Target::Nothing,         none),
+    row("get_me",                 ("GET", "/me"),         TOKEN,      NONE,       200, Target::Nothing,         none),
 
-    row("get_organization_me",    ("GET", OWN_ME),        VIEWER,     200, Target::Nothing,         none),
-    row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     200, Target::Nothing,         none),
+    row("get_organization_me",    ("GET", OWN_ME),        VIEWER,     NONE,       200, Target::Nothing,         none),
+    row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     READ,       200, Target::Nothing,         none),
     // "Settings" are an admin's, "the organization itself" is an owner's: its name is taken for a setting.
-    row("update_organization",    ("PATCH", ORGANIZATION), ADMIN,     200, Target::Nothing,         named),
+    row("update_organization",    ("PATCH", ORGANIZATION), ADMIN,     ADMINISTER, 200, Target::Nothing,         named),
 
-    row("list_members",           ("GET", MEMBERS),       VIEWER,     200, Target::Nothing,         none),
-    row("add_member",             ("POST", MEMBERS),      ADMIN,      201, Target::Nothing,         member),
-    row("get_member",             ("GET", MEMBER),        VIEWER,     200, Target::Member,          none),
-    row("update_member",          ("PATCH", MEMBER),      ADMIN,      200, Target::Member,          developer),
-    row("remove_member",          ("DELETE", MEMBER),     ADMIN,      200, Target::Member,          none),
+    row("list_members",           ("GET", MEMBERS),       VIEWER,     READ,       200, Target::Nothing,         none),
+    row("add_member",             ("POST", MEMBERS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         member),
+    row("get_member",             ("GET", MEMBER),        VIEWER,     READ,       200, Target::Member,          none),
+    row("update_member",          ("PATCH", MEMBER),      ADMIN,      ADMINISTER, 200, Target::Member,          developer),
+    row("remove_member",          ("DELETE", MEMBER),     ADMIN,      ADMINISTER, 200, Target::Member,          none),
 
-    row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     200, Target::Nothing,         none),
-    row("create_api_token",       ("POST", TOKENS),       VIEWER,     201, Target::Nothing,         named),
-    row("get_api_token",          ("GET", ONE_TOKEN),     VIEWER,     200, Target::OwnToken,        none),
-    row("revoke_api_token",       ("DELETE", ONE_TOKEN),  VIEWER,     200, Target::OwnToken,        none),
+    row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     WRITE,      200, Target::Nothing,         none),
+    row("create_api_token",       ("POST", TOKENS),       VIEWER,     WRITE,      201, Target::Nothing,         named),
+    row("get_api_token",          ("GET", ONE_TOKEN),     VIEWER,     WRITE,      200, Target::OwnToken,        none),
+    row("revoke_api_token",       ("DELETE", ONE_TOKEN),  VIEWER,     WRITE,      200, Target::OwnToken,        none),
 
-    row("list_pipelines",         ("GET", PIPELINES),     VIEWER,     200, Target::Nothing,         none),
-    row("create_pipeline",        ("POST", PIPELINES),    MAINTAINER, 201, Target::Nothing,         pipeline),
-    row("validate_definition",    ("POST", VALIDATE),     VIEWER,     200, Target::Nothing,         definition),
-    row("get_pipeline",           ("GET", PIPELINE),      VIEWER,     200, Target::Pipeline,        none),
-    row("update_pipeline",        ("PUT", PIPELINE),      MAINTAINER, 200, Target::Pipeline,        named),
-    row("archive_pipeline",       ("DELETE", PIPELINE),   MAINTAINER, 200, Target::Pipeline,        none),
-    row("stop_pipeline",          ("POST", STOP),         MAINTAINER, 200, Target::Pipeline,        none),
-    row("resume_pipeline",        ("POST", RESUME),       MAINTAINER, 200, Target::StoppedPipeline, none),
-    row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     200, Target::Pipeline,        none),
-    row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     200, Target::Pipeline,        none),
-    row("list_caches",            ("GET", CACHES),        MAINTAINER, 200, Target::Pipeline,        none),
-    row("delete_caches",          ("DELETE", CACHES),     MAINTAINER, 200, Target::Pipeline,        none),
+    row("list_pipelines",         ("GET", PIPELINES),     VIEWER,     READ,       200, Target::Nothing,         none),
+    row("create_pipeline",        ("POST", PIPELINES),    MAINTAINER, WRITE,      201, Target::Nothing,         pipeline),
+    row("validate_definition",    ("POST", VALIDATE),     VIEWER,     READ,       200, Target::Nothing,         definition),
+    row("get_pipeline",           ("GET", PIPELINE),      VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("update_pipeline",        ("PUT", PIPELINE),      MAINTAINER, WRITE,      200, Target::Pipeline,        named),
+    row("archive_pipeline",       ("DELETE", PIPELINE),   MAINTAINER, WRITE,      200, Target::Pipeline,        none),
+    row("stop_pipeline",          ("POST", STOP),         MAINTAINER, WRITE,      200, Target::Pipeline,        none),
+    row("resume_pipeline",        ("POST", RESUME),       MAINTAINER, WRITE,      200, Target::StoppedPipeline, none),
+    row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("list_caches",            ("GET", CACHES),        MAINTAINER, WRITE,      200, Target::Pipeline,        none),
+    row("delete_caches",          ("DELETE", CACHES),     MAINTAINER, WRITE,      200, Target::Pipeline,        none),
 
-    row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     200, Target::Pipeline,        none),
-    row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     200, Target::Environment,     none),
-    row("get_history",            ("GET", HISTORY),       VIEWER,     200, Target::Environment,     none),
-    row("get_queue",              ("GET", QUEUE),         VIEWER,     200, Target::Environment,     none),
-    row("watch_environment",      ("GET", WATCH),         VIEWER,     200, Target::Environment,     none),
-    row("claim_from_pool",        ("POST", CLAIM),        DEVELOPER,  201, Target::Environment,     labels),
-    row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  201, Target::Environment,     none),
-    row("force_claim",            ("POST", FORCE),        DEVELOPER,  201, Target::Environment,     none),
-    row("get_session",            ("GET", SESSION),       VIEWER,     200, Target::Session,         none),
-    row("release_session",        ("DELETE", SESSION),    DEVELOPER,  200, Target::Session,         none),
-    row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  202, Target::Session,         commit),
-    row("heartbeat_session",      ("POST", HEARTBEAT),    DEVELOPER,  200, Target::Session,         none),
-    row("renew_session",          ("POST", RENEW),        DEVELOPER,  200, Target::Session,         none),
-    row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  201, Target::Session,         to_owner),
-    row("request_handover",       ("POST", ASK),          DEVELOPER,  202, Target::OthersSession,   none),
-    row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  200, Target::AskedSession,    none),
-    row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  200, Target::AskedSession,    none),
+    row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     READ,       200, Target::Environment,     none),
+    row("get_history",            ("GET", HISTORY),       VIEWER,     READ,       200, Target::Environment,     none),
+    row("get_queue",              ("GET", QUEUE),         VIEWER,     READ,       200, Target::Environment,     none),
+    row("watch_environment",      ("GET", WATCH),         VIEWER,     READ,       200, Target::Environment,     none),
+    row("claim_from_pool",        ("POST", CLAIM),        DEVELOPER,  HOLD,       201, Target::Environment,     labels),
+    row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  HOLD,       201, Target::Environment,     none),
+    row("force_claim",            ("POST", FORCE),        DEVELOPER,  HOLD,       201, Target::Environment,     none),
+    row("get_session",            ("GET", SESSION),       VIEWER,     READ,       200, Target::Session,         none),
+    row("release_session",        ("DELETE", SESSION),    DEVELOPER,  HOLD,       200, Target::Session,         none),
+    row("deploy_commit",          ("POST", DEPLOY),       DEVELOPER,  DEPLOY_OWN, 202, Target::Session,         commit),
+    row("heartbeat_session",      ("POST", HEARTBEAT),    DEVELOPER,  HOLD,       200, Target::Session,         none),
+    row("renew_session",          ("POST", RENEW),        DEVELOPER,  HOLD,       200, Target::Session,         none),
+    row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  HOLD,       201, Target::Session,         to_owner),
+    row("request_handover",       ("POST", ASK),          DEVELOPER,  HOLD,       202, Target::OthersSession,   none),
+    row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  HOLD,       200, Target::AskedSession,    none),
+    row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  HOLD,       200, Target::AskedSession,    none),
 
-    row("list_deployments",       ("GET", DEPLOYMENTS),   VIEWER,     200, Target::Nothing,         none),
-    row("list_pipeline_deployments", ("GET", PIPELINE_DEPLOYMENTS), VIEWER, 200, Target::Pipeline,  none),
-    row("create_deployment",      ("POST", PIPELINE_DEPLOYMENTS), DEVELOPER, 202, Target::Pipeline, commit),
-    row("get_deployment",         ("GET", DEPLOYMENT),    VIEWER,     200, Target::Deployment,      none),
-    row("cancel_deployment",      ("POST", CANCEL),       DEVELOPER,  202, Target::Deployment,      none),
-    row("get_stage",              ("GET", STAGE),         VIEWER,     200, Target::Stage,           none),
-    row("list_attempts",          ("GET", ATTEMPTS),      VIEWER,     200, Target::Stage,           none),
-    row("cancel_stage",           ("POST", CANCEL_STAGE), DEVELOPER,  202, Target::Stage,           none),
-    row("retry_stage",            ("POST", RETRY_STAGE),  DEVELOPER,  202, Target::EndedStage,      none),
-    row("read_log",               ("GET", LOG),           VIEWER,     200, Target::Step,            none),
-    row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     200, Target::Step,            none),
-    row("list_runners",           ("GET", RUNNERS),       ADMIN,      200, Target::Nothing,         none),
-    row("create_runner",          ("POST", RUNNERS),      ADMIN,      201, Target::Nothing,         named),
-    row("revoke_runner",          ("DELETE", RUNNER),     ADMIN,      200, Target::Runner,          none),
-    row("list_runner_pools",      ("GET", POOLS),         ADMIN,      200, Target::Nothing,         none),
-    row("get_runner_pool",        ("GET", POOL),          ADMIN,      200, Target::RunnerPool,      none),
-    row("update_runner_pool",     ("PATCH", POOL),        ADMIN,      200, Target::RunnerPool,      network),
+    row("list_deployments",       ("GET", DEPLOYMENTS),   VIEWER,     READ,       200, Target::Nothing,         none),
+    row("list_pipeline_deployments", ("GET", PIPELINE_DEPLOYMENTS), VIEWER, READ, 200, Target::Pipeline,      none),
+    row("create_deployment",      ("POST", PIPELINE_DEPLOYMENTS), DEVELOPER, START, 202, Target::Pipeline,   commit),
+    row("get_deployment",         ("GET", DEPLOYMENT),    VIEWER,     READ,       200, Target::Deployment,      none),
+    row("cancel_deployment",      ("POST", CANCEL),       DEVELOPER,  START,      202, Target::Deployment,      none),
+    row("get_stage",              ("GET", STAGE),         VIEWER,     READ,       200, Target::Stage,           none),
+    row("list_attempts",          ("GET", ATTEMPTS),      VIEWER,     READ,       200, Target::Stage,           none),
+    row("cancel_stage",           ("POST", CANCEL_STAGE), DEVELOPER,  START,      202, Target::Stage,           none),
+    row("retry_stage",            ("POST", RETRY_STAGE),  DEVELOPER,  START,      202, Target::EndedStage,      none),
+    row("read_log",               ("GET", LOG),           VIEWER,     READ,       200, Target::Step,            none),
+    row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
+    row("list_runners",           ("GET", RUNNERS),       ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
+    row("create_runner",          ("POST", RUNNERS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         named),
+    row("revoke_runner",          ("DELETE", RUNNER),     ADMIN,      ADMINISTER, 200, Target::Runner,          none),
+    row("list_runner_pools",      ("GET", POOLS),         ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
+    row("get_runner_pool",        ("GET", POOL),          ADMIN,      ADMINISTER, 200, Target::RunnerPool,      none),
+    row("update_runner_pool",     ("PATCH", POOL),        ADMIN,      ADMINISTER, 200, Target::RunnerPool,      network),
 
-    row("list_events",            ("GET", EVENTS),        VIEWER,     200, Target::Nothing,         none),
-    row("stream_events",          ("GET", STREAM),        VIEWER,     200, Target::Nothing,         none),
-    row("get_event",              ("GET", EVENT),         VIEWER,     200, Target::Event,           none),
+    row("list_events",            ("GET", EVENTS),        VIEWER,     READ,       200, Target::Nothing,         none),
+    row("stream_events",          ("GET", STREAM),        VIEWER,     READ,       200, Target::Nothing,         none),
+    row("get_event",              ("GET", EVENT),         VIEWER,     READ,       200, Target::Event,           none),
 
-    row("get_definition_schema",  ("GET", "/schemas/pipeline-definition.json"), PUBLIC, 200, Target::Nothing, none),
+    row("get_definition_schema",  ("GET", "/schemas/pipeline-definition.json"), PUBLIC, NONE, 200, Target::Nothing, none),
 ];
 
 fn none(_: &str) -> Value {
@@ -269,6 +284,20 @@ fn definition(_: &str) -> Value {
 }
 
 impl Row {
+    /// Whether the path says which pipeline it is about.
+    pub fn is_of_pipeline(&self) -> bool {
+        self.path.contains("{pipelineId}") || self.path.contains("{deploymentId}")
+    }
+
+    pub fn narrows(&self) -> bool {
+        NARROWED.contains(&self.operation)
+    }
+
+    /// Whether it is about a session that only its holder may do this with.
+    pub fn is_holders(&self) -> bool {
+        matches!(self.target, Target::Session | Target::AskedSession) && self.right == DEVELOPER
+    }
+
     /// The path with an organization and, where it names a record, that record's id: one word for each variable.
     pub fn path(&self, organization: &str, id: &str) -> String {
         let mut path = self.path.replace("{orgId}", organization).replace("{version}", "1");

@@ -2,7 +2,7 @@
 
 use greenroom_domain::id::TokenId;
 use greenroom_domain::text::{Email, Name};
-use greenroom_domain::token::TokenKind;
+use greenroom_domain::token_grant::TokenGrant;
 use greenroom_server::app::token::new_secret;
 use greenroom_store::system::bootstrap::NewToken;
 use serde_json::json;
@@ -27,7 +27,7 @@ async fn pat(world: &World) -> [(String, String); 2] {
             id: TokenId::from(Uuid::now_v7()),
             secret: &secret,
             name: &name,
-            kind: TokenKind::User,
+            grant: &TokenGrant::of_user(),
         };
         let (slug, email) = (slug.parse().unwrap(), Email::new(EMAIL).unwrap());
         world.server.server.app.store.create_token_for(&slug, &email, &token).await.unwrap().unwrap();

@@ -172,10 +172,11 @@ async fn of_a_removal_that_is_taken_back(pool: PgPool) {
 
 async fn token_of(two: &Two, email: &str) -> String {
     use greenroom_domain::text::{Email, Name};
+    use greenroom_domain::token_grant::TokenGrant;
     use greenroom_store::system::bootstrap::NewToken;
     let (secret, name) = (greenroom_server::app::token::new_secret(), Name::new("console").unwrap());
-    let (id, kind) = (Uuid::now_v7().into(), greenroom_domain::token::TokenKind::User);
-    let token = NewToken { id, secret: &secret, name: &name, kind };
+    let (id, grant) = (Uuid::now_v7().into(), &TokenGrant::of_user());
+    let token = NewToken { id, secret: &secret, name: &name, grant };
     let (slug, email) = ("acme".parse().unwrap(), Email::new(email).unwrap());
     two.servers[0].server.app.store.create_token_for(&slug, &email, &token).await.unwrap().unwrap();
     secret.reveal().to_owned()

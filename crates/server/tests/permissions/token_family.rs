@@ -5,12 +5,9 @@ use sqlx::PgPool;
 
 use crate::answer::Answer;
 use crate::gate::until_blocked;
-use crate::world::World;
+use crate::world::{World, in_days};
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
-const SOONER: &str = "2998-01-01T00:00:00Z";
-const EXPIRY: &str = "2999-01-01T00:00:00Z";
-const LATER: &str = "2999-01-01T00:00:00.000001Z";
 
 async fn make(world: &World, parent: &str, body: Value) -> Answer {
     world.server.post(TOKENS, parent, body).await
@@ -21,45 +18,67 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
     let world = World::new(&pool).await;
     let parent =
         async |body: Value| make(&world, &world.owner.token, body).await.succeeded(201).field("token");
+    let (sooner, expiry, later) = (in_days(10), in_days(20), in_days(30));
+    // Programs make tokens if they were given the scope for it.
+    let program =
+        |kind: &str| json!({ "name": kind, "kind": kind, "scopes": ["read", "write"], "expiresAt": expiry });
     let user = parent(json!({ "name": "user" })).await;
     let mild = parent(json!({ "name": "mild", "allowForce": false })).await;
-    let ci = parent(json!({ "name": "ci", "kind": "ci" })).await;
-    let strong_ci = parent(json!({ "name": "strong ci", "kind": "ci", "allowForce": true })).await;
-    let agent = parent(json!({ "name": "agent", "kind": "agent", "expiresAt": EXPIRY })).await;
-    let brief = parent(json!({ "name": "brief", "expiresAt": EXPIRY })).await;
+    let ci = parent(program("ci")).await;
+    let mut strong = program("ci");
+    strong["allowForce"] = json!(true);
+    let strong_ci = parent(strong).await;
+    let agent = parent(program("agent")).await;
+    let brief = parent(json!({ "name": "brief", "expiresAt": expiry })).await;
+    let narrow = parent(json!({ "name": "narrow", "scopes": ["read", "hold", "write"] })).await;
+    let first = world.server.pipeline(&world.owner, "first").await;
+    let second = world.server.pipeline(&world.owner, "second").await;
 
-    let no = None;
-    let yes = |kind: &'static str, force: bool, expiry: Value| Some((kind, force, expiry));
+    let all = json!(["read", "hold", "deploy", "start", "write", "admin"]);
+    let read = json!(["read"]);
     let never = Value::Null;
+    let no = None;
+    let yes = |kind: &'static str, force: bool, expires_at: Value, scopes: &Value| {
+        Some(json!({ "kind": kind, "allowForce": force, "expiresAt": expires_at, "scopes": scopes }))
+    };
     for (parent, asked, outcome) in [
         // A person's token makes any.
-        (&user, json!({}), yes("user", true, never.clone())),
-        (&user, json!({ "kind": "ci", "allowForce": true }), yes("ci", true, never.clone())),
-        (&user, json!({ "kind": "agent" }), yes("agent", false, never.clone())),
-        (&user, json!({ "expiresAt": EXPIRY }), yes("user", true, json!(EXPIRY))),
+        (&user, json!({}), yes("user", true, never.clone(), &all)),
+        (
+            &user,
+            json!({ "kind": "ci", "allowForce": true, "expiresAt": expiry, "scopes": ["write"] }),
+            yes("ci", true, json!(expiry), &json!(["write"])),
+        ),
+        (&user, json!({ "expiresAt": expiry }), yes("user", true, json!(expiry), &all)),
+        (&user, json!({ "scopes": ["read", "read"] }), yes("user", true, never.clone(), &read)),
         // Without force none with it, and the default is what there is.
-        (&mild, json!({}), yes("user", false, never.clone())),
+        (&mild, json!({}), yes("user", false, never.clone(), &all)),
         (&mild, json!({ "allowForce": true }), no.clone()),
         (&mild, json!({ "kind": "ci", "allowForce": true }), no.clone()),
         // A program's token makes no person's; without a kind it makes its own.
-        (&ci, json!({}), yes("ci", false, never.clone())),
-        (&agent, json!({}), yes("agent", false, json!(EXPIRY))),
+        (&ci, json!({}), yes("ci", false, json!(expiry), &read)),
+        (&agent, json!({}), yes("agent", false, json!(expiry), &read)),
         (&ci, json!({ "kind": "user" }), no.clone()),
         (&ci, json!({ "kind": "user", "allowForce": false }), no.clone()),
-        (&ci, json!({ "kind": "ci" }), yes("ci", false, never.clone())),
-        (&ci, json!({ "kind": "agent" }), yes("agent", false, never.clone())),
+        (&ci, json!({ "kind": "agent" }), yes("agent", false, json!(expiry), &read)),
         (&ci, json!({ "kind": "ci", "allowForce": true }), no.clone()),
-        (&strong_ci, json!({ "kind": "ci" }), yes("ci", false, never.clone())),
-        (&strong_ci, json!({ "kind": "ci", "allowForce": true }), yes("ci", true, never.clone())),
+        (&strong_ci, json!({ "kind": "ci" }), yes("ci", false, json!(expiry), &read)),
+        (&strong_ci, json!({ "kind": "ci", "allowForce": true }), yes("ci", true, json!(expiry), &read)),
         (&strong_ci, json!({ "kind": "user" }), no.clone()),
         (&agent, json!({ "kind": "user" }), no.clone()),
-        (&agent, json!({ "kind": "ci" }), yes("ci", false, json!(EXPIRY))),
+        (&agent, json!({ "kind": "ci" }), yes("ci", false, json!(expiry), &read)),
         // None outlives the one that made it.
-        (&brief, json!({}), yes("user", true, json!(EXPIRY))),
-        (&brief, json!({ "expiresAt": SOONER }), yes("user", true, json!(SOONER))),
-        (&brief, json!({ "expiresAt": EXPIRY }), yes("user", true, json!(EXPIRY))),
-        (&brief, json!({ "expiresAt": LATER }), no.clone()),
-        (&agent, json!({ "kind": "agent", "expiresAt": LATER }), no.clone()),
+        (&brief, json!({}), yes("user", true, json!(expiry), &all)),
+        (&brief, json!({ "kind": "agent", "scopes": ["read"] }), yes("agent", false, json!(expiry), &read)),
+        (&brief, json!({ "expiresAt": sooner }), yes("user", true, json!(sooner), &all)),
+        (&brief, json!({ "expiresAt": expiry }), yes("user", true, json!(expiry), &all)),
+        (&brief, json!({ "expiresAt": later }), no.clone()),
+        (&agent, json!({ "kind": "agent", "expiresAt": later }), no.clone()),
+        // None has a scope that the one that made it lacks.
+        (&narrow, json!({}), yes("user", true, never.clone(), &json!(["read", "hold", "write"]))),
+        (&narrow, json!({ "scopes": ["deploy"] }), no.clone()),
+        (&narrow, json!({ "scopes": ["read", "admin"] }), no.clone()),
+        (&agent, json!({ "scopes": ["write", "hold"] }), no.clone()),
     ] {
         let mut body = asked.clone();
         body["name"] = json!("child");
@@ -70,20 +89,26 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
                 answer.refused(403, "token_exceeds_parent");
                 assert_eq!(crate::content::fingerprint(&pool).await, before, "{asked}");
             }
-            Some((kind, force, expiry)) => {
+            Some(expected) => {
                 let data = &answer.clone().succeeded(201).json["data"];
-                assert_eq!(
-                    (&data["kind"], &data["allowForce"], &data["expiresAt"]),
-                    (&json!(kind), &json!(force), &expiry),
-                    "{asked}"
-                );
-                // And so it is where it counts.
+                // As its record shows it, and as it is where it counts.
                 let me = world.server.get("/me", &answer.field("token")).await;
-                assert_eq!(me.json["data"]["token"]["allowForce"], force, "{asked}");
-                assert_eq!(me.json["data"]["token"]["expiresAt"], expiry, "{asked}");
+                for (field, value) in expected.as_object().unwrap() {
+                    assert_eq!((&data[field], &me.json["data"]["token"][field]), (value, value), "{asked}");
+                }
             }
         }
     }
+
+    // Nor does one reach other pipelines than the one that made it.
+    let limited = parent(json!({ "name": "limited", "pipelines": [first] })).await;
+    let child = make(&world, &limited, json!({ "name": "child" })).await.succeeded(201);
+    assert_eq!(child.json["data"]["pipelines"], json!([first]));
+    let other = json!({ "name": "child", "pipelines": [first, second] });
+    make(&world, &limited, other).await.refused(403, "token_exceeds_parent");
+    // Whether it exists is not told either.
+    let nothing = json!({ "name": "child", "pipelines": [format!("pip_{}", uuid::Uuid::now_v7())] });
+    make(&world, &limited, nothing).await.refused(403, "token_exceeds_parent");
     world.server.stop().await;
 }
 

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::answer::Answer;
 use crate::support::eventually;
-use crate::world::World;
+use crate::world::{World, in_days, now};
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
 
@@ -93,6 +94,15 @@ async fn a_tokens_fields_are_checked(pool: PgPool) {
         (json!({ "name": "x", "userId": world.stranger.user }), "/userId"),
         (json!({ "name": "x", "role": "owner" }), "/role"),
         (json!({ "name": "x", "organizationId": world.stranger.organization }), "/organizationId"),
+        (json!({ "name": "x", "scopes": [] }), "/scopes"),
+        (json!({ "name": "x", "scopes": ["root"] }), "/scopes/0"),
+        (json!({ "name": "x", "kind": "ci", "scopes": ["read", "admin"] }), "/scopes"),
+        (json!({ "name": "x", "kind": "agent", "scopes": ["admin"] }), "/scopes"),
+        (json!({ "name": "x", "pipelines": [] }), "/pipelines"),
+        (json!({ "name": "x", "pipelines": ["shop"] }), "/pipelines/0"),
+        (json!({ "name": "x", "pipelines": [format!("pip_{}", uuid::Uuid::now_v7())] }), "/pipelines"),
+        (json!({ "name": "x", "kind": "ci", "expiresAt": in_days(367) }), "/expiresAt"),
+        (json!({ "name": "x", "kind": "agent", "expiresAt": "2999-01-01T00:00:00Z" }), "/expiresAt"),
         (json!({}), "/name"),
     ] {
         let answer = world.server.post(TOKENS, &world.owner.token, body.clone()).await;
@@ -101,12 +111,25 @@ async fn a_tokens_fields_are_checked(pool: PgPool) {
     }
     assert_eq!(world.server.get(TOKENS, &world.owner.token).await.json["pagination"]["total"], 1);
     // The defaults.
-    for (kind, force) in [("user", true), ("ci", false), ("agent", false)] {
+    for (kind, force, scopes) in [
+        ("user", true, json!(["read", "hold", "deploy", "start", "write", "admin"])),
+        ("ci", false, json!(["read", "hold", "deploy", "start"])),
+        ("agent", false, json!(["read", "hold", "deploy"])),
+    ] {
         let made = world.server.post(TOKENS, &world.owner.token, json!({ "name": "x", "kind": kind })).await;
         assert_eq!(made.json["data"]["allowForce"], force, "{}", made.text);
-        assert_eq!(made.json["data"]["expiresAt"], Value::Null, "{}", made.text);
+        assert_eq!(made.json["data"]["scopes"], scopes, "{}", made.text);
+        assert_eq!(made.json["data"]["pipelines"], Value::Null, "{}", made.text);
+        let expiry = made.json["data"]["expiresAt"].as_str().map(|text| text.parse::<Timestamp>().unwrap());
+        if kind == "user" {
+            assert_eq!(expiry, None);
+        } else {
+            let days = expiry.unwrap().duration_since(now()).as_hours() / 24;
+            assert!((89..=90).contains(&days), "{}", made.text);
+        }
         let me = world.server.get("/me", &made.field("token")).await;
         assert_eq!(me.json["data"]["token"]["kind"], kind);
+        assert_eq!(me.json["data"]["token"]["scopes"], scopes);
     }
     world.server.stop().await;
 }

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use greenroom_server::app::token::new_secret;
-use serde_json::json;
+use jiff::{SignedDuration, Timestamp, Unit};
+use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::operations::{Role, Target, WITH_ENVIRONMENT};
@@ -20,13 +21,34 @@ pub enum Standing {
     /// The owner of another organization.
     Stranger,
     Member(Role),
+    /// A member for whom every session is somebody else's.
+    NonHolder(Role),
+    /// An owner, by a token with these scopes.
+    Scoped(&'static [&'static str]),
+    /// An owner, by a token that is limited to a pipeline that no call is about.
+    Elsewhere,
+    /// An owner, by a token that is limited to the pipeline that the call is about.
+    Within,
 }
 
 pub struct Asker {
     pub name: &'static str,
     pub token: Option<String>,
+    /// Another token, by which the records are made that a call is about.
+    pub maker: Option<String>,
     pub standing: Standing,
 }
+
+const SINGLE_SCOPES: [(&str, &[&str]); 6] = [
+    ("read", &["read"]),
+    ("hold", &["hold"]),
+    ("deploy", &["deploy"]),
+    ("start", &["start"]),
+    ("write", &["write"]),
+    ("admin", &["admin"]),
+];
+const KINDS: [(&str, &[&str]); 2] =
+    [("agent", &["read", "hold", "deploy"]), ("ci", &["read", "hold", "deploy", "start"])];
 
 pub struct World {
     pub server: TestServer,
@@ -53,10 +75,12 @@ impl World {
         self.server.member(&self.owner, "acme", role).await
     }
 
-    /// The members first, so that all the others exist as long as they do.
+    /// Everybody by their standing, each with a token that has all scopes.
     pub async fn askers(&self) -> Vec<Asker> {
         let mut askers = Vec::new();
-        let mut add = |name, token: Option<String>, standing| askers.push(Asker { name, token, standing });
+        let mut add = |name, token: Option<String>, standing| {
+            askers.push(Asker { name, maker: token.clone(), token, standing });
+        };
         add("none", None, Standing::Nobody);
         add("garbage", Some("grn_not-a-token".to_owned()), Standing::Nobody);
         add("checksum", Some(mistyped(&self.owner.token)), Standing::Nobody);
@@ -70,6 +94,51 @@ impl World {
             add(name, Some(self.member(name).await.token), Standing::Member(role));
         }
         askers
+    }
+
+    /// Tokens that can do less than their user, and members who do not hold what they ask for.
+    pub async fn narrower_askers(&self) -> Vec<Asker> {
+        let owner = self.member("owner").await;
+        let made = async |body: Value| {
+            let made = self.server.post("/organizations/acme/api-tokens", &owner.token, body).await;
+            Some(made.succeeded(201).field("token"))
+        };
+        let maker = Some(owner.token.clone());
+        let mut askers = Vec::new();
+        for (name, scopes) in SINGLE_SCOPES {
+            let token = made(json!({ "name": name, "scopes": scopes })).await;
+            askers.push(Asker { name, token, maker: maker.clone(), standing: Standing::Scoped(scopes) });
+        }
+        for (name, scopes) in KINDS {
+            // With force, so that only the scopes tell them from a person's token.
+            let token = made(json!({ "name": name, "kind": name, "allowForce": true })).await;
+            askers.push(Asker { name, token, maker: maker.clone(), standing: Standing::Scoped(scopes) });
+        }
+        for (name, role, of) in
+            [("developer*", Role::Developer, "developer"), ("maintainer*", Role::Maintainer, "maintainer")]
+        {
+            let token = Some(self.member(of).await.token);
+            askers.push(Asker { name, token, maker: maker.clone(), standing: Standing::NonHolder(role) });
+        }
+        let pipeline = self.server.pipeline(&self.owner, &self.word()).await;
+        let token = made(json!({ "name": "elsewhere", "pipelines": [pipeline] })).await;
+        askers.push(Asker { name: "elsewhere", token, maker: maker.clone(), standing: Standing::Elsewhere });
+        askers.push(Asker { name: "within", token: maker.clone(), maker, standing: Standing::Within });
+        askers
+    }
+
+    /// A token of the asker's that is limited to the pipeline of a target.
+    pub async fn token_within(&self, asker: &Asker, target: &str) -> String {
+        let (token, first) = (asker.maker.as_deref().unwrap(), target.split('/').next().unwrap());
+        let pipeline = if first.starts_with("dep_") {
+            let path = format!("/organizations/acme/deployments/{first}");
+            self.server.get(&path, token).await.succeeded(200).field("pipelineId")
+        } else {
+            first.to_owned()
+        };
+        let body = json!({ "name": "within", "pipelines": [pipeline] });
+        let made = self.server.post("/organizations/acme/api-tokens", token, body).await;
+        made.succeeded(201).field("token")
     }
 
     /// A record of `acme` for a call to be about.
@@ -233,7 +302,7 @@ impl World {
         (made.field("id"), made.field("token"))
     }
 
-    async fn until_dead(&self, token: &str) {
+    pub async fn until_dead(&self, token: &str) {
         let in_time = eventually(SECOND, async || self.server.get("/me", token).await.status == 401);
         assert!(in_time.await, "the token was still good after a second");
     }
@@ -243,4 +312,15 @@ impl World {
 pub fn mistyped(token: &str) -> String {
     let last = if token.ends_with('x') { "y" } else { "x" };
     format!("{}{last}", &token[..token.len() - 1])
+}
+
+#[expect(clippy::disallowed_methods, reason = "an expiry in days does not depend on whose clock it is")]
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// A moment in that many days. Tokens of programs live for 366 days at most.
+pub fn in_days(days: i64) -> String {
+    let at = now() + SignedDuration::from_hours(24 * days);
+    at.round(Unit::Second).unwrap().to_string()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
-use greenroom_domain::token::TokenKind;
+use greenroom_domain::token_grant::TokenGrant;
 use greenroom_server::app::job::JobTiming;
 use greenroom_server::app::objects::Objects;
 use greenroom_server::app::token::new_secret;
@@ -85,7 +85,7 @@ impl TestServer {
             id: token_id,
             secret: &secret,
             name: &Name::new("test").unwrap(),
-            kind: TokenKind::User,
+            grant: &TokenGrant::of_user(),
         };
         let user = self.server.app.store.bootstrap(&organization, &token).await.unwrap();
         Caller {
@@ -109,7 +109,7 @@ impl TestServer {
             id: token_id,
             secret: &secret,
             name: &Name::new("test").unwrap(),
-            kind: TokenKind::User,
+            grant: &TokenGrant::of_user(),
         };
         let email = Email::new(&email).unwrap();
         self.server

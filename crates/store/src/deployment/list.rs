@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId};
+use greenroom_domain::token_grant::PipelineLimit;
 
 use super::record::{DeploymentRecord, Row, record_query};
 use crate::page::{COUNTED, Listed, Page, Total};
+use crate::token::limit_ids;
 use crate::{Store, StoreError};
 
 /// Which deployments a list has; all that is given has to hold.
@@ -15,6 +17,8 @@ pub struct DeploymentFilter {
     pub status: Option<String>,
     pub environment: Option<String>,
     pub commit_id: Option<String>,
+    /// Those of the pipelines that a token reaches.
+    pub within: PipelineLimit,
 }
 
 impl Store {
@@ -102,6 +106,7 @@ impl Store {
         filter: &DeploymentFilter,
         page: Page,
     ) -> Result<Listed<DeploymentRecord>, StoreError> {
+        let within = limit_ids(&filter.within);
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from deployments o
@@ -109,6 +114,7 @@ impl Store {
                      and ($3::text is null or o.status = $3) and ($4::text is null or o.commit_id like $4 || '%')
                      and ($5::text is null or o.environment_id in (select e.id from environments e
                          where e.organization_id = $1 and e.name = $5))
+                     and ($7::uuid[] is null or o.pipeline_id = any($7))
                    limit $6
                ) counted"#,
             organization.uuid(),
@@ -117,6 +123,7 @@ impl Store {
             filter.commit_id,
             filter.environment,
             COUNTED + 1,
+            within.as_deref(),
         )
         .fetch_one(&self.pool())
         .await?;
@@ -126,6 +133,7 @@ impl Store {
                 and ($3::text is null or o.status = $3) and ($4::text is null or o.commit_id like $4 || '%')
                 and ($5::text is null or o.environment_id in (select e.id from environments e
                     where e.organization_id = $1 and e.name = $5))
+                and ($8::uuid[] is null or o.pipeline_id = any($8))
               order by o.id desc limit $6 offset $7) d",
             organization.uuid(),
             filter.pipeline.map(PipelineId::uuid),
@@ -134,6 +142,7 @@ impl Store {
             filter.environment,
             page.limit,
             page.offset,
+            within.as_deref(),
         )
         .fetch_all(&self.pool())
         .await?;

@@ -1,5 +1,6 @@
 //! Pipelines and the versions of their definitions.
 
+mod limited;
 mod read;
 mod version;
 mod write;

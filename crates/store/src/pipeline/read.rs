@@ -26,7 +26,7 @@ macro_rules! named_query {
 
 impl Store {
     /// The pipelines that are not archived, by slug. The total is the organization's counter.
-    pub async fn pipelines(
+    pub(super) async fn pipelines(
         &self,
         organization: OrganizationId,
         page: Page,
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// The pipelines of one status, by slug; archived ones are listed here only.
-    pub async fn pipelines_of_status(
+    pub(super) async fn pipelines_of_status(
         &self,
         organization: OrganizationId,
         status: PipelineStatus,

@@ -3,10 +3,13 @@
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
-use greenroom_domain::token::{TokenKind, TokenSecret};
+use greenroom_domain::token::TokenSecret;
+use greenroom_domain::token_grant::TokenGrant;
+use jiff::Timestamp;
 use serde_json::json;
 use sqlx::PgConnection;
 
+use crate::token::{limit_ids, scope_words};
 use crate::{Store, StoreError};
 
 pub struct NewOrganization<'a> {
@@ -23,7 +26,7 @@ pub struct NewToken<'a> {
     pub id: TokenId,
     pub secret: &'a TokenSecret,
     pub name: &'a Name,
-    pub kind: TokenKind,
+    pub grant: &'a TokenGrant,
 }
 
 impl Store {
@@ -81,6 +84,20 @@ impl Store {
         Ok(user_id.into())
     }
 
+    /// The organization of a slug, and the database's time.
+    pub async fn organization_by_slug(
+        &self,
+        slug: &Slug,
+    ) -> Result<Option<(OrganizationId, Timestamp)>, StoreError> {
+        let row = sqlx::query!(
+            r#"select o.id, clock_timestamp() as "now!" from organizations o where o.slug = $1"#,
+            slug.as_str()
+        )
+        .fetch_optional(&self.pool())
+        .await?;
+        Ok(row.map(|row| (row.id.into(), row.now.to_jiff())))
+    }
+
     /// Makes a token for a member. `None`: no such organization, or no such member in it.
     pub async fn create_token_for(
         &self,
@@ -112,24 +129,29 @@ async fn insert_token(
     user: uuid::Uuid,
     token: &NewToken<'_>,
 ) -> Result<(), StoreError> {
-    let hash = token.secret.hash();
+    let (hash, grant) = (token.secret.hash(), token.grant);
     sqlx::query!(
-        "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, expires_at,
+                                 scopes, pipelines)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         organization,
         token.id.uuid(),
         user,
         token.name.as_str(),
-        token.kind.as_str(),
-        token.kind.allows_force_by_default(),
+        grant.kind.as_str(),
+        grant.allow_force,
         hash.as_slice(),
         token.secret.hint(),
+        grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+        &scope_words(grant.scopes),
+        limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
     )
     .execute(&mut *connection)
     .await?;
     let after = json!({
-        "name": token.name.as_str(), "kind": token.kind, "allowForce": token.kind.allows_force_by_default(),
-        "userId": UserId::from(user), "expiresAt": null,
+        "name": token.name.as_str(), "kind": grant.kind, "allowForce": grant.allow_force,
+        "userId": UserId::from(user), "expiresAt": grant.expires_at, "scopes": grant.scopes,
+        "pipelines": grant.pipelines.ids(),
     });
     tell(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
 }

@@ -9,6 +9,7 @@ use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
 
 use crate::error::word;
+use crate::token::{pipeline_limit, scopes};
 use crate::{Store, StoreError};
 
 struct Row {
@@ -21,6 +22,8 @@ struct Row {
     token_kind: String,
     token_allow_force: bool,
     token_expires_at: Option<jiff_sqlx::Timestamp>,
+    scopes: Vec<String>,
+    pipelines: Option<Vec<uuid::Uuid>>,
 }
 
 impl TryFrom<Row> for Principal {
@@ -37,6 +40,8 @@ impl TryFrom<Row> for Principal {
             token_kind: word("api_tokens.kind", &row.token_kind)?,
             token_allow_force: row.token_allow_force,
             token_expires_at: row.token_expires_at.map(jiff_sqlx::Timestamp::to_jiff),
+            scopes: scopes(&row.scopes)?,
+            pipelines: pipeline_limit(row.pipelines),
         })
     }
 }
@@ -48,7 +53,7 @@ impl Store {
             Row,
             "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                     t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                    t.expires_at as token_expires_at
+                    t.expires_at as token_expires_at, t.scopes, t.pipelines
              from api_tokens t
              join organizations o on o.id = t.organization_id
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -100,7 +105,7 @@ pub(crate) async fn principal_of(
         Row,
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                 t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                t.expires_at as token_expires_at
+                t.expires_at as token_expires_at, t.scopes, t.pipelines
          from api_tokens t
          join organizations o on o.id = t.organization_id
          join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id

@@ -8,6 +8,7 @@ use greenroom_domain::role::Role;
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token::{TokenKind, TokenSecret};
+use greenroom_domain::token_grant::TokenGrant;
 use greenroom_store::Store;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use sqlx::PgPool;
@@ -90,16 +91,23 @@ async fn people(store: &Store) -> [Principal; PEOPLE] {
     let tokens: [TokenId; PEOPLE] = std::array::from_fn(|_| Uuid::now_v7().into());
     let secrets: [TokenSecret; PEOPLE] = std::array::from_fn(|user| TokenSecret::new([user as u8; 30]));
     let name = Name::new("model").unwrap();
-    let token = |user: usize, kind| NewToken { id: tokens[user], secret: &secrets[user], name: &name, kind };
-    store.bootstrap(&owner, &token(0, TokenKind::User)).await.unwrap();
+    let grant = |kind: TokenKind| TokenGrant { kind, scopes: kind.default_scopes(), ..TokenGrant::of_user() };
+    let grants = [TokenKind::User, TokenKind::Ci, TokenKind::Agent].map(grant);
+    let token = |user: usize| NewToken {
+        id: tokens[user],
+        secret: &secrets[user],
+        name: &name,
+        grant: &grants[user],
+    };
+    store.bootstrap(&owner, &token(0)).await.unwrap();
 
-    let others = [("Ben", Role::Maintainer, TokenKind::Ci), ("Cleo", Role::Developer, TokenKind::Agent)];
-    for (user, (name, role, kind)) in (1..).zip(others) {
+    let others = [("Ben", Role::Maintainer), ("Cleo", Role::Developer)];
+    for (user, (name, role)) in (1..).zip(others) {
         let (email, name) = (address(name), Name::new(name).unwrap());
         let mut command = store.command(organization, tokens[0], "people").await.unwrap().unwrap();
         command.add_member(Uuid::now_v7().into(), &email, &name, role).await.unwrap().unwrap();
         command.commit().await.unwrap();
-        store.create_token_for(&slug, &email, &token(user, kind)).await.unwrap().unwrap();
+        store.create_token_for(&slug, &email, &token(user)).await.unwrap().unwrap();
     }
 
     let mut people = Vec::new();

@@ -8,8 +8,8 @@ use crate::fold;
 const LISTED: &[(&str, &str)] = &[
     (
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role, t.id as token_id, \
-      t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at from api_tokens t join \
-      organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
+      t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at, t.scopes, t.pipelines \
+      from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
       m.user_id = t.user_id where t.secret_hash = $1",
         "who is asking: the organization is what it finds out",
     ),
@@ -19,6 +19,7 @@ const LISTED: &[(&str, &str)] = &[
         "select m.organization_id, m.user_id from memberships m join organizations o",
         "an operator names an organization by its slug",
     ),
+    ("select o.id, clock_timestamp() as", "an operator names an organization by its slug"),
     ("with batch as materialized ( select position", "the sequencer"),
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),

@@ -1,0 +1,215 @@
+//! What a new token may do: its kind's defaults and limits, and the limits of the token that makes it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::id::PipelineId;
+use crate::scope::Scopes;
+use crate::token::TokenKind;
+
+/// A token can be limited to so many pipelines.
+pub const MAX_PIPELINES: usize = 100;
+
+const HOURS_PER_DAY: i64 = 24;
+
+/// The pipelines that a token reaches. For a limited token other pipelines look as if they did not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum PipelineLimit {
+    #[default]
+    All,
+    /// Sorted, without duplicates, never empty.
+    Only(Vec<PipelineId>),
+}
+
+impl PipelineLimit {
+    /// `None` or an empty list: all pipelines.
+    pub fn new(pipelines: Option<Vec<PipelineId>>) -> Self {
+        match pipelines {
+            Some(mut pipelines) if !pipelines.is_empty() => {
+                pipelines.sort_unstable();
+                pipelines.dedup();
+                Self::Only(pipelines)
+            }
+            _ => Self::All,
+        }
+    }
+
+    pub fn contains(&self, pipeline: PipelineId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(pipelines) => pipelines.binary_search(&pipeline).is_ok(),
+        }
+    }
+
+    /// Whether an event with this subject belongs to one of the pipelines. Without a limit every event does.
+    pub fn contains_subject(&self, subject: &str) -> bool {
+        let pipeline = || subject.strip_prefix("pipelines/")?.split('/').next()?.parse().ok();
+        *self == Self::All || pipeline().is_some_and(|pipeline| self.contains(pipeline))
+    }
+
+    /// The ids, or `None` for all pipelines: the form in which queries filter by it.
+    pub fn ids(&self) -> Option<&[PipelineId]> {
+        match self {
+            Self::All => None,
+            Self::Only(pipelines) => Some(pipelines),
+        }
+    }
+
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::All) => true,
+            (Self::All, Self::Only(_)) => false,
+            (Self::Only(pipelines), other) => pipelines.iter().all(|pipeline| other.contains(*pipeline)),
+        }
+    }
+}
+
+/// What a token may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenGrant {
+    pub kind: TokenKind,
+    pub allow_force: bool,
+    pub expires_at: Option<Timestamp>,
+    pub scopes: Scopes,
+    pub pipelines: PipelineLimit,
+}
+
+impl TokenGrant {
+    /// A person's token: all permissions of its user, without end.
+    pub const fn of_user() -> Self {
+        Self {
+            kind: TokenKind::User,
+            allow_force: true,
+            expires_at: None,
+            scopes: Scopes::ALL,
+            pipelines: PipelineLimit::All,
+        }
+    }
+}
+
+/// What is requested of a new token. What is `None` takes its default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenRequest {
+    pub kind: TokenKind,
+    pub allow_force: Option<bool>,
+    pub expires_at: Option<Timestamp>,
+    pub scopes: Option<Scopes>,
+    pub pipelines: Option<Vec<PipelineId>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExceedsParent {
+    #[error("a token made by a token can't outlive it")]
+    Lifetime,
+    #[error("a ci or agent token can't make a token of kind `user`")]
+    Kind,
+    #[error("a token without allowForce can't make one that has it")]
+    Force,
+    #[error("a token can't make one with scopes that it does not have itself (it has: {has})")]
+    Scopes { has: Scopes },
+    #[error("a token that is limited to pipelines can't make one that reaches others")]
+    Pipelines,
+}
+
+/// Why a token is not made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenRefusal {
+    #[error("must not be empty; leave it out for the defaults of the kind")]
+    NoScopes,
+    #[error("can't contain `admin` in a token of kind `{kind}`")]
+    AdminScope { kind: TokenKind },
+    #[error("must name 1 to {MAX_PIPELINES} pipelines; leave it out for all of them")]
+    PipelineCount,
+    #[error("must be in the future")]
+    ExpiryPast,
+    #[error("must be within {max_days} days for a token of kind `{kind}`")]
+    ExpiryTooLate { kind: TokenKind, max_days: i64 },
+    #[error(transparent)]
+    Exceeds(#[from] ExceedsParent),
+}
+
+impl TokenRequest {
+    /// Fills in the defaults and checks the limits of the kind and of the token that makes this one (`None`: an operator).
+    /// A default is narrowed to what the parent has; what was stated and exceeds it is refused.
+    pub fn resolve(self, parent: Option<&TokenGrant>, now: Timestamp) -> Result<TokenGrant, TokenRefusal> {
+        if parent.is_some_and(|parent| parent.kind != TokenKind::User) && self.kind == TokenKind::User {
+            return Err(ExceedsParent::Kind.into());
+        }
+        let may_force = parent.is_none_or(|parent| parent.allow_force);
+        if self.allow_force == Some(true) && !may_force {
+            return Err(ExceedsParent::Force.into());
+        }
+        Ok(TokenGrant {
+            kind: self.kind,
+            allow_force: self.allow_force.unwrap_or(self.kind.allows_force_by_default() && may_force),
+            expires_at: self.resolve_expiry(parent.and_then(|parent| parent.expires_at), now)?,
+            scopes: self.resolve_scopes(parent.map_or(Scopes::ALL, |parent| parent.scopes))?,
+            pipelines: self
+                .resolve_pipelines(parent.map_or(&PipelineLimit::All, |parent| &parent.pipelines))?,
+        })
+    }
+
+    fn resolve_scopes(&self, parent: Scopes) -> Result<Scopes, TokenRefusal> {
+        let Some(scopes) = self.scopes else {
+            let scopes = self.kind.default_scopes().intersection(parent);
+            return if scopes.is_empty() {
+                Err(ExceedsParent::Scopes { has: parent }.into())
+            } else {
+                Ok(scopes)
+            };
+        };
+        if scopes.is_empty() {
+            Err(TokenRefusal::NoScopes)
+        } else if !scopes.difference(self.kind.permitted_scopes()).is_empty() {
+            Err(TokenRefusal::AdminScope { kind: self.kind })
+        } else if !scopes.difference(parent).is_empty() {
+            Err(ExceedsParent::Scopes { has: parent }.into())
+        } else {
+            Ok(scopes)
+        }
+    }
+
+    fn resolve_pipelines(&self, parent: &PipelineLimit) -> Result<PipelineLimit, TokenRefusal> {
+        let Some(pipelines) = &self.pipelines else { return Ok(parent.clone()) };
+        if pipelines.is_empty() || pipelines.len() > MAX_PIPELINES {
+            return Err(TokenRefusal::PipelineCount);
+        }
+        let limit = PipelineLimit::new(Some(pipelines.clone()));
+        if limit.is_within(parent) { Ok(limit) } else { Err(ExceedsParent::Pipelines.into()) }
+    }
+
+    fn resolve_expiry(
+        &self,
+        parent: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, TokenRefusal> {
+        let lifetime = self.kind.lifetime();
+        let Some(stated) = self.expires_at else {
+            let default = lifetime.and_then(|lifetime| after(now, lifetime.default_days));
+            return Ok(match (default, parent) {
+                (Some(default), Some(parent)) => Some(default.min(parent)),
+                (default, parent) => default.or(parent),
+            });
+        };
+        if stated <= now {
+            return Err(TokenRefusal::ExpiryPast);
+        }
+        if let Some(lifetime) = lifetime
+            && after(now, lifetime.max_days).is_some_and(|latest| stated > latest)
+        {
+            return Err(TokenRefusal::ExpiryTooLate { kind: self.kind, max_days: lifetime.max_days });
+        }
+        if parent.is_some_and(|parent| stated > parent) {
+            return Err(ExceedsParent::Lifetime.into());
+        }
+        Ok(Some(stated))
+    }
+}
+
+/// `None` beyond the calendar's end.
+fn after(now: Timestamp, days: i64) -> Option<Timestamp> {
+    now.checked_add(SignedDuration::from_hours(days * HOURS_PER_DAY)).ok()
+}
+
+#[cfg(test)]
+#[path = "token_grant_tests.rs"]
+mod tests;

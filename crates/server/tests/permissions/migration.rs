@@ -1,0 +1,94 @@
+//! Tokens that were made before tokens had scopes.
+
+use greenroom_store::MIGRATOR;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::world::World;
+
+/// The last version in which tokens had no scopes.
+const BEFORE: i64 = 12;
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let mut ids = Vec::new();
+    for (name, kind) in
+        [("laptop", "user"), ("endless", "ci"), ("brief", "agent"), ("revoked", "ci"), ("expired", "agent")]
+    {
+        let body = json!({ "name": name, "kind": kind });
+        let made = world.server.post("/organizations/acme/api-tokens", &world.owner.token, body).await;
+        ids.push(made.succeeded(201).field("id"));
+    }
+    let path = format!("/organizations/acme/api-tokens/{}", ids[3]);
+    world.server.delete(&path, &world.owner.token).await.succeeded(200);
+    world.server.stop().await;
+
+    MIGRATOR.undo(&pool, BEFORE).await.unwrap();
+    for change in [
+        "update api_tokens set expires_at = null where name in ('endless', 'revoked')",
+        "update api_tokens set expires_at = clock_timestamp() - interval '1 day' where name = 'expired'",
+        "delete from event_intake",
+    ] {
+        sqlx::query(change).execute(&pool).await.unwrap();
+    }
+    MIGRATOR.run(&pool).await.unwrap();
+
+    let rows: Vec<(String, String, Vec<String>, Option<f64>)> = sqlx::query_as(
+        "select name, kind, scopes, extract(epoch from expires_at - clock_timestamp())::float8 / 86400
+         from api_tokens where name <> 'test'",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert_eq!(rows.len(), 5);
+    for (name, kind, scopes, days) in rows {
+        let expected = match kind.as_str() {
+            "user" => "read hold deploy start write admin",
+            "ci" => "read hold deploy start",
+            _ => "read hold deploy",
+        };
+        assert_eq!(scopes.join(" "), expected, "{name}");
+        match name.as_str() {
+            "laptop" => assert_eq!(days, None),
+            "brief" => assert!(days.is_some_and(|days| days < 91.0), "{days:?}"),
+            "expired" => assert!(days.is_some_and(|days| days < 0.0), "{days:?}"),
+            _ => assert!(days.is_some_and(|days| (365.9..=366.0).contains(&days)), "{name}: {days:?}"),
+        }
+    }
+
+    // Those that work and lose rights are listed, once.
+    let events: Vec<(String, Value)> =
+        sqlx::query_as("select category, data from event_intake where type = 'token.scopes_assigned'")
+            .fetch_all(&pool)
+            .await
+            .unwrap();
+    let [(category, data)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((category.as_str(), &data["actor"]["kind"]), ("audit", &json!("system")));
+    let listed: Vec<_> = data["after"]["tokens"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = listed.iter().map(|token| (&token["name"], &token["expiryAssigned"])).collect();
+    assert_eq!(names, [(&json!("endless"), &json!(true)), (&json!("brief"), &json!(false))]);
+    assert_eq!(listed[0]["tokenId"], ids[1]);
+    assert_eq!(listed[1]["scopes"], json!(["read", "hold", "deploy"]));
+}
+
+/// While both versions serve, the one before makes tokens without naming scopes.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_token_that_the_version_before_makes_gets_the_defaults(pool: PgPool) {
+    let world = World::new(&pool).await;
+    let scopes: Vec<String> = sqlx::query_scalar(
+        "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint)
+         select organization_id, gen_random_uuid(), user_id, 'old', 'agent', false, sha256('old'), 'grn_'
+         from memberships limit 1 returning scopes",
+    )
+    .fetch_one(&pool)
+    .await
+    .unwrap();
+    assert_eq!(scopes, ["read", "hold", "deploy"]);
+    let endless: bool = sqlx::query_scalar("select expires_at is null from api_tokens where name = 'old'")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    assert!(!endless);
+    world.server.stop().await;
+}

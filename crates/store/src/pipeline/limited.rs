@@ -1,0 +1,55 @@
+//! Lists of pipelines, narrowed to those that a token reaches.
+
+use greenroom_domain::id::OrganizationId;
+use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
+use greenroom_domain::token_grant::PipelineLimit;
+
+use super::Row;
+use crate::page::{Listed, Page, Total};
+use crate::token::limit_ids;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// The pipelines that a token reaches, by slug: those of a status, or all that are not archived.
+    pub async fn pipelines_within(
+        &self,
+        organization: OrganizationId,
+        limit: &PipelineLimit,
+        status: Option<PipelineStatus>,
+        page: Page,
+    ) -> Result<Listed<Pipeline>, StoreError> {
+        match (limit_ids(limit), status) {
+            (None, None) => self.pipelines(organization, page).await,
+            (None, Some(status)) => self.pipelines_of_status(organization, status, page).await,
+            (Some(ids), status) => self.pipelines_of_ids(organization, &ids, status, page).await,
+        }
+    }
+
+    /// A token is limited to so few pipelines that all of them are read and counted.
+    async fn pipelines_of_ids(
+        &self,
+        organization: OrganizationId,
+        ids: &[uuid::Uuid],
+        status: Option<PipelineStatus>,
+        page: Page,
+    ) -> Result<Listed<Pipeline>, StoreError> {
+        let rows = sqlx::query_as!(
+            Row,
+            "select id, slug, name, repository, status, stop_mode, stop_reason, stopped_at, stopped_by,
+                    definition_version, revision, created_at, updated_at
+             from pipelines
+             where organization_id = $1 and id = any($2)
+               and (status = $3 or ($3::text is null and status <> 'archived'))
+             order by slug, id",
+            organization.uuid(),
+            ids,
+            status.map(PipelineStatus::as_str),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let total = Total::exactly(i64::try_from(rows.len()).unwrap_or(i64::MAX));
+        let (offset, limit) = (usize::try_from(page.offset), usize::try_from(page.limit));
+        let rows = rows.into_iter().skip(offset.unwrap_or(usize::MAX)).take(limit.unwrap_or(0));
+        Ok(Listed { rows: rows.map(Pipeline::try_from).collect::<Result<_, _>>()?, total })
+    }
+}

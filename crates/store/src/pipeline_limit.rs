@@ -1,0 +1,22 @@
+//! What belongs to which pipeline, for tokens that are limited to some.
+
+use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
+
+use crate::{Store, StoreError};
+
+impl Store {
+    pub async fn pipeline_of_deployment(
+        &self,
+        organization: OrganizationId,
+        deployment: DeploymentId,
+    ) -> Result<Option<PipelineId>, StoreError> {
+        let pipeline = sqlx::query_scalar!(
+            "select pipeline_id from deployments where organization_id = $1 and id = $2",
+            organization.uuid(),
+            deployment.uuid(),
+        )
+        .fetch_optional(&self.pool())
+        .await?;
+        Ok(pipeline.map(PipelineId::from))
+    }
+}
