@@ -15,4 +15,5 @@ pub mod problem;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
+pub mod session_ending;
 pub mod token;

@@ -5,6 +5,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::session_ending::EndedSession;
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -63,6 +65,17 @@ impl From<DomainMember> for Member {
             updated_at: member.updated_at,
         }
     }
+}
+
+/// A member after a change or a removal.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedMember {
+    #[serde(flatten)]
+    pub member: Member,
+    /// The member's sessions that ended with the right to hold them: after a removal, or below the role developer.
+    /// 500 at most; more end right after.
+    pub ended: Vec<EndedSession>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

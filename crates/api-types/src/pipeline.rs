@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::session_ending::EndedSession;
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PipelineStatus {
@@ -73,6 +75,16 @@ pub struct PipelineStop {
     pub at: Timestamp,
     /// The user who stopped it.
     pub by: String,
+}
+
+/// A pipeline that was archived.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ArchivedPipeline {
+    #[serde(flatten)]
+    pub pipeline: Pipeline,
+    /// The sessions that ended with it. 500 at most; more end right after.
+    pub ended: Vec<EndedSession>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::id::UserId;
-use crate::policy::Action;
+use crate::policy::{Action, allowed};
 use crate::role::Role;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,12 @@ pub fn change_needs(from: Option<Role>, to: Option<Role>) -> Action {
     }
 }
 
+/// Whether a change of role (`None`: removal) takes the right to hold sessions away. Every other change leaves sessions alone.
+pub fn loses_sessions(from: Role, to: Option<Role>) -> bool {
+    let may_hold = |role| allowed(role, Action::SessionHold);
+    may_hold(from) && !to.is_some_and(may_hold)
+}
+
 /// An organization always keeps an owner, or nobody could ever manage it again.
 pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: i64) -> bool {
     from == Role::Owner && to != Some(Role::Owner) && owners <= 1
@@ -42,6 +48,23 @@ mod tests {
         assert_eq!(change_needs(None, Some(Role::Owner)), Action::OwnerManage);
         assert_eq!(change_needs(Some(Role::Owner), Some(Role::Viewer)), Action::OwnerManage);
         assert_eq!(change_needs(Some(Role::Owner), None), Action::OwnerManage);
+    }
+
+    #[test]
+    fn sessions_end_with_the_right_to_hold_them() {
+        for (from, to, ends) in [
+            (Role::Developer, None, true),
+            (Role::Owner, None, true),
+            (Role::Developer, Some(Role::Viewer), true),
+            (Role::Admin, Some(Role::Viewer), true),
+            (Role::Owner, Some(Role::Developer), false),
+            (Role::Maintainer, Some(Role::Developer), false),
+            (Role::Developer, Some(Role::Owner), false),
+            (Role::Viewer, None, false),
+            (Role::Viewer, Some(Role::Viewer), false),
+        ] {
+            assert_eq!(loses_sessions(from, to), ends, "{from} {to:?}");
+        }
     }
 
     #[test]

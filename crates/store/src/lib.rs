@@ -30,6 +30,7 @@ mod pool;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
+pub mod session_ending;
 pub mod system;
 pub mod token;
 pub mod turns;

@@ -7,5 +7,6 @@ pub mod housekeeping;
 pub mod installation;
 pub mod relay;
 pub mod sequencer;
+pub mod session_ending;
 pub mod sweeper;
 pub mod watchdog;

@@ -35,6 +35,8 @@ pub struct Surroundings {
     /// Who has the environment's work slot.
     pub slot: Option<DeploymentId>,
     pub pipeline: PipelineStatus,
+    /// A teardown runs whatever the pipeline's status is.
+    pub teardown: bool,
     /// As many of the pipeline's run as its definition lets.
     pub crowded: bool,
 }
@@ -73,6 +75,7 @@ fn before_it_begins(around: Surroundings) -> Vec<WaitingOn> {
     }
     match around.pipeline {
         PipelineStatus::Active => {}
+        _ if around.teardown => {}
         PipelineStatus::Stopped => reasons.push(WaitingOn::PipelineStopped),
         PipelineStatus::Archived => reasons.push(WaitingOn::PipelineArchived),
     }
@@ -120,16 +123,30 @@ mod tests {
             (Some(other), Stopped, true, vec![slot, WaitingOn::PipelineStopped, WaitingOn::Concurrency]),
             (Some(own), Archived, false, vec![WaitingOn::PipelineArchived]),
         ] {
-            let around = Surroundings { own, slot: occupant, pipeline, crowded };
+            let around = Surroundings { own, slot: occupant, pipeline, teardown: false, crowded };
             assert_eq!(waiting_on(DeploymentStatus::Queued, around, []), expected);
             assert_eq!(waiting_on(DeploymentStatus::Superseded, around, []), []);
         }
     }
 
     #[test]
+    fn a_teardown_does_not_wait_for_its_pipeline() {
+        for pipeline in [PipelineStatus::Active, PipelineStatus::Stopped, PipelineStatus::Archived] {
+            let around =
+                Surroundings { own: id(1), slot: Some(id(1)), pipeline, teardown: true, crowded: false };
+            assert_eq!(waiting_on(DeploymentStatus::Queued, around, []), [WaitingOn::Engine]);
+        }
+    }
+
+    #[test]
     fn what_has_begun_names_its_stages() {
-        let around =
-            Surroundings { own: id(1), slot: None, pipeline: PipelineStatus::Stopped, crowded: true };
+        let around = Surroundings {
+            own: id(1),
+            slot: None,
+            pipeline: PipelineStatus::Stopped,
+            teardown: false,
+            crowded: true,
+        };
         let stage = |status, retry_at| LiveStage { key: "build", pool: "big", status, retry_at };
         let (until, key) = (Timestamp::UNIX_EPOCH, || "build".to_owned());
         for (status, of, expected) in [

@@ -3,10 +3,11 @@
 use greenroom_api_types::member::{AddMember, UpdateMember};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::UserId;
-use greenroom_domain::member::{Member, change_needs, leaves_no_owner};
+use greenroom_domain::member::{Member, change_needs, leaves_no_owner, loses_sessions};
 use greenroom_domain::role::Role;
 use greenroom_domain::text::{Email, Name};
 use greenroom_store::Command;
+use greenroom_store::session_ending::{LiveSession, SessionsOf};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -29,14 +30,23 @@ pub async fn add(command: &mut Command, request: &AddMember) -> Result<Member, F
     Ok(member)
 }
 
+/// What a change of a member has done, or would do.
+pub struct Changed {
+    pub member: Member,
+    /// The sessions that end with the right to hold them.
+    pub ended: Vec<LiveSession>,
+}
+
+/// Changes name or role. Below `developer` the member's sessions end.
 pub async fn update(
     command: &mut Command,
     user: UserId,
     condition: &IfMatch,
     request: &UpdateMember,
-) -> Result<Member, Failure> {
-    let name =
-        request.name.as_deref().map(Name::new).transpose().map_err(|error| Failure::field("/name", error))?;
+    dry_run: bool,
+) -> Result<Changed, Failure> {
+    let name = request.name.as_deref().map(Name::new).transpose();
+    let name = name.map_err(|error| Failure::field("/name", error))?;
     let owners = command.lock_owners().await?;
     let before = command.member_for_update(user).await?.ok_or_else(Failure::not_found)?;
     condition.check(before.revision)?;
@@ -46,18 +56,28 @@ pub async fn update(
     if leaves_no_owner(before.role, Some(role), owners) {
         return Err(last_owner());
     }
+    let ends = loses_sessions(before.role, Some(role));
+    if dry_run {
+        return Ok(Changed { ended: would_end(command, user, ends).await?, member: before });
+    }
     if role == before.role && name == before.name {
-        return Ok(before);
+        return Ok(Changed { member: before, ended: Vec::new() });
     }
     let after = command.change_member(user, name, role).await?;
     let event_type =
         if role == before.role { EventType::MemberUpdated } else { EventType::MemberRoleChanged };
     tell(command, event_type, &after, Some(told(&before)), Some(told(&after))).await?;
-    Ok(after)
+    let reason = format!("{} may not hold sessions any more: the role is {role} now", after.name);
+    Ok(Changed { ended: end(command, user, ends, &reason).await?, member: after })
 }
 
-/// Removes a member; their tokens stop working in the same moment.
-pub async fn remove(command: &mut Command, user: UserId, condition: &IfMatch) -> Result<Member, Failure> {
+/// Removes a member; their tokens stop working in the same moment, and their sessions end.
+pub async fn remove(
+    command: &mut Command,
+    user: UserId,
+    condition: &IfMatch,
+    dry_run: bool,
+) -> Result<Changed, Failure> {
     let owners = command.lock_owners().await?;
     let member = command.member_for_update(user).await?.ok_or_else(Failure::not_found)?;
     condition.check(member.revision)?;
@@ -65,9 +85,27 @@ pub async fn remove(command: &mut Command, user: UserId, condition: &IfMatch) ->
     if leaves_no_owner(member.role, None, owners) {
         return Err(last_owner());
     }
+    let ends = loses_sessions(member.role, None);
+    if dry_run {
+        return Ok(Changed { ended: would_end(command, user, ends).await?, member });
+    }
     command.remove_member(user).await?;
     tell(command, EventType::MemberRemoved, &member, Some(told(&member)), None).await?;
-    Ok(member)
+    let reason = format!("{} is not a member any more", member.name);
+    Ok(Changed { ended: end(command, user, ends, &reason).await?, member })
+}
+
+async fn would_end(command: &mut Command, user: UserId, ends: bool) -> Result<Vec<LiveSession>, Failure> {
+    if ends { Ok(command.live_sessions(SessionsOf::Member(user)).await?) } else { Ok(Vec::new()) }
+}
+
+async fn end(
+    command: &mut Command,
+    user: UserId,
+    ends: bool,
+    reason: &str,
+) -> Result<Vec<LiveSession>, Failure> {
+    if ends { Ok(command.end_sessions(SessionsOf::Member(user), reason).await?) } else { Ok(Vec::new()) }
 }
 
 fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Result<(), Failure> {

@@ -21,6 +21,7 @@ pub mod member;
 pub mod objects;
 pub mod organization;
 pub mod pipeline;
+pub mod pipeline_archive;
 pub mod planted;
 pub mod precondition;
 pub mod refusal;

@@ -137,7 +137,7 @@ fn repository(given: Option<&str>) -> Result<Option<Repository>, Failure> {
     given.map(Repository::new).transpose().map_err(|error| Failure::field("/repository", error))
 }
 
-async fn locked(
+pub async fn locked(
     command: &mut Command,
     name: &PipelineName,
     condition: &IfMatch,

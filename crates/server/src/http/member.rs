@@ -4,16 +4,17 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
-use greenroom_api_types::member::{AddMember, Member, UpdateMember};
+use greenroom_api_types::member::{AddMember, ChangedMember, Member, UpdateMember};
 use greenroom_domain::id::UserId;
 use greenroom_domain::member::Member as Record;
 use greenroom_domain::policy::action::{MemberManage, MemberRead};
 
 use crate::app::failure::Failure;
-use crate::app::member;
+use crate::app::member::{self, Changed};
 use crate::app::precondition::IfMatch;
 use crate::http::answer::Answer;
 use crate::http::body::Body;
+use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::Answered;
 use crate::http::page::{PageQuery, list};
@@ -58,38 +59,47 @@ pub async fn add_member(
     mutation.finish(answer(StatusCode::CREATED, added)?).await
 }
 
-/// Change a member's role or name
+/// Change a member's role or name; below the role developer their sessions end
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), IdempotencyKey, IfMatch),
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), DryRun, IdempotencyKey, IfMatch),
     request_body = UpdateMember,
-    responses((status = 200, body = Data<Member>)))]
+    responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn update_member(
     permit: Permit<MemberManage>,
     path: At<MemberPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<UpdateMember>,
 ) -> Answered {
     let user = id(&path.0.user_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let updated = member::update(&mut mutation.command, user, &condition, &body.value).await?;
-    mutation.finish(answer(StatusCode::OK, updated)?).await
+    let dry_run = query.0.dry_run();
+    let updated = member::update(&mut mutation.command, user, &condition, &body.value, dry_run).await?;
+    query.0.finish(mutation, changed(updated)?).await
 }
 
-/// Remove a member and revoke their tokens
+/// Remove a member, revoke their tokens and end their sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), IdempotencyKey, IfMatch),
-    responses((status = 200, body = Data<Member>)))]
+    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), DryRun, IdempotencyKey, IfMatch),
+    responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,
     path: At<MemberPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
 ) -> Answered {
     let user = id(&path.0.user_id)?;
     let mut mutation = permit.open(key, &[]).await?;
-    let removed = member::remove(&mut mutation.command, user, &condition).await?;
-    mutation.finish(answer(StatusCode::OK, removed)?).await
+    let removed = member::remove(&mut mutation.command, user, &condition, query.0.dry_run()).await?;
+    query.0.finish(mutation, changed(removed)?).await
+}
+
+fn changed(Changed { member, ended }: Changed) -> Result<Answer, Failure> {
+    let revision = member.revision;
+    let changed = ChangedMember { member: member.into(), ended: ended_sessions(ended) };
+    Ok(Answer::ok(&changed)?.revision(revision))
 }
 
 fn answer(status: StatusCode, member: Record) -> Result<Answer, Failure> {

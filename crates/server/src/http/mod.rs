@@ -6,6 +6,7 @@ mod cache;
 mod definition_schema;
 mod deployment;
 mod docs;
+mod dry_run;
 mod edge;
 mod environment;
 mod environment_pool;

@@ -5,8 +5,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::pipeline::{
-    CreatePipeline, DefinitionReport, LastDeployment, Pipeline, PipelineStatus, PipelineVersion,
-    ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline, ValidateDefinition,
+    ArchivedPipeline, CreatePipeline, DefinitionReport, LastDeployment, Pipeline, PipelineStatus,
+    PipelineVersion, ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline,
+    ValidateDefinition,
 };
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
@@ -18,9 +19,11 @@ use utoipa::IntoParams;
 use crate::app::definition;
 use crate::app::failure::Failure;
 use crate::app::pipeline;
+use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
 use crate::http::answer::Answer;
 use crate::http::body::{Body, DEFINITION};
+use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mutation::Answered;
 use crate::http::page::{PageQuery, list, list_with, page};
@@ -118,20 +121,25 @@ pub async fn update_pipeline(
     mutation.finish(answer(StatusCode::OK, updated)?.warnings(warnings)?).await
 }
 
-/// Archive a pipeline for good
+/// Archive a pipeline for good; its sessions end
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
-    responses((status = 200, body = Data<Pipeline>)))]
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), DryRun, IdempotencyKey, IfMatch),
+    responses((status = 200, body = Data<ArchivedPipeline>)))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
     path: At<PipelinePath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
 ) -> Answered {
     let name = name(&path.0.pipeline_id)?;
     let mut mutation = permit.open(key, &[]).await?;
-    let archived = pipeline::change(&mut mutation.command, &name, &condition, Change::Archive, None).await?;
-    mutation.finish(answer(StatusCode::OK, archived)?).await
+    let archived =
+        pipeline_archive::archive(&mut mutation.command, &name, &condition, query.0.dry_run()).await?;
+    let revision = archived.pipeline.revision;
+    let shown =
+        ArchivedPipeline { pipeline: archived.pipeline.into(), ended: ended_sessions(archived.ended) };
+    query.0.finish(mutation, Answer::ok(&shown)?.revision(revision)).await
 }
 
 /// Stop a pipeline: new deployments are held back

@@ -6,6 +6,7 @@ mod deployments;
 mod handover;
 mod heartbeat;
 mod lease;
+mod leaving;
 mod places;
 mod pool;
 #[path = "../support/proxy.rs"]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{Surroundings, WaitingOn, ends_by, waiting_on};
+use greenroom_domain::deployment::{Purpose, Surroundings, WaitingOn, ends_by, waiting_on};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
@@ -69,14 +69,15 @@ pub(super) struct Row {
 impl Row {
     fn record(self, live: &[StageRecord]) -> Result<DeploymentRecord, StoreError> {
         let id = DeploymentId::from(self.id);
+        let purpose = word("deployments.purpose", &self.purpose)?;
         let around = Surroundings {
             own: id,
             slot: self.slot_deployment_id.map(DeploymentId::from),
             pipeline: word("pipelines.status", &self.pipeline_status)?,
+            teardown: purpose == Purpose::Teardown,
             crowded: self.crowded,
         };
         let status = word("deployments.status", &self.status)?;
-        let purpose = word("deployments.purpose", &self.purpose)?;
         let ends_by = ends_by(purpose, time(self.started_at)).filter(|_| self.ended_at.is_none());
         let stages = live.iter().map(StageRecord::live).collect::<Result<Vec<_>, _>>()?;
         Ok(DeploymentRecord {

@@ -138,7 +138,10 @@ impl Change {
                     SessionEnd::Overridden => EventType::SessionOverridden,
                     SessionEnd::Canceled => EventType::SessionCanceled,
                 };
-                let reason = passed_on.as_deref().or(reason);
+                // Somebody other than its user may end a session for a reason.
+                let given =
+                    doing.new.context.as_deref().filter(|_| doing.command == Command::Release(session));
+                let reason = passed_on.as_deref().or(reason).or(given);
                 self.tell_session(environment, (actor, event_type), session, None, reason).await
             }
         }

@@ -11,6 +11,7 @@ pub mod migrate;
 pub mod object;
 pub mod runner;
 pub mod sequencer;
+pub mod session_ending;
 pub mod sweeper;
 pub mod token;
 pub mod wake;

@@ -20,6 +20,10 @@ const LISTED: &[(&str, &str)] = &[
         "an operator names an organization by its slug",
     ),
     ("select o.id, clock_timestamp() as", "an operator names an organization by its slug"),
+    (
+        "select organization_id, id, user_id, pipeline_id, reason, created_at <",
+        "endings of sessions that are looked at again, in all organizations",
+    ),
     ("with batch as materialized ( select position", "the sequencer"),
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),

@@ -1,0 +1,18 @@
+//! Sessions that end because of something else.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A session that ends because its user may not hold it any more, or because its pipeline is archived.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedSession {
+    #[schema(example = "ses_0190a0b0-0000-7000-8000-000000000001")]
+    pub session_id: String,
+    pub pipeline_id: String,
+    pub env_name: String,
+    /// What it was before: `active` or `queued`.
+    pub status: String,
+    pub user_id: String,
+    pub user_name: String,
+}

@@ -1,0 +1,37 @@
+//! Archiving a pipeline, which ends its sessions.
+
+use greenroom_domain::pipeline::{Command as Change, Pipeline, PipelineStatus};
+use greenroom_store::Command;
+use greenroom_store::pipeline::PipelineName;
+use greenroom_store::session_ending::{LiveSession, SessionsOf};
+
+use crate::app::failure::Failure;
+use crate::app::pipeline;
+use crate::app::precondition::IfMatch;
+
+pub struct Archived {
+    pub pipeline: Pipeline,
+    pub ended: Vec<LiveSession>,
+}
+
+/// Archives for good. The sessions end first, as after a release, so that their clean-up is left when everything else of the
+/// pipeline is canceled. A dry run reads what would end.
+pub async fn archive(
+    command: &mut Command,
+    name: &PipelineName,
+    condition: &IfMatch,
+    dry_run: bool,
+) -> Result<Archived, Failure> {
+    let before = pipeline::locked(command, name, condition).await?;
+    let of = SessionsOf::Pipeline(before.id);
+    if dry_run {
+        return Ok(Archived { ended: command.live_sessions(of).await?, pipeline: before });
+    }
+    let ended = if before.status == PipelineStatus::Archived {
+        Vec::new()
+    } else {
+        command.end_sessions(of, "the pipeline was archived").await?
+    };
+    let pipeline = pipeline::change(command, name, condition, Change::Archive, None).await?;
+    Ok(Archived { pipeline, ended })
+}
