@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::environment::Holder;
 use crate::session::{Person, WaitingOn};
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
@@ -31,6 +32,10 @@ pub struct Deployment {
     /// The same for people.
     pub detail: Option<String>,
     pub created_by: Person,
+    /// Who canceled it, or ended its session; null if the system did, or nobody has.
+    pub canceled_by: Option<Holder>,
+    /// Who last retried one of its stages.
+    pub retried_by: Option<Holder>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -63,6 +68,10 @@ pub struct Stage {
     pub attempt: i32,
     /// When it is tried again by itself.
     pub retry_at: Option<Timestamp>,
+    /// Who canceled this stage; null if its deployment was canceled as a whole.
+    pub canceled_by: Option<Holder>,
+    /// Who last retried this stage.
+    pub retried_by: Option<Holder>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     /// Until when it waits for a runner, or may run; null if it does neither.

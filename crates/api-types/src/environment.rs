@@ -16,7 +16,51 @@ pub struct Environment {
     /// What the pipeline's definition says about it.
     pub configuration: serde_json::Value,
     pub lock: Lock,
+    /// The newest deployment that is not a teardown; null before the first.
     pub last_deployment: Option<crate::session::SessionDeployment>,
+    /// What is live there: the last deployment of a session that succeeded; null before the first, and after a teardown
+    /// that succeeded.
+    pub deployed: Option<Deployed>,
+    /// The teardown that did not succeed; null if the environment is clean. It keeps nobody from claiming the environment.
+    pub cleanup_failed: Option<CleanupFailed>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Deployed {
+    pub deployment_id: String,
+    pub commit_id: String,
+    /// When it had succeeded.
+    pub at: Timestamp,
+}
+
+/// A teardown failed or was canceled: what it was to remove may still be there.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CleanupFailed {
+    /// The teardown.
+    pub deployment_id: String,
+    pub at: Timestamp,
+    /// Why it ended so, in one word.
+    pub reason: String,
+}
+
+/// Repeats a clean-up that failed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RepeatCleanup {
+    /// The commit whose files the teardown gets; the failed teardown's if left out.
+    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    pub commit_id: Option<String>,
+}
+
+/// Says why something is given up.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GiveUp {
+    /// Why, for those who read the event later.
+    #[schema(min_length = 1, max_length = 500)]
+    pub reason: String,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -81,7 +125,7 @@ pub enum OnSilence {
     Lapse,
 }
 
-/// Who holds a lock, or made a session.
+/// Who holds a lock, made a session, or canceled or retried a deployment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {

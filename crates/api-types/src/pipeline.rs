@@ -104,7 +104,7 @@ pub struct Pipeline {
     pub definition_version: i32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The newest deployment; null before the first.
+    /// The newest deployment that is not a teardown; null before the first.
     pub last_deployment: Option<LastDeployment>,
 }
 
@@ -113,6 +113,8 @@ pub struct Pipeline {
 #[serde(rename_all = "camelCase")]
 pub struct LastDeployment {
     pub id: String,
+    /// `pipeline`: all of its stages; `session`: those of an ephemeral environment.
+    pub purpose: String,
     pub commit_id: String,
     pub status: String,
     pub created_at: Timestamp,

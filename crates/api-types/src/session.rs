@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::environment::{Handover, Holder, Lock};
+use crate::environment::{CleanupFailed, Handover, Holder, Lock};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -72,6 +72,8 @@ pub struct Session {
     pub handover: Option<Handover>,
     /// The holder's answer to this session's request for hand-over, if it was no.
     pub handover_declined: Option<HandoverDeclined>,
+    /// The environment's teardown that did not succeed; null if the environment is clean.
+    pub cleanup_failed: Option<CleanupFailed>,
     /// Whom a force claim displaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
@@ -162,6 +164,8 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
 pub struct SessionDeployment {
     #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
     pub id: String,
+    /// `session`, or `teardown`: what cleans up after it.
+    pub purpose: String,
     pub commit_id: String,
     pub status: String,
     pub reason: Option<String>,

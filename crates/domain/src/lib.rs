@@ -1,6 +1,7 @@
 //! Greenroom's nouns, rules and state machines. Pure: nothing here reads a clock, draws a random number or does I/O.
 
 pub mod cache;
+pub mod cleanup;
 pub mod definition;
 pub mod deployment;
 pub mod environment;

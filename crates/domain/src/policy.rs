@@ -107,6 +107,12 @@ policy! {
     DeploymentRunOwn    "deployment.run_own"    Developer    Deploy,
     // Canceling and retrying deployments of a whole pipeline.
     DeploymentRun       "deployment.run"        Developer    Start,
+    // Canceling and retrying in others' sessions, with a token that may force; canceling a teardown.
+    DeploymentRunAny    "deployment.run_any"    Maintainer   Write,
+    // Repeating a clean-up that failed, and giving it up.
+    CleanupManage       "cleanup.manage"        Maintainer   Write,
+    // Ending a job, a deployment or a teardown without its runner.
+    JobGiveUp           "job.give_up"           Admin        Admin,
     RunnerManage        "runner.manage"         Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
@@ -160,6 +166,9 @@ mod tests {
         deployment.start       · ✔ ✔ ✔ ✔ start
         deployment.run_own     · ✔ ✔ ✔ ✔ deploy
         deployment.run         · ✔ ✔ ✔ ✔ start
+        deployment.run_any     · · ✔ ✔ ✔ write
+        cleanup.manage         · · ✔ ✔ ✔ write
+        job.give_up            · · · ✔ ✔ admin
         runner.manage          · · · ✔ ✔ admin
         event.read             ✔ ✔ ✔ ✔ ✔ read
         event.read_audit       · · · ✔ ✔ admin

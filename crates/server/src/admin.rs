@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::app::token::new_secret;
 use crate::config::DatabaseConfig;
+use crate::give_up::{GiveUpCommand, give_up};
 
 #[derive(Debug, Subcommand)]
 pub enum MigrateCommand {
@@ -48,6 +49,9 @@ pub enum AdminCommand {
         #[arg(long)]
         renew: bool,
     },
+    /// End what its runner does not end: a job, what has a work slot, or a teardown.
+    #[command(subcommand)]
+    GiveUp(GiveUpCommand),
 }
 
 #[derive(Debug, Args)]
@@ -109,6 +113,7 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
         // The daemons' relays take it from here.
+        AdminCommand::GiveUp(command) => give_up(&store, command).await?,
         AdminCommand::WakeAll => json!({ "woken": store.wake_all().await? }),
         AdminCommand::Installation { renew: false } => {
             json!({ "installationId": store.installation().await? })

@@ -9,7 +9,7 @@ use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{AskedStore, Engine, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::{health, housekeeping, installation, session_ending, sweeper, watchdog};
+use greenroom_worker::{cleanup, health, housekeeping, installation, session_ending, sweeper, watchdog};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -193,6 +193,8 @@ pub async fn run_worker(
     tasks.run(|stop| sweeper::run(store, stop));
     let store = databases.system.clone();
     tasks.run(|stop| session_ending::run(store, stop));
+    let store = databases.system.clone();
+    tasks.run(|stop| cleanup::run(store, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run(|stop| housekeeping::run(store, retention, stop));
     operate(&tasks, operator, &databases.health, &draining).await?;

@@ -5,6 +5,7 @@ pub mod admin;
 pub mod app;
 pub mod config;
 pub mod daemon;
+pub mod give_up;
 pub mod http;
 pub mod serve;
 pub mod telemetry;

@@ -35,6 +35,8 @@ pub enum Actor {
     Principal { principal: Box<Principal>, request_id: String },
     /// Nobody: time has passed.
     Clock,
+    /// An operator at the console, who is nobody's token.
+    Operator,
 }
 
 impl Store {
@@ -171,14 +173,21 @@ impl Actor {
     pub(crate) fn user(&self) -> Option<uuid::Uuid> {
         match self {
             Self::Principal { principal, .. } => Some(principal.user_id.uuid()),
-            Self::Clock => None,
+            Self::Clock | Self::Operator => None,
         }
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Principal { principal, .. } => Some(&principal.user_name),
-            Self::Clock => None,
+            Self::Clock | Self::Operator => None,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Option<&str> {
+        match self {
+            Self::Principal { principal, .. } => Some(principal.token_kind.as_str()),
+            Self::Clock | Self::Operator => None,
         }
     }
 
@@ -191,13 +200,14 @@ impl Actor {
                 "tokenId": principal.token_id,
             }),
             Self::Clock => json!({ "id": null, "name": "clock", "kind": "system", "tokenId": null }),
+            Self::Operator => json!({ "id": null, "name": "operator", "kind": "operator", "tokenId": null }),
         }
     }
 
     pub(crate) fn context(&self) -> Value {
         match self {
             Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
-            Self::Clock => json!({}),
+            Self::Clock | Self::Operator => json!({}),
         }
     }
 }

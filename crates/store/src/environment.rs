@@ -1,6 +1,6 @@
 //! Ephemeral environments: their configuration, and their lock as it reads now.
 
-use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
+use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
 use jiff::Timestamp;
 
@@ -19,8 +19,25 @@ pub struct Environment {
     pub longest_lease_seconds: i64,
     pub sessions: i64,
     pub lock: LockView,
+    /// What is live there: the last deployment of a session that succeeded, unless a teardown has since.
+    pub deployed: Option<Deployed>,
     /// The clock has ended the holder's lease, but nobody has written that down yet.
     pub unsettled: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deployed {
+    pub deployment_id: DeploymentId,
+    pub commit_id: String,
+    pub at: Timestamp,
+}
+
+/// A teardown that did not succeed: what it was to remove may still be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CleanupFailed {
+    pub deployment_id: DeploymentId,
+    pub at: Timestamp,
+    pub reason: String,
 }
 
 /// The lock by the database's clock: a lease that is over holds nothing.
@@ -30,6 +47,8 @@ pub struct LockView {
     pub queue_length: i32,
     /// Somebody has asked the holder to let go.
     pub handover: Option<HandoverRequest>,
+    /// Whoever gets the lock should know: the environment was not cleaned up. It keeps nobody from the lock.
+    pub cleanup_failed: Option<CleanupFailed>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +109,12 @@ pub(crate) struct Row {
     pub(crate) handover_requested_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) handover_due_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) handover_accepts: Option<bool>,
+    pub(crate) cleanup_failed_deployment_id: Option<uuid::Uuid>,
+    pub(crate) cleanup_failed_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) cleanup_failed_reason: Option<String>,
+    pub(crate) deployed_deployment_id: Option<uuid::Uuid>,
+    pub(crate) deployed_commit_id: Option<String>,
+    pub(crate) deployed_at: Option<jiff_sqlx::Timestamp>,
 }
 
 impl TryFrom<Row> for Environment {
@@ -133,6 +158,15 @@ impl TryFrom<Row> for Environment {
             }),
             _ => None,
         };
+        let cleanup_failed = row.cleanup_failed_deployment_id.zip(row.cleanup_failed_at).map(|(id, at)| {
+            let reason = row.cleanup_failed_reason.unwrap_or_default();
+            CleanupFailed { deployment_id: id.into(), at: at.to_jiff(), reason }
+        });
+        let deployed = row.deployed_deployment_id.zip(row.deployed_at).map(|(id, at)| Deployed {
+            deployment_id: id.into(),
+            commit_id: row.deployed_commit_id.unwrap_or_default(),
+            at: at.to_jiff(),
+        });
         Ok(Self {
             id: row.id.into(),
             name: row.name,
@@ -142,7 +176,8 @@ impl TryFrom<Row> for Environment {
             force_role: word("environments.force_role", &row.force_role)?,
             longest_lease_seconds: row.longest_lease_seconds,
             sessions: row.sessions,
-            lock: LockView { holder, queue_length: row.waiters, handover },
+            lock: LockView { holder, queue_length: row.waiters, handover, cleanup_failed },
+            deployed,
             unsettled,
         })
     }
@@ -171,7 +206,8 @@ macro_rules! environment_query {
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
                     confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
-                    handover_requested_at, handover_due_at, handover_accepts
+                    handover_requested_at, handover_due_at, handover_accepts, cleanup_failed_deployment_id,
+                    cleanup_failed_at, cleanup_failed_reason, deployed_deployment_id, deployed_commit_id, deployed_at
              from environments
              where organization_id = $1 and " + $rest,
             $($argument),*
@@ -187,7 +223,8 @@ impl Store {
         pipeline: PipelineId,
     ) -> Result<Vec<Environment>, StoreError> {
         let rows = environment_query!(
-            "pipeline_id = $2 and (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null)
+            "pipeline_id = $2 and (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null
+                  or cleanup_retry_at is not null)
              order by name",
             organization.uuid(),
             pipeline.uuid(),
@@ -219,11 +256,13 @@ impl Change {
         row.map(Environment::try_from).transpose()
     }
 
-    /// Whether an environment of this name can be claimed as it is: it is defined, or somebody holds or waits for it.
+    /// Whether an environment of this name can be claimed as it is: it is defined, somebody holds or waits for it, or its
+    /// clean-up failed and is going to be repeated.
     pub async fn offers_environment(&mut self, pipeline: PipelineId, name: &str) -> Result<bool, StoreError> {
         let organization = self.organization();
         let offered = sqlx::query_scalar!(
-            r#"select (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null) as "offered!" from environments
+            r#"select (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null
+                  or cleanup_retry_at is not null) as "offered!" from environments
                where organization_id = $1 and pipeline_id = $2 and name = $3"#,
             organization,
             pipeline.uuid(),
@@ -254,7 +293,8 @@ impl Change {
         let there = sqlx::query_scalar!(
             r#"select count(*) as "count!" from environments
                where organization_id = $1 and pipeline_id = $2 and template = $3
-                 and (session_id is not null or waiters > 0 or slot_deployment_id is not null)"#,
+                 and (session_id is not null or waiters > 0 or slot_deployment_id is not null
+                  or cleanup_retry_at is not null)"#,
             organization,
             pipeline.uuid(),
             template,

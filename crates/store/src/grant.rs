@@ -116,7 +116,7 @@ async fn grant(
                  and p.id = coalesce($2, (select id from pipelines
                      where organization_id = $1 and slug = $3 and status <> 'archived'))
                  and e.organization_id = $1 and e.pipeline_id = p.id and e.name = $4
-                 and e.listed and e.session_id is null and e.waiters = 0
+                 and e.listed and e.session_id is null and e.waiters = 0 and e.cleanup_failed_deployment_id is null
                  and coalesce($7, e.default_lease_seconds) between 1 and e.longest_lease_seconds
                returning e.id, e.pipeline_id, e.name, e.fence, e.sessions, e.context, e.holder_id, e.holder_name,
                    e.holder_kind, e.lease_seconds, e.longest_lease_seconds, e.claimed_at, e.expires_at, e.max_expires_at
@@ -198,7 +198,7 @@ async fn grant(
         };
         AtOnce {
             session,
-            lock: LockView { holder: Some(holder), queue_length: 0, handover: None },
+            lock: LockView { holder: Some(holder), queue_length: 0, handover: None, cleanup_failed: None },
             deployed: false,
         }
     }))
@@ -298,7 +298,7 @@ async fn release(
             handover_declined: None,
             previous_session_id: None,
         },
-        lock: LockView { holder: None, queue_length: 0, handover: None },
+        lock: LockView { holder: None, queue_length: 0, handover: None, cleanup_failed: None },
         deployed: row.deployed,
     }))
 }

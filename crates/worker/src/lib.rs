@@ -1,6 +1,7 @@
 //! What runs behind the API: the sequencer, the sweeper, the housekeeping, the relay to the engine and the engine's worker.
 //! Every part is safe to run in several daemons at once.
 
+pub mod cleanup;
 pub mod engine;
 pub mod health;
 pub mod housekeeping;

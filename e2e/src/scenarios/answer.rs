@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::parts::api::Said;
 use crate::scenarios::compare::differences;
 use crate::scenarios::step::{
-    Answer, Cancel, CancelStage, Claim, Define, Deploy, Force, Heartbeat, Pool, Release, Retry, Start, Stop,
+    Answer, Cancel, CancelStage, Claim, Cleanup, Define, Deploy, Force, Heartbeat, Pool, Release, Retry,
+    Start, Stop,
 };
 use crate::scenarios::world::World;
 
@@ -82,6 +83,12 @@ impl World<'_> {
         let path = self.deployment_path(deployment, &format!("/stages/{stage}/retry"))?;
         let body = without_nulls(json!({ "inputs": step.inputs }));
         self.change(Method::POST, &path, &step.by, Some(&body), &step.answer).await.map(drop)
+    }
+
+    pub(super) async fn cleanup(&mut self, step: &Cleanup) -> anyhow::Result<()> {
+        let path = self.environment_path(&step.cleanup, "/cleanup");
+        let made = self.change(Method::POST, &path, &step.by, None, &step.answer).await?;
+        self.named_deployment(step.name.as_deref(), made)
     }
 
     pub(super) async fn stop(&mut self, step: &Stop) -> anyhow::Result<()> {

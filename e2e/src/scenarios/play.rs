@@ -42,6 +42,7 @@ impl World<'_> {
             Step::Cancel(step) => self.cancel(step).await,
             Step::CancelStage(step) => self.cancel_stage(step).await,
             Step::Retry(step) => self.retry(step).await,
+            Step::Cleanup(step) => self.cleanup(step).await,
             Step::Force(step) => self.force(step).await,
             Step::Stop(step) => self.stop(step).await,
             Step::Resume(_) => self.resume().await,

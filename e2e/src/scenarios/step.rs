@@ -34,6 +34,7 @@ words! {
     "cancel" Cancel(Cancel),
     "cancelStage" CancelStage(CancelStage),
     "retry" Retry(Retry),
+    "cleanup" Cleanup(Cleanup),
     "force" Force(Force),
     "stop" Stop(Stop),
     "resume" Resume(Resume),
@@ -176,6 +177,17 @@ form!(Retry {
     by: Option<String>,
     answer: Option<Answer>,
 });
+
+form!(
+    /// Repeats an environment's teardown that failed.
+    Cleanup {
+        cleanup: String,
+        #[serde(rename = "as")]
+        name: Option<String>,
+        by: Option<String>,
+        answer: Option<Answer>,
+    }
+);
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]

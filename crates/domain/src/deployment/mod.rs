@@ -6,6 +6,7 @@ mod deadline;
 mod machine;
 mod plan;
 mod retry;
+mod rights;
 mod status;
 mod waiting;
 
@@ -13,6 +14,7 @@ pub use branch::{BranchProof, required_proof};
 pub use deadline::{AttemptTimes, deadline, ends_by};
 pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
 pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
-pub use retry::{NotRetried, cancel_stage, retry_stage};
+pub use retry::{NotRetried, cancel_stage, give_up_stage, retry_stage};
+pub use rights::{RequiredRight, required_right};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 pub use waiting::{LiveStage, Surroundings, WaitingOn, waiting_on};

@@ -1,7 +1,7 @@
 //! What somebody may ask of one stage: to end it, or to try it again. Old attempts stay as they are.
 
 use super::machine::{Deployment, Stage};
-use super::status::{DeploymentStatus, Reason, StageStatus};
+use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRetried {
@@ -59,6 +59,27 @@ pub fn cancel_stage(deployment: &mut Deployment, key: &str, reason: Reason) -> O
         _ => {
             stage.status = StageStatus::Canceled;
             stage.reason = Some(reason);
+            stage.retry_at = None;
+        }
+    }
+    Some(true)
+}
+
+/// Ends one stage at once, without waiting for its runner. Whether there was anything to end.
+pub fn give_up_stage(deployment: &mut Deployment, key: &str) -> Option<bool> {
+    let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
+    if stage.status.is_end() {
+        return Some(false);
+    }
+    match &mut stage.job {
+        Some(job) if !job.status.is_end() => {
+            job.status = JobStatus::Canceled;
+            job.reason = Some(Reason::GivenUp);
+            job.cancel = Some(Reason::GivenUp);
+        }
+        _ => {
+            stage.status = StageStatus::Canceled;
+            stage.reason = Some(Reason::GivenUp);
             stage.retry_at = None;
         }
     }

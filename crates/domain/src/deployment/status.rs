@@ -135,6 +135,8 @@ pub enum Reason {
     PipelineStopped,
     /// It was to end, and its runner is gone: something of it may have gone on for a while.
     Abandoned,
+    /// An operator or an admin ended it without its runner.
+    GivenUp,
     ConditionFalse,
     /// The stage is restricted to sessions of ephemeral environments.
     OnlyEphemeral,
@@ -160,6 +162,7 @@ words!(Reason {
     SessionEnded = "session_ended",
     PipelineStopped = "pipeline_stopped",
     Abandoned = "abandoned",
+    GivenUp = "given_up",
     ConditionFalse = "condition_false",
     OnlyEphemeral = "only_ephemeral",
     UpstreamFailed = "upstream_failed",

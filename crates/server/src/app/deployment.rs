@@ -1,17 +1,21 @@
 //! Deployments: beginning, reading, ending and repeating them.
 
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
+use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::Person;
 use greenroom_domain::deployment::NotRetried;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
-use greenroom_store::deployment::{Asked, DeploymentRecord, JobRecord, StageRecord, StepRecord};
+use greenroom_store::deployment::{
+    Asked, DeploymentRecord, JobRecord, PersonRecord, StageRecord, StepRecord,
+};
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
 use crate::app::App;
+use crate::app::environment::kind;
 use crate::app::failure::{Code, Failure};
 
 /// Accepts a deployment of all of a pipeline's stages.
@@ -55,6 +59,10 @@ pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
         Asked::NotRetried(NotRetried::Canceling) => {
             refused("The deployment is being canceled. Wait until it has ended.".to_owned())
         }
+        Asked::Teardown => refused(
+            "A teardown is not retried stage by stage. If it failed, a maintainer repeats it: `POST …/{envName}/cleanup`."
+                .to_owned(),
+        ),
         Asked::SessionOver => refused(
             "The session of this deployment has ended, so it can't go on. Claim the environment and deploy the commit."
                 .to_owned(),
@@ -100,6 +108,8 @@ pub fn listed(record: DeploymentRecord) -> Deployment {
             id: record.created_by.to_string(),
             name: record.created_by_name.unwrap_or_default(),
         },
+        canceled_by: record.canceled_by.map(person),
+        retried_by: record.retried_by.map(person),
         created_at: record.created_at,
         started_at: record.started_at,
         ended_at: record.ended_at,
@@ -108,6 +118,10 @@ pub fn listed(record: DeploymentRecord) -> Deployment {
         deadline_at: record.deadline_at,
         stages: Vec::new(),
     }
+}
+
+fn person(record: PersonRecord) -> Holder {
+    Holder { id: record.id.to_string(), name: record.name, kind: kind(&record.kind) }
 }
 
 pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
@@ -124,6 +138,8 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         detail,
         attempt: record.attempt,
         retry_at: record.retry_at,
+        canceled_by: record.canceled_by.map(person),
+        retried_by: record.retried_by.map(person),
         started_at: record.started_at,
         ended_at: record.ended_at,
         deadline_at: record.deadline_at,

@@ -1,6 +1,8 @@
 //! Ephemeral environments: what a definition says of them, and how they read.
 
-use greenroom_api_types::environment::{Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence};
+use greenroom_api_types::environment::{
+    CleanupFailed, Deployed, Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence,
+};
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
 use greenroom_domain::definition::{Definition, EphemeralSettings};
@@ -73,8 +75,23 @@ pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>
         labels: environment.labels,
         configuration: environment.configuration,
         lock: lock(&environment.lock),
+        cleanup_failed: cleanup_failed(&environment.lock),
+        deployed: environment.deployed.map(|deployed| Deployed {
+            deployment_id: deployed.deployment_id.to_string(),
+            commit_id: deployed.commit_id,
+            at: deployed.at,
+        }),
         last_deployment,
     }
+}
+
+/// The environment's teardown that did not succeed.
+pub fn cleanup_failed(view: &LockView) -> Option<CleanupFailed> {
+    view.cleanup_failed.as_ref().map(|failed| CleanupFailed {
+        deployment_id: failed.deployment_id.to_string(),
+        at: failed.at,
+        reason: failed.reason.clone(),
+    })
 }
 
 pub fn lock(view: &LockView) -> Lock {

@@ -246,7 +246,7 @@ pub async fn heartbeat(app: &App, word: JobWord<'_>) -> Result<Heartbeat, Failur
         });
     }
     Ok(Heartbeat {
-        lease_seconds: u32::try_from(app.job_timing.lease.as_secs()).unwrap_or(u32::MAX),
+        lease_seconds: u32::try_from(beat.lease.as_secs()).unwrap_or(u32::MAX),
         cancel: beat.cancel.map(|reason| greenroom_api_types::runner::Cancel {
             grace_seconds: u32::try_from(beat.grace_seconds).unwrap_or_default(),
             reason,

@@ -8,13 +8,16 @@ use greenroom_api_types::deployment::{
 };
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_domain::id::DeploymentId;
-use greenroom_domain::policy::action::{DeploymentRead, DeploymentRun, DeploymentStart};
+use greenroom_domain::policy::action::{
+    DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
+};
 use greenroom_store::deployment::DeploymentFilter;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::deployment::{self, answered, attempt, listed, stage};
+use crate::app::deployment_rights::require;
 use crate::app::failure::Failure;
 use crate::http::answer::Answer;
 use crate::http::body::Body;
@@ -24,6 +27,9 @@ use crate::http::page::{PageQuery, list_with, page};
 use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
 use crate::http::permit::{Narrowed, Permit};
 use crate::http::query::Query;
+
+/// Any of them opens the operation; which one is needed depends on the deployment (`app/deployment_rights.rs`).
+type CancelOrRetry = (DeploymentRun, DeploymentRunOwn, DeploymentRunAny);
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -120,13 +126,14 @@ pub async fn get_deployment(
     request_body = CancelDeployment,
     responses((status = 202, description = "As it was when this was asked for; it ends soon", body = Data<Deployment>)))]
 pub async fn cancel_deployment(
-    permit: Permit<DeploymentRun>,
+    permit: Permit<CancelOrRetry>,
     path: At<DeploymentPath>,
     key: IdempotencyKey,
     body: Body<CancelDeployment>,
 ) -> Answered {
     let deployment: DeploymentId = id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
+    require(&mut mutation.command, deployment).await?;
     let force = body.value.force.unwrap_or(false);
     answered(mutation.command.cancel_deployment(deployment, force).await?, None)?;
     accepted(mutation, deployment).await
@@ -165,12 +172,13 @@ pub async fn list_attempts(permit: Permit<DeploymentRead>, path: At<StagePath>) 
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn cancel_stage(
-    permit: Permit<DeploymentRun>,
+    permit: Permit<CancelOrRetry>,
     path: At<StagePath>,
     key: IdempotencyKey,
 ) -> Answered {
     let deployment: DeploymentId = id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &[]).await?;
+    require(&mut mutation.command, deployment).await?;
     let stage = path.0.stage_key.as_str();
     answered(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
     accepted(mutation, deployment).await
@@ -182,13 +190,14 @@ pub async fn cancel_stage(
     request_body = RetryStage,
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn retry_stage(
-    permit: Permit<DeploymentRun>,
+    permit: Permit<CancelOrRetry>,
     path: At<StagePath>,
     key: IdempotencyKey,
     body: Body<RetryStage>,
 ) -> Answered {
     let deployment: DeploymentId = id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
+    require(&mut mutation.command, deployment).await?;
     let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
     let stage = path.0.stage_key.as_str();
     answered(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;

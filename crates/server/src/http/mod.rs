@@ -3,6 +3,7 @@
 mod answer;
 mod body;
 mod cache;
+mod cleanup;
 mod definition_schema;
 mod deployment;
 mod docs;
@@ -12,6 +13,7 @@ mod environment;
 mod environment_pool;
 mod event;
 mod flight;
+mod give_up;
 mod handover;
 mod health;
 mod idempotency;

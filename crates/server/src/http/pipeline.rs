@@ -12,6 +12,8 @@ use greenroom_api_types::pipeline::{
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
+use greenroom_store::Command;
+use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -72,13 +74,7 @@ pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) 
     let revision = found.revision;
     let mut shown = Pipeline::from(found);
     let last = with_last(&permit, std::slice::from_mut(&mut shown)).await?;
-    let answer = Answer::ok(&shown)?;
-    // A deployment changes what is shown and not the pipeline: a change that is meant for this revision still fits.
-    Ok(match last {
-        Some(last) => answer.revision_beside(revision, &last),
-        None => answer.revision(revision),
-    }
-    .into_response())
+    Ok(tagged(&shown, revision, last.as_deref())?.into_response())
 }
 
 /// Create a pipeline
@@ -118,7 +114,8 @@ pub async fn update_pipeline(
     let (command, checked) = (&mut mutation.command, checked.as_ref());
     let updated = pipeline::update(command, &name, &condition, &body.value, checked).await?;
     let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
-    mutation.finish(answer(StatusCode::OK, updated)?.warnings(warnings)?).await
+    let answer = with_last_in(&mut mutation.command, updated).await?.warnings(warnings)?;
+    mutation.finish(answer).await
 }
 
 /// Archive a pipeline for good; its sessions end
@@ -137,8 +134,9 @@ pub async fn archive_pipeline(
     let archived =
         pipeline_archive::archive(&mut mutation.command, &name, &condition, query.0.dry_run()).await?;
     let revision = archived.pipeline.revision;
-    let shown =
-        ArchivedPipeline { pipeline: archived.pipeline.into(), ended: ended_sessions(archived.ended) };
+    let last = mutation.command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
+    let pipeline = Pipeline { last_deployment: last, ..archived.pipeline.into() };
+    let shown = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
     query.0.finish(mutation, Answer::ok(&shown)?.revision(revision)).await
 }
 
@@ -159,7 +157,8 @@ pub async fn stop_pipeline(
     let mut mutation = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
     let stopped = pipeline::change(&mut mutation.command, &name, &condition, change, reason).await?;
-    mutation.finish(answer(StatusCode::OK, stopped)?).await
+    let answer = with_last_in(&mut mutation.command, stopped).await?;
+    mutation.finish(answer).await
 }
 
 /// Resume a stopped pipeline: what the stop held back goes on
@@ -178,7 +177,8 @@ pub async fn resume_pipeline(
     let mut mutation = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
     let resumed = pipeline::change(&mut mutation.command, &name, &condition, Change::Resume, reason).await?;
-    mutation.finish(answer(StatusCode::OK, resumed)?).await
+    let answer = with_last_in(&mut mutation.command, resumed).await?;
+    mutation.finish(answer).await
 }
 
 /// Check a definition without saving it
@@ -237,18 +237,44 @@ async fn with_last(permit: &Caller, pipelines: &mut [Pipeline]) -> Result<Option
     let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
     let mut word = None;
     for last in permit.app.store.last_of_pipelines(permit.organization(), &ids).await? {
-        word = Some(format!("{}-{}", last.id.uuid().as_simple(), last.status));
+        word = Some(tag(&last));
         let of = last.pipeline_id.to_string();
         if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == of) {
-            pipeline.last_deployment = Some(LastDeployment {
-                id: last.id.to_string(),
-                commit_id: last.commit_id,
-                status: last.status,
-                created_at: last.created_at,
-            });
+            pipeline.last_deployment = Some(last_deployment(last));
         }
     }
     Ok(word)
+}
+
+/// The answer to a change of a pipeline: the same record as a read of it gives.
+async fn with_last_in(command: &mut Command, pipeline: Record) -> Result<Answer, Failure> {
+    let last = command.last_of_pipeline(pipeline.id).await?;
+    let (revision, tag) = (pipeline.revision, last.as_ref().map(tag));
+    let shown = Pipeline { last_deployment: last.map(last_deployment), ..Pipeline::from(pipeline) };
+    tagged(&shown, revision, tag.as_deref())
+}
+
+/// A deployment changes what is shown and not the pipeline: a change that is meant for this revision still fits.
+fn tagged(shown: &Pipeline, revision: i64, last: Option<&str>) -> Result<Answer, Failure> {
+    let answer = Answer::ok(shown)?;
+    Ok(match last {
+        Some(last) => answer.revision_beside(revision, last),
+        None => answer.revision(revision),
+    })
+}
+
+fn tag(last: &DeploymentRecord) -> String {
+    format!("{}-{}", last.id.uuid().as_simple(), last.status)
+}
+
+fn last_deployment(last: DeploymentRecord) -> LastDeployment {
+    LastDeployment {
+        id: last.id.to_string(),
+        purpose: last.purpose,
+        commit_id: last.commit_id,
+        status: last.status,
+        created_at: last.created_at,
+    }
 }
 
 async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failure> {

@@ -12,9 +12,9 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::{
-    Limits, cache, definition_schema, deployment, docs, edge, environment, environment_pool, event, handover,
-    health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline, runner,
-    runner_pool, session, token, transfer, watch,
+    Limits, cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event,
+    give_up, handover, health, job, log, log_stream, me, member, not_modified, openapi, organization,
+    pipeline, runner, runner_pool, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -46,6 +46,7 @@ pub fn api() -> ApiRouter {
         .routes(routes!(environment::get_history))
         .routes(routes!(environment::get_queue))
         .routes(routes!(watch::watch_environment))
+        .routes(routes!(cleanup::repeat_cleanup, cleanup::give_up_cleanup))
         .routes(routes!(environment_pool::claim_from_pool))
         .routes(routes!(session::claim_session))
         .routes(routes!(session::get_session, session::release_session))
@@ -61,6 +62,8 @@ pub fn api() -> ApiRouter {
         .routes(routes!(deployment::list_pipeline_deployments, deployment::create_deployment))
         .routes(routes!(deployment::get_deployment))
         .routes(routes!(deployment::cancel_deployment))
+        .routes(routes!(give_up::give_up_deployment))
+        .routes(routes!(give_up::give_up_stage))
         .routes(routes!(deployment::get_stage))
         .routes(routes!(deployment::list_attempts))
         .routes(routes!(deployment::cancel_stage))

@@ -9,7 +9,7 @@ use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
 use greenroom_store::session::{Declined, Session as Record};
 
-use crate::app::environment::{kind, lock};
+use crate::app::environment::{cleanup_failed, kind, lock};
 
 pub fn session(
     record: Record,
@@ -42,6 +42,7 @@ pub fn session(
         heartbeat_by: record.heartbeat_by,
         confirm_by: record.confirm_by,
         deployments: deployments.into_iter().map(deployment).collect(),
+        cleanup_failed: cleanup_failed(now),
         displaced: displaced
             .map(|ended| Displaced { session_id: ended.id.to_string(), holder: claimed_by(&ended) }),
     }
@@ -73,6 +74,7 @@ pub fn entry(record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry
 pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
     SessionDeployment {
         id: deployment.id.to_string(),
+        purpose: deployment.purpose,
         commit_id: deployment.commit_id,
         status: deployment.status,
         reason: deployment.reason,

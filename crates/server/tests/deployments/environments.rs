@@ -5,7 +5,7 @@ use sqlx::PgPool;
 
 use crate::yard::Yard;
 
-const SHOP: &str = r#"
+pub const SHOP: &str = r#"
 ephemeralEnvironments:
   qa-1: { stages: [deploy], onRelease: [teardown] }
 stages:
@@ -74,10 +74,7 @@ async fn teardown_and_next(yard: &Yard) -> (String, String) {
     assert!(yard.pass(&first, 0).await.ended);
     yard.release("qa-1", &yard.owner, &session).await;
     let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
-    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
-    let is_teardown = |one: &&Value| one["purpose"] == "teardown";
-    let teardown = listed["data"].as_array().unwrap().iter().find(is_teardown).unwrap();
-    (teardown["id"].as_str().unwrap().to_owned(), next)
+    (yard.teardown().await, next)
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]

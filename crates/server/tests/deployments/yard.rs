@@ -195,6 +195,24 @@ impl Yard {
         assert_eq!(status, StatusCode::OK, "{answer}");
     }
 
+    /// The newest event of this type, as soon as it has its place.
+    pub async fn event(&self, event_type: &str) -> Value {
+        let path = format!("/events?type={event_type}");
+        let there = crate::support::eventually(Duration::from_secs(5), async || {
+            self.call(Method::GET, &path, Value::Null).await.1["data"][0].is_object()
+        });
+        assert!(there.await, "there is no {event_type}");
+        self.call(Method::GET, &path, Value::Null).await.1["data"][0].clone()
+    }
+
+    /// The newest teardown.
+    pub async fn teardown(&self) -> String {
+        let (_, listed) = self.call(Method::GET, "/deployments", Value::Null).await;
+        let is_teardown = |one: &&Value| one["purpose"] == "teardown";
+        let teardown = listed["data"].as_array().unwrap().iter().find(is_teardown).unwrap();
+        teardown["id"].as_str().unwrap().to_owned()
+    }
+
     pub async fn end(self) {
         self.server.server.stop(Duration::ZERO).await;
     }

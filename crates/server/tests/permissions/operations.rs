@@ -47,6 +47,8 @@ pub enum Target {
     Event,
     /// A free environment of a pipeline.
     Environment,
+    /// A free environment whose teardown was canceled.
+    FailedCleanup,
     /// A session of the caller's own, or somebody's if the caller can't have one.
     Session,
     /// A session of somebody else's.
@@ -128,6 +130,8 @@ const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemer
 const HISTORY: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
 const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
+const CLEANUP: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup";
 const CLAIM: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim";
 const WATCH: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events";
 const FORCE: &str =
@@ -151,6 +155,8 @@ const STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{s
 const ATTEMPTS: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts";
 const CANCEL_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel";
 const RETRY_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry";
+const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up";
+const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
 const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
 const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream";
 const RUNNERS: &str = "/organizations/{orgId}/runners";
@@ -166,6 +172,9 @@ pub const OWNER: &str = "{owner}";
 
 /// A definition with one environment.
 pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+
+/// A definition with one environment that is cleaned up after a session.
+pub const WITH_TEARDOWN: &str = "ephemeralEnvironments:\n  qa-1: { stages: [build], onRelease: [remove] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n  remove:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
@@ -205,6 +214,8 @@ pub const ROWS: &[Row] = &[
     row("get_history",            ("GET", HISTORY),       VIEWER,     READ,       200, Target::Environment,     none),
     row("get_queue",              ("GET", QUEUE),         VIEWER,     READ,       200, Target::Environment,     none),
     row("watch_environment",      ("GET", WATCH),         VIEWER,     READ,       200, Target::Environment,     none),
+    row("repeat_cleanup",         ("POST", CLEANUP),      MAINTAINER, WRITE,      202, Target::FailedCleanup,   none),
+    row("give_up_cleanup",        ("DELETE", CLEANUP),    MAINTAINER, WRITE,      200, Target::FailedCleanup,   because),
     row("claim_from_pool",        ("POST", CLAIM),        DEVELOPER,  HOLD,       201, Target::Environment,     labels),
     row("claim_session",          ("POST", SESSIONS),     DEVELOPER,  HOLD,       201, Target::Environment,     none),
     row("force_claim",            ("POST", FORCE),        DEVELOPER,  HOLD,       201, Target::Environment,     none),
@@ -227,6 +238,8 @@ pub const ROWS: &[Row] = &[
     row("list_attempts",          ("GET", ATTEMPTS),      VIEWER,     READ,       200, Target::Stage,           none),
     row("cancel_stage",           ("POST", CANCEL_STAGE), DEVELOPER,  START,      202, Target::Stage,           none),
     row("retry_stage",            ("POST", RETRY_STAGE),  DEVELOPER,  START,      202, Target::EndedStage,      none),
+    row("give_up_deployment",     ("POST", GIVE_UP),      ADMIN,      ADMINISTER, 202, Target::Deployment,      because),
+    row("give_up_stage",          ("POST", GIVE_UP_STAGE), ADMIN,     ADMINISTER, 202, Target::Stage,           because),
     row("read_log",               ("GET", LOG),           VIEWER,     READ,       200, Target::Step,            none),
     row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
     row("list_runners",           ("GET", RUNNERS),       ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
@@ -261,6 +274,10 @@ fn developer(_: &str) -> Value {
 
 fn pipeline(word: &str) -> Value {
     json!({ "name": format!("Pipeline {word}"), "definition": DEFINITION })
+}
+
+fn because(word: &str) -> Value {
+    json!({ "reason": format!("because {word}") })
 }
 
 fn labels(_: &str) -> Value {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::operations::{Role, Target, WITH_ENVIRONMENT};
+use crate::operations::{Role, Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
 use crate::support::{Caller, TestServer, eventually};
 
 /// How soon the end of a right has to hold everywhere.
@@ -160,6 +160,7 @@ impl World {
             }
             Target::Event => self.event("pipeline.created").await,
             Target::Environment => self.environment().await,
+            Target::FailedCleanup => self.failed_cleanup().await,
             Target::OthersSession => {
                 let other = self.member("developer").await;
                 Box::pin(self.target(Target::Session, &other.token)).await
@@ -227,6 +228,28 @@ impl World {
         let shown = self.server.get(&path, &self.owner.token).await;
         let step = shown.json["data"]["stages"][0]["steps"][0]["id"].as_str().unwrap().to_owned();
         (id, step)
+    }
+
+    /// An environment whose teardown was canceled, as `pipeline/name`.
+    async fn failed_cleanup(&self) -> String {
+        let (own, token) = (format!("/organizations/{}", self.owner.organization), &self.owner.token);
+        let body = json!({ "name": self.word(), "definition": WITH_TEARDOWN });
+        let pipeline =
+            self.server.post(&format!("{own}/pipelines"), token, body).await.succeeded(201).field("id");
+        let sessions = format!("{own}/pipelines/{pipeline}/ephemeral-environments/qa-1/sessions");
+        let claimed =
+            self.server.post(&sessions, token, json!({ "commitId": "0123abc" })).await.succeeded(201);
+        let deployment = claimed.json["data"]["deployments"][0]["id"].as_str().unwrap().to_owned();
+        self.advance(&deployment).await;
+        self.server.delete(&format!("{sessions}/{}", claimed.field("sessionId")), token).await.succeeded(200);
+        self.advance(&deployment).await;
+        let listed = self.server.get(&format!("{own}/pipelines/{pipeline}/deployments"), token).await;
+        let teardown = listed.json["data"][0]["id"].as_str().unwrap().to_owned();
+        self.server
+            .post(&format!("{own}/deployments/{teardown}/cancel"), token, json!({}))
+            .await
+            .succeeded(202);
+        format!("{pipeline}/qa-1")
     }
 
     /// What the engine would ask for.

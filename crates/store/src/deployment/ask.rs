@@ -1,11 +1,15 @@
 //! What people ask of deployments: to begin one of the whole pipeline, to end one, to end or repeat a stage.
 
-use greenroom_domain::deployment::{Cancel, DeploymentStatus, NotRetried, Reason, cancel_stage, retry_stage};
+use greenroom_domain::deployment::{
+    Cancel, Deployment, DeploymentStatus, NotRetried, Purpose, Reason, cancel_stage, retry_stage,
+};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
 
 use crate::StoreError;
 use crate::change::Change;
+use crate::deployment::advance::Held;
+use crate::deployment::person::PersonColumns;
 
 /// How long a step may take to end that is asked to.
 pub const CANCEL_GRACE_SECONDS: i32 = 30;
@@ -19,6 +23,8 @@ pub enum Asked {
     NoSuchDeployment,
     NoSuchStage,
     NotRetried(NotRetried),
+    /// It cleans up after a session: that is repeated as a whole.
+    Teardown,
     /// Its session has ended.
     SessionOver,
     /// Another deployment ran in the same place since.
@@ -70,20 +76,29 @@ impl Change {
         }
         let organization = self.organization();
         let again = held.state.cancel.is_some();
+        let by = PersonColumns::from(self.actor());
+        // Who canceled it first has canceled it.
         sqlx::query!(
             "update deployments
              set cancel_reason = coalesce(cancel_reason, 'canceled_by_user'),
-                 cancel_grace_seconds = least(cancel_grace_seconds, $3)
+                 cancel_grace_seconds = least(cancel_grace_seconds, $3),
+                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
+                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
+                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
              where organization_id = $1 and id = $2",
             organization,
             id.uuid(),
             if force { 0 } else { CANCEL_GRACE_SECONDS },
+            by.id,
+            by.name,
+            by.kind,
         )
         .execute(self.connection())
         .await?;
         if again && !force {
             return Ok(Asked::Nothing);
         }
+        self.limit_leases(id.uuid()).await?;
         let before = held.state.status;
         held.state.cancel = Some(Cancel { reason: Reason::CanceledByUser });
         // Without stages nothing can be running.
@@ -111,6 +126,19 @@ impl Change {
             Some(true) => {}
         }
         self.write_stages(&held, &before).await?;
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
+        sqlx::query!(
+            "update stages set canceled_by = $4, canceled_by_name = $5, canceled_by_kind = $6
+             where organization_id = $1 and deployment_id = $2 and key = $3",
+            organization,
+            id.uuid(),
+            key,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
         self.wake(id).await?;
         Ok(Asked::Done)
     }
@@ -123,6 +151,9 @@ impl Change {
         latest: bool,
     ) -> Result<Asked, StoreError> {
         let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
+        if held.purpose == Purpose::Teardown {
+            return Ok(Asked::Teardown);
+        }
         if held.state.status.is_end() {
             held.state.stages = self.stages_of(id).await?;
             if let Some(refused) = self.why_not_again(id).await? {
@@ -136,11 +167,13 @@ impl Change {
             Ok(()) => {}
         }
         self.write_stages(&held, &before).await?;
-        let organization = self.organization();
+        self.note_retry(&held, &before, key).await?;
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(
             "update deployments d
              set status = 'running', reason = null, detail = null, ended_at = null, cancel_reason = null,
-                 cancel_grace_seconds = $4,
+                 cancel_grace_seconds = $4, canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
+                 retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
                  definition_version = case when $3 then p.definition_version else d.definition_version end
              from pipelines p
              where d.organization_id = $1 and d.id = $2 and p.organization_id = $1 and p.id = d.pipeline_id",
@@ -148,6 +181,9 @@ impl Change {
             id.uuid(),
             latest,
             CANCEL_GRACE_SECONDS,
+            by.id,
+            by.name,
+            by.kind,
         )
         .execute(self.connection())
         .await?;
@@ -166,12 +202,39 @@ impl Change {
         Ok(Asked::Done)
     }
 
+    /// Writes who retried a stage, and that nobody has canceled it or those that follow it any more.
+    async fn note_retry(&mut self, held: &Held, before: &Deployment, key: &str) -> Result<(), StoreError> {
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
+        let reopened: Vec<String> = held
+            .stage_rows(before)
+            .filter(|row| row.before != Some(row.after))
+            .map(|row| row.after.key.clone())
+            .collect();
+        sqlx::query!(
+            "update stages
+             set canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
+                 retried_by = case when key = $4 then $5 else retried_by end,
+                 retried_by_name = case when key = $4 then $6 else retried_by_name end,
+                 retried_by_kind = case when key = $4 then $7 else retried_by_kind end
+             where organization_id = $1 and deployment_id = $2 and key = any($3)",
+            organization,
+            held.id.uuid(),
+            &reopened,
+            key,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
     /// One that has ended goes on only if its place is still its own.
     async fn why_not_again(&mut self, id: DeploymentId) -> Result<Option<Asked>, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select d.session_id is not null and (d.purpose = 'teardown'
-                      or e.session_id is distinct from d.session_id or e.fence is distinct from d.fence
+            r#"select d.session_id is not null and (e.session_id is distinct from d.session_id or e.fence is distinct from d.fence
                       or e.expires_at <= clock_timestamp()) as "over!",
                       (select newer.id from deployments newer
                        where newer.organization_id = $1 and newer.pipeline_id = d.pipeline_id
@@ -203,8 +266,13 @@ impl Change {
         waiting: bool,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
+        let by = PersonColumns::from(self.actor());
         let live = sqlx::query_scalar!(
-            "update deployments set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped')
+            "update deployments
+             set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped'),
+                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
+                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
+                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
              where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
                and status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
                and ($3 or status <> 'queued')
@@ -212,10 +280,14 @@ impl Change {
             organization,
             pipeline.uuid(),
             waiting,
+            by.id,
+            by.name,
+            by.kind,
         )
         .fetch_all(self.connection())
         .await?;
         for id in live {
+            self.limit_leases(id).await?;
             self.wake(id.into()).await?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::StoreError;
 use crate::change::{Actor, Change};
+use crate::deployment::person::PersonColumns;
 use crate::lock::LockedEnvironment;
 use crate::planted::{self, Bug};
 
@@ -101,17 +102,22 @@ impl Change {
         end: SessionEnd,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
+        let by = PersonColumns::from(actor);
         let ended = sqlx::query!(
             r#"update deployments
                set status = case when status = 'queued' then 'canceled' else 'canceling' end,
                    ended_at = case when status = 'queued' then clock_timestamp() end,
-                   reason = 'session_ended', cancel_reason = 'session_ended', detail = $3
+                   reason = 'session_ended', cancel_reason = 'session_ended', detail = $3,
+                   canceled_by = $4, canceled_by_name = $5, canceled_by_kind = $6
                where organization_id = $1 and session_id = $2 and purpose <> 'teardown'
                  and status in ('queued', 'running', 'waiting', 'paused')
                returning id, status = 'canceled' as "is_over!""#,
             organization,
             session.uuid(),
             format!("its session was {}", end.status()),
+            by.id,
+            by.name,
+            by.kind,
         )
         .fetch_all(self.connection())
         .await?;
@@ -125,6 +131,7 @@ impl Change {
                 if planted::is(Bug::SlotPassedOnTooEarly) {
                     self.next_in_slot(environment.id, id).await?;
                 }
+                self.limit_leases(row.id).await?;
                 self.wake(id).await?;
                 EventType::DeploymentCanceling
             };

@@ -22,7 +22,7 @@ pub struct DeploymentFilter {
 }
 
 impl Store {
-    /// The newest of each of these pipelines.
+    /// The newest of each of these pipelines that is not a teardown.
     pub async fn last_of_pipelines(
         &self,
         organization: OrganizationId,
@@ -32,7 +32,8 @@ impl Store {
         let rows = record_query!(
             "unnest($2::uuid[]) as asked (id)
              cross join lateral (select * from deployments o
-                 where o.organization_id = $1 and o.pipeline_id = asked.id order by o.id desc limit 1) d",
+                 where o.organization_id = $1 and o.pipeline_id = asked.id and o.purpose <> 'teardown'
+                 order by o.id desc limit 1) d",
             organization.uuid(),
             &ids,
         )
@@ -41,7 +42,7 @@ impl Store {
         self.with_stages(organization, rows).await
     }
 
-    /// The newest deployment of each of these environments.
+    /// The newest deployment of each of these environments that is not a teardown.
     pub async fn last_of_environments(
         &self,
         organization: OrganizationId,
@@ -51,7 +52,8 @@ impl Store {
         let rows = record_query!(
             "unnest($2::uuid[]) as asked (id)
              cross join lateral (select * from deployments o
-                 where o.organization_id = $1 and o.environment_id = asked.id order by o.id desc limit 1) d",
+                 where o.organization_id = $1 and o.environment_id = asked.id and o.purpose <> 'teardown'
+                 order by o.id desc limit 1) d",
             organization.uuid(),
             &ids,
         )

@@ -3,11 +3,16 @@
 
 mod advance;
 mod ask;
+mod cleanup;
+mod environment_end;
 mod expiry;
+mod give_up;
 mod in_session;
 mod job_record;
 mod list;
 mod named_branch;
+mod ownership;
+mod person;
 mod planning;
 mod record;
 mod room;
@@ -15,9 +20,12 @@ mod slot;
 mod stage_record;
 mod stages;
 
+pub(crate) use self::advance::TIMING;
 pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
 pub use self::job_record::{JobRecord, StepRecord};
 pub use self::list::DeploymentFilter;
+pub use self::ownership::{LockedDeployment, SessionOwner};
+pub use self::person::PersonRecord;
 pub use self::record::DeploymentRecord;
 pub use self::stage_record::StageRecord;
 pub(crate) use advance::Advanced;

@@ -6,6 +6,7 @@ use greenroom_domain::deployment::{Purpose, Surroundings, WaitingOn, ends_by, wa
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
+use super::person::PersonRecord;
 use super::stage_record::{StageRecord, live_stages};
 use crate::change::Change;
 use crate::error::word;
@@ -28,6 +29,10 @@ pub struct DeploymentRecord {
     pub detail: Option<String>,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
+    /// Null if the system canceled it, or nobody has.
+    pub canceled_by: Option<PersonRecord>,
+    /// Who last retried one of its stages.
+    pub retried_by: Option<PersonRecord>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -58,6 +63,12 @@ pub(super) struct Row {
     pub(super) detail: Option<String>,
     pub(super) created_by: uuid::Uuid,
     pub(super) created_by_name: Option<String>,
+    pub(super) canceled_by: Option<uuid::Uuid>,
+    pub(super) canceled_by_name: Option<String>,
+    pub(super) canceled_by_kind: Option<String>,
+    pub(super) retried_by: Option<uuid::Uuid>,
+    pub(super) retried_by_name: Option<String>,
+    pub(super) retried_by_kind: Option<String>,
     pub(super) created_at: jiff_sqlx::Timestamp,
     pub(super) started_at: Option<jiff_sqlx::Timestamp>,
     pub(super) ended_at: Option<jiff_sqlx::Timestamp>,
@@ -98,6 +109,8 @@ impl Row {
             detail: self.detail,
             created_by: self.created_by.into(),
             created_by_name: self.created_by_name,
+            canceled_by: PersonRecord::of(self.canceled_by, self.canceled_by_name, self.canceled_by_kind),
+            retried_by: PersonRecord::of(self.retried_by, self.retried_by_name, self.retried_by_kind),
             created_at: self.created_at.to_jiff(),
             started_at: time(self.started_at),
             ended_at: time(self.ended_at),
@@ -131,7 +144,8 @@ macro_rules! record_query {
             r#"select d.id, d.pipeline_id, p.slug as pipeline_slug, p.status as pipeline_status, d.definition_version,
                       d.purpose, d.trigger, d.environment_id as "environment_id?", e.name as "environment_name?",
                       d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.created_by,
-                      m.name as "created_by_name?", d.created_at, d.started_at, d.ended_at, d.expired_at,
+                      m.name as "created_by_name?", d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
+                      d.retried_by, d.retried_by_name, d.retried_by_kind, d.created_at, d.started_at, d.ended_at, d.expired_at,
                       e.slot_deployment_id as "slot_deployment_id?",
                       d.status = 'queued' and d.purpose <> 'teardown' and coalesce((
                           select (v.definition ->> 'concurrency')::bigint <= (select count(*) from deployments o
@@ -198,6 +212,24 @@ impl Change {
             "(select * from deployments o where o.organization_id = $1 and o.id = $2) d",
             organization,
             id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(self.with_stages(rows).await?.pop())
+    }
+
+    /// The newest of a pipeline that is not a teardown.
+    pub async fn last_of_pipeline(
+        &mut self,
+        pipeline: PipelineId,
+    ) -> Result<Option<DeploymentRecord>, StoreError> {
+        let organization = self.organization();
+        let rows = record_query!(
+            "(select * from deployments o
+                  where o.organization_id = $1 and o.pipeline_id = $2 and o.purpose <> 'teardown'
+                  order by o.id desc limit 1) d",
+            organization,
+            pipeline.uuid(),
         )
         .fetch_all(self.connection())
         .await?;

@@ -1,6 +1,5 @@
 //! The work slot in SQL: at most one piece of work acts on an environment at a time. The domain's machine says who is next.
 
-use greenroom_domain::deployment::Purpose;
 use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId, UserId};
 use greenroom_domain::work_slot::{self, Effect, Event, Work, WorkSlot};
 
@@ -13,17 +12,17 @@ impl Change {
     /// A deployment has ended for certain: whoever is next has the environment's work slot. The caller holds its row.
     pub(crate) async fn pass_slot_on(&mut self, held: &Held) -> Result<(), StoreError> {
         let Some((environment, _)) = held.environment else { return Ok(()) };
-        let organization = self.organization();
-        if held.purpose == Purpose::Teardown {
-            sqlx::query!(
-                "update environments set cleanup = false where organization_id = $1 and id = $2",
-                organization,
-                environment.uuid()
-            )
-            .execute(self.connection())
-            .await?;
-        }
+        self.note_end_in_environment(held).await?;
         self.next_in_slot(environment, held.id).await
+    }
+
+    /// Passes the slot on although what has it has ended, or was never there: for an operator who finds it so.
+    pub async fn pass_on_slot_of(
+        &mut self,
+        environment: &LockedEnvironment,
+        occupant: DeploymentId,
+    ) -> Result<(), StoreError> {
+        self.next_in_slot(environment.id, occupant).await
     }
 
     /// Gives the slot to whoever is next, if `ended` had it.
@@ -115,6 +114,7 @@ impl Change {
         if made.map(UserId::from).is_none() {
             return Ok(());
         }
+        self.reset_cleanup_tries(environment).await?;
         let taken = sqlx::query!(
             "update environments set slot_deployment_id = $3
              where organization_id = $1 and id = $2 and slot_deployment_id is null",

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use sqlx::PgExecutor;
 
 use super::advance::TIMING;
+use super::person::PersonRecord;
 use super::record::time;
 use crate::error::word;
 use crate::{Store, StoreError};
@@ -23,6 +24,9 @@ pub struct StageRecord {
     pub detail: Option<String>,
     pub attempt: i32,
     pub retry_at: Option<Timestamp>,
+    /// Null if the system canceled it, or nobody has.
+    pub canceled_by: Option<PersonRecord>,
+    pub retried_by: Option<PersonRecord>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     /// Until when it may wait for a runner, or run.
@@ -40,6 +44,12 @@ struct Row {
     detail: Option<String>,
     attempt: i32,
     retry_at: Option<jiff_sqlx::Timestamp>,
+    canceled_by: Option<uuid::Uuid>,
+    canceled_by_name: Option<String>,
+    canceled_by_kind: Option<String>,
+    retried_by: Option<uuid::Uuid>,
+    retried_by_name: Option<String>,
+    retried_by_kind: Option<String>,
     started_at: Option<jiff_sqlx::Timestamp>,
     ended_at: Option<jiff_sqlx::Timestamp>,
     timeout_seconds: i64,
@@ -66,6 +76,8 @@ impl TryFrom<Row> for StageRecord {
             detail: row.detail,
             attempt: row.attempt,
             retry_at: time(row.retry_at),
+            canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
+            retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
             started_at: time(row.started_at),
             ended_at: time(row.ended_at),
             deadline_at,
@@ -86,7 +98,8 @@ macro_rules! stage_query {
         sqlx::query_as!(
             Row,
             r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.status, s.reason, s.detail, s.attempt, s.retry_at,
-                      s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
+                      s.canceled_by, s.canceled_by_name, s.canceled_by_kind, s.retried_by, s.retried_by_name,
+                      s.retried_by_kind, s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
                       j.started_at as attempt_started_at
                from stages s
                left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id

@@ -13,6 +13,7 @@ use greenroom_domain::runner_pool::Network;
 use super::JobWord;
 use crate::artifact::Artifact;
 use crate::change::{Actor, Change};
+use crate::deployment::TIMING;
 use crate::error::word;
 use crate::{Store, StoreError};
 
@@ -62,7 +63,10 @@ impl Store {
         let row = sqlx::query!(
             r#"with job as (
                    update jobs set status = 'running', runner_id = $3, runner_name = $4, secret_hash = $5, task_token = $6,
-                       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + $7 * interval '1 second'
+                       started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + $7 * interval '1 second',
+                       lease_limit = clock_timestamp() + interval '1 second' * ($10::float8 +
+                           (select s.timeout_seconds from stages s
+                            where s.organization_id = $1 and s.deployment_id = $9 and s.key = jobs.stage_key))
                    where organization_id = $1 and id = $2 and status = 'queued' and cancel_reason is null and pool_id = $8
                      and exists (select 1 from runners r
                          where r.organization_id = $1 and r.id = $3 and r.revoked_at is null)
@@ -83,6 +87,7 @@ impl Store {
             lease.as_secs_f64(),
             word.runner.pool_id.uuid(),
             deployment.uuid(),
+            TIMING.timeout_slack.as_secs_f64(),
         )
         .fetch_optional(change.connection())
         .await?;

@@ -10,19 +10,29 @@ use crate::{Store, StoreError};
 pub struct Beat {
     pub cancel: Option<String>,
     pub grace_seconds: i32,
+    /// How much longer the job is its runner's.
+    pub lease: Duration,
     pub task_token: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// Renews a job's lease; `None` if it is not this runner's any more.
+    /// Renews a job's lease; `None` if it is not this runner's any more. It is not renewed beyond the job's limit, so that
+    /// a job that is overdue, or was canceled and does not end, loses its lease however often its runner asks. What the
+    /// runner was promised before stays promised.
     pub async fn beat(&self, word: JobWord<'_>, lease: Duration) -> Result<Option<Beat>, StoreError> {
         let row = sqlx::query!(
-            r#"update jobs j set lease_expires_at = clock_timestamp() + $5 * interval '1 second'
+            r#"update jobs j
+               set lease_expires_at = case
+                   when j.lease_limit is null then clock_timestamp() + $5 * interval '1 second'
+                   else least(clock_timestamp() + $5 * interval '1 second', greatest(j.lease_limit, j.lease_expires_at))
+               end
                from deployments d
                where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
                  and j.status = 'running' and j.lease_expires_at > clock_timestamp()
                  and d.organization_id = $1 and d.id = j.deployment_id
-               returning coalesce(j.cancel_reason, d.cancel_reason) as cancel, d.cancel_grace_seconds, j.task_token"#,
+               returning coalesce(j.cancel_reason, d.cancel_reason) as cancel, d.cancel_grace_seconds, j.task_token,
+                   coalesce(j.lease_limit <= j.lease_expires_at, false) as "limited!",
+                   extract(epoch from j.lease_expires_at - clock_timestamp())::float8 as "left!""#,
             word.runner.organization_id.uuid(),
             word.job.uuid(),
             word.runner.id.uuid(),
@@ -34,6 +44,11 @@ impl Store {
         Ok(row.map(|row| Beat {
             cancel: row.cancel,
             grace_seconds: row.cancel_grace_seconds,
+            lease: if row.limited {
+                Duration::try_from_secs_f64(row.left).unwrap_or_default()
+            } else {
+                lease
+            },
             task_token: row.task_token,
         }))
     }
@@ -44,7 +59,7 @@ impl Store {
         let organization = change.organization();
         let row = sqlx::query!(
             "update jobs set status = 'queued', runner_id = null, runner_name = null, secret_hash = null, task_token = null,
-                 started_at = null, lease_expires_at = null
+                 started_at = null, lease_expires_at = null, lease_limit = null
              where organization_id = $1 and id = $2 and secret_hash = $3 and status = 'running' and not touched
              returning deployment_id, stage_key",
             organization,

@@ -3,12 +3,14 @@
 
 pub mod attendance;
 pub mod bootstrap;
+pub mod cleanup;
 pub mod expiry;
 pub mod feed;
 pub mod housekeeping;
 pub mod installation;
 pub mod migrate;
 pub mod object;
+pub mod operator;
 pub mod runner;
 pub mod sequencer;
 pub mod session_ending;

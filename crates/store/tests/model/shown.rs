@@ -135,7 +135,7 @@ pub fn lock(case: &Case, now: Timestamp, environment: &Environment) -> LockView 
             accepts: asked.on_silence == OnSilence::Accept,
         }
     });
-    LockView { holder, queue_length, handover }
+    LockView { holder, queue_length, handover, cleanup_failed: None }
 }
 
 pub fn in_model(case: &Case, clock: &Clock, shown: Session, expected: Option<&Session>) -> Session {

@@ -32,6 +32,11 @@ const LISTED: &[(&str, &str)] = &[
         "whose time has come, in all organizations",
     ),
     (
+        "select organization_id, id as environment_id from environments where cleanup_retry_at",
+        "whose clean-up is to be repeated, in all organizations",
+    ),
+    ("select id from organizations where slug", "an operator names an organization by its slug"),
+    (
         "select distinct s.organization_id, s.environment_id, s.id from unnest",
         "which of all open streams' sessions wait",
     ),

@@ -6,7 +6,7 @@ use greenroom_domain::deployment::{JobStatus, Stage};
 use super::{StageRow, time};
 use crate::StoreError;
 use crate::change::Change;
-use crate::deployment::advance::Held;
+use crate::deployment::advance::{Held, TIMING};
 
 impl Change {
     pub(super) async fn insert_job(
@@ -78,7 +78,12 @@ impl Change {
         let organization = self.organization();
         let ended = sqlx::query_scalar!(
             r#"update jobs
-               set status = $5, reason = $6, cancel_reason = $7, ended_at = case when $8 then $9::timestamptz end
+               set status = $5, reason = $6, cancel_reason = $7, ended_at = case when $8 then $9::timestamptz end,
+                   lease_limit = case when cancel_reason is null and $7::text is not null and status = 'running'
+                       then least(lease_limit, $9::timestamptz + interval '1 second' * ($10::float8 +
+                           (select d.cancel_grace_seconds from deployments d
+                            where d.organization_id = $1 and d.id = $2)))
+                       else lease_limit end
                where organization_id = $1 and deployment_id = $2 and stage_key = $3 and attempt = $4
                returning id"#,
             organization,
@@ -90,6 +95,7 @@ impl Change {
             after.cancel.map(|reason| reason.as_str()),
             after.status.is_end(),
             time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+            TIMING.timeout_slack.as_secs_f64(),
         )
         .fetch_optional(self.connection())
         .await?;
@@ -99,6 +105,25 @@ impl Change {
             let left = if after.status == JobStatus::Errored { "errored" } else { "canceled" };
             self.end_open_steps(job, left).await?;
         }
+        Ok(())
+    }
+
+    /// A deployment was canceled: its jobs keep their leases for the time to end and no longer, whatever their runners send.
+    pub(crate) async fn limit_leases(&mut self, deployment: uuid::Uuid) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update jobs j
+             set lease_limit = least(j.lease_limit,
+                 clock_timestamp() + interval '1 second' * (d.cancel_grace_seconds + $3::float8))
+             from deployments d
+             where j.organization_id = $1 and j.deployment_id = $2 and j.status = 'running'
+               and d.organization_id = $1 and d.id = $2",
+            organization,
+            deployment,
+            TIMING.timeout_slack.as_secs_f64(),
+        )
+        .execute(self.connection())
+        .await?;
         Ok(())
     }
 

@@ -1,0 +1,45 @@
+//! Which right it takes to cancel a deployment, or to cancel or retry one of its stages.
+
+use super::plan::Purpose;
+use crate::policy::Action;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequiredRight {
+    pub action: Action,
+    /// The token has to allow force as well.
+    pub force: bool,
+}
+
+/// What a deployment does in a session is its holder's to cancel and retry. A maintainer may do it too, by a token that may
+/// force. A teardown acts on an environment that its session has left: only maintainers interfere with it.
+pub const fn required_right(purpose: Purpose, is_holder: bool) -> RequiredRight {
+    match (purpose, is_holder) {
+        (Purpose::Pipeline, _) => RequiredRight { action: Action::DeploymentRun, force: false },
+        (Purpose::Session, true) => RequiredRight { action: Action::DeploymentRunOwn, force: false },
+        (Purpose::Session, false) => RequiredRight { action: Action::DeploymentRunAny, force: true },
+        (Purpose::Teardown, _) => RequiredRight { action: Action::DeploymentRunAny, force: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_holder_and_maintainers_act_in_a_session() {
+        for (purpose, is_holder, action, force) in [
+            (Purpose::Pipeline, false, Action::DeploymentRun, false),
+            (Purpose::Pipeline, true, Action::DeploymentRun, false),
+            (Purpose::Session, true, Action::DeploymentRunOwn, false),
+            (Purpose::Session, false, Action::DeploymentRunAny, true),
+            (Purpose::Teardown, true, Action::DeploymentRunAny, false),
+            (Purpose::Teardown, false, Action::DeploymentRunAny, false),
+        ] {
+            assert_eq!(
+                required_right(purpose, is_holder),
+                RequiredRight { action, force },
+                "{purpose:?} {is_holder}"
+            );
+        }
+    }
+}

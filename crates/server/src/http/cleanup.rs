@@ -1,0 +1,58 @@
+//! `…/ephemeral-environments/{envName}/cleanup`: what to do about a teardown that failed.
+
+use axum::http::StatusCode;
+use greenroom_api_types::deployment::Deployment;
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::environment::{Environment, GiveUp, RepeatCleanup};
+use greenroom_domain::policy::action::CleanupManage;
+
+use crate::app::{cleanup, deployment, environment};
+use crate::http::answer::Answer;
+use crate::http::body::Body;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::mutation::Answered;
+use crate::http::path::{At, EnvironmentPath};
+use crate::http::permit::Permit;
+use crate::http::session::place;
+use crate::http::session_wire;
+
+/// Run the teardown that failed again
+#[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), IdempotencyKey),
+    request_body(content = Option<RepeatCleanup>),
+    responses((status = 202, description = "The new teardown", body = Data<Deployment>)))]
+pub async fn repeat_cleanup(
+    permit: Permit<CleanupManage>,
+    path: At<EnvironmentPath>,
+    key: IdempotencyKey,
+    body: Body<RepeatCleanup>,
+) -> Answered {
+    let place = place(&path.0.pipeline_id, &path.0.env_name)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let made = cleanup::repeat(&mut mutation.command, &place, body.value.commit_id.as_deref()).await?;
+    mutation.finish(Answer::new(StatusCode::ACCEPTED, &deployment::listed(made))?).await
+}
+
+/// Give a failed clean-up up: the environment counts as clean
+#[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
+    tag = "environments",
+    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+        ("envName" = String, Path), IdempotencyKey),
+    request_body = GiveUp,
+    responses((status = 200, body = Data<Environment>)))]
+pub async fn give_up_cleanup(
+    permit: Permit<CleanupManage>,
+    path: At<EnvironmentPath>,
+    key: IdempotencyKey,
+    body: Body<GiveUp>,
+) -> Answered {
+    let place = place(&path.0.pipeline_id, &path.0.env_name)?;
+    let mut mutation = permit.open(key, &body.bytes).await?;
+    let found = cleanup::give_up(&mut mutation.command, &place, &body.value.reason).await?;
+    let last =
+        permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
+    let shown = environment::wire(found, last.map(session_wire::deployment));
+    mutation.finish(Answer::ok(&shown)?).await
+}

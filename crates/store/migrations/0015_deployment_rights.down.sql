@@ -1,0 +1,25 @@
+alter table jobs drop column lease_limit;
+drop index environments_cleanup;
+alter table environments
+    drop column cleanup_failed_deployment_id,
+    drop column cleanup_failed_at,
+    drop column cleanup_failed_reason,
+    drop column cleanup_tries,
+    drop column cleanup_retry_at,
+    drop column deployed_deployment_id,
+    drop column deployed_commit_id,
+    drop column deployed_at;
+alter table stages
+    drop column canceled_by,
+    drop column canceled_by_name,
+    drop column canceled_by_kind,
+    drop column retried_by,
+    drop column retried_by_name,
+    drop column retried_by_kind;
+alter table deployments
+    drop column canceled_by,
+    drop column canceled_by_name,
+    drop column canceled_by_kind,
+    drop column retried_by,
+    drop column retried_by_name,
+    drop column retried_by_kind;
