@@ -8,7 +8,7 @@ use crate::role::Role;
 pub enum TokenState {
     /// Of a session that was queued before sessions recorded their token.
     Unknown,
-    /// Revoked or expired.
+    /// Revoked, expired, or without the scope to hold sessions.
     Gone,
     Valid {
         allow_force: bool,
@@ -51,7 +51,7 @@ impl Barred {
         match self {
             Self::NotMember => "its turn came, and its user is no longer a member",
             Self::Role => "its turn came, and its user's role may no longer hold sessions",
-            Self::Token => "its turn came, and its token was revoked or has expired",
+            Self::Token => "its turn came, and its token was revoked, has expired or may not hold sessions",
         }
     }
 }

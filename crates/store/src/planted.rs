@@ -106,11 +106,11 @@ pub async fn read_confirms(
     session: SessionId,
 ) -> Result<(), StoreError> {
     if is(Bug::ReadConfirmsTurn) {
-        sqlx::query(
+        sqlx::query!(
             "update environments set confirmed = true where organization_id = $1 and session_id = $2",
+            organization.uuid(),
+            session.uuid(),
         )
-        .bind(organization.uuid())
-        .bind(session.uuid())
         .execute(&store.pool())
         .await?;
     }

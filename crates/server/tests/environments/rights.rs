@@ -70,6 +70,15 @@ async fn the_queue_skips_an_expired_token(pool: PgPool) {
     .await;
 }
 
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_queue_skips_a_token_without_the_scope(pool: PgPool) {
+    skipped(&pool, "token", async |site, waiter| {
+        let sql = "update api_tokens set scopes = '{read}' where 'tok_' || id = $1";
+        sqlx::query(sql).bind(&waiter.token_id).execute(&site.pool).await.unwrap();
+    })
+    .await;
+}
+
 /// The last of a queue is skipped too, and the lock is free then.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn an_expired_lease_is_granted_to_nobody_who_lost_the_right(pool: PgPool) {

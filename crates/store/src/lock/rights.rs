@@ -2,6 +2,7 @@
 
 use greenroom_domain::id::{EnvironmentId, UserId};
 use greenroom_domain::lease::LeaseTerms;
+use greenroom_domain::policy::Action;
 use greenroom_domain::queue::{Queue, Waiting};
 use greenroom_domain::rights::{Rights, TokenState};
 use greenroom_domain::role::Role;
@@ -26,11 +27,12 @@ impl Change {
                from sessions s
                left join memberships m on m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
                left join api_tokens t on t.organization_id = $1 and t.id = s.token_id and t.revoked_at is null
-                   and (t.expires_at is null or t.expires_at > clock_timestamp())
+                   and (t.expires_at is null or t.expires_at > clock_timestamp()) and $3 = any(t.scopes)
                where s.organization_id = $1 and s.environment_id = $2 and s.waiting
                order by s.ordinal"#,
             organization,
             environment.uuid(),
+            Action::SessionHold.scope().as_str(),
         )
         .fetch_all(self.connection())
         .await?;
@@ -64,10 +66,12 @@ impl Change {
             r#"select m.role, t.allow_force from memberships m
                join api_tokens t on t.organization_id = $1 and t.user_id = m.user_id
                where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null and t.id = $3
-                 and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())"#,
+                 and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
+                 and $4 = any(t.scopes)"#,
             organization,
             user,
             token_id,
+            Action::SessionHold.scope().as_str(),
         )
         .fetch_optional(self.connection())
         .await?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use greenroom_domain::environment::Command;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, TokenId};
+use greenroom_domain::policy::Action;
 
 use crate::grant::holders;
 use crate::lock::NewSession;
@@ -35,7 +36,7 @@ impl Store {
              join sessions s on s.organization_id = w.organization_id and s.environment_id = w.environment_id
                 and s.id = w.session_id and s.waiting
              join api_tokens t on t.organization_id = w.organization_id and t.id = w.token_id and t.revoked_at is null
-                and (t.expires_at is null or t.expires_at > clock_timestamp())
+                and (t.expires_at is null or t.expires_at > clock_timestamp()) and $6 = any(t.scopes)
              join memberships m on m.organization_id = w.organization_id and m.user_id = t.user_id
                 and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id",
             &organizations,
@@ -43,6 +44,7 @@ impl Store {
             &sessions,
             &tokens,
             &holders(),
+            Action::SessionHold.scope().as_str(),
         )
         .fetch_all(&self.pool())
         .await?;
