@@ -20,6 +20,7 @@ macro_rules! pages {
 /// A test holds this list to the codes.
 const PAGES: &[(&str, &str)] = pages![
     "already_member",
+    "already_queued",
     "body_too_large",
     "busy",
     "database_unavailable",
@@ -52,6 +53,7 @@ const PAGES: &[(&str, &str)] = pages![
     "pipeline_archived",
     "pool_exhausted",
     "precondition_failed",
+    "queue_full",
     "range_not_satisfiable",
     "request_timeout",
     "runner_revoked",

@@ -1,10 +1,13 @@
 //! Caches have the zone of their deployment: what anybody's commit has left does not get into production.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::caches::{get, put};
+use crate::support::eventually;
 use crate::yard::{Job, Yard};
 
 /// The cache is in a stage without an environment, as in most pipelines.
@@ -164,7 +167,12 @@ async fn maintainers_see_and_delete_caches(pool: PgPool) {
     let (status, deleted) = yard.call(Method::DELETE, &path, Value::Null).await;
     assert_eq!((status, deleted["data"].as_array().map(Vec::len)), (200, Some(1)), "{deleted}");
     assert_eq!(get(&yard, &open, PATH).await.0, 404);
-    let (_, events) = yard.call(Method::GET, "/events?category=audit&type=cache.deleted", Value::Null).await;
-    assert_eq!(events["data"].as_array().map(Vec::len), Some(2), "{events}");
+    // An event is listed once the sequencer has numbered it.
+    let recorded = eventually(Duration::from_secs(10), async || {
+        let path = "/events?category=audit&type=cache.deleted";
+        let (_, events) = yard.call(Method::GET, path, Value::Null).await;
+        events["data"].as_array().map(Vec::len) == Some(2)
+    });
+    assert!(recorded.await);
     yard.end().await;
 }
