@@ -26,6 +26,7 @@ pub struct NewSession {
 }
 
 /// What is being done to an environment, and how it was before.
+#[derive(Clone, Copy)]
 pub(super) struct Doing<'a> {
     pub(super) before: &'a EnvironmentState,
     pub(super) command: Command,
@@ -43,9 +44,11 @@ impl Change {
         let before = environment.state.clone();
         let (state, settled, applied) = planted_apply(before.clone(), environment.now, command);
         environment.state = state;
-        let doing = Doing { before: &before, command, new };
+        // What the clock has decided is not part of the command: the command's context is not its reason.
+        let settling = Doing { before: &before, command, new: &NewSession::default() };
+        let doing = Doing { new, ..settling };
         let actor = self.actor().clone();
-        self.write_effects(environment, &doing, &settled, &Actor::Clock).await?;
+        self.write_effects(environment, &settling, &settled, &Actor::Clock).await?;
         self.write_effects(environment, &doing, applied.as_deref().unwrap_or_default(), &actor).await?;
         self.write_heard(environment, command).await?;
         if environment.state != before {

@@ -92,7 +92,8 @@ impl Case {
         let new = NewSession {
             user_name: person.user_name.clone(),
             user_kind: person.token_kind.to_string(),
-            context: ask.context.clone(),
+            // A user's release carries no context; only who ends another's session gives a reason.
+            context: ask.context.clone().filter(|_| !matches!(ask.command, Command::Release(_))),
             commit_id: ask.commit.clone(),
             token_id: Some(person.token_id),
         };
