@@ -85,13 +85,15 @@ impl Authority {
         let organization = &shared.world.organizations[self.organization];
         let path = format!("/organizations/{}{path}", organization.slug);
         let (invoked, started) = (shared.clock.now(), Instant::now());
+        // A request that timed out may still be carried out later. With the same key it has no second effect then.
+        let key = format!("rights-{}-{}", self.organization, self.rng.random::<u64>());
         loop {
             let server = self.rng.random_range(0..shared.http.servers());
             let call = (method.clone(), path.as_str());
-            let answer = shared.http.call(server, &organization.owner_token, call, body).await;
+            let answer = shared.http.call(server, &organization.owner_token, call, body, Some(&key)).await;
             match answer {
                 Some((status, _)) if good.contains(&status) => return Ok((invoked, shared.clock.now())),
-                Some((status, answer)) if status < 500 && answer["code"] != "busy" => {
+                Some((status, answer)) if status < 500 && !is_transient(&answer) => {
                     bail!("{method} {path} was answered {status} {answer}")
                 }
                 _ if started.elapsed() > PATIENCE => {
@@ -119,4 +121,8 @@ impl Authority {
     async fn pause(&mut self, least: u64, most: u64) {
         tokio::time::sleep(Duration::from_millis(self.rng.random_range(least..most))).await;
     }
+}
+
+fn is_transient(answer: &Value) -> bool {
+    ["busy", "idempotency_in_progress"].iter().any(|code| answer["code"] == *code)
 }

@@ -99,9 +99,13 @@ impl Http {
         token: &str,
         (method, path): (Method, &str),
         body: Option<&Value>,
+        key: Option<&str>,
     ) -> Option<(u16, Value)> {
         let mut sending =
             self.client.request(method, format!("{}{path}", self.bases[server])).bearer_auth(token);
+        if let Some(key) = key {
+            sending = sending.header("Idempotency-Key", key);
+        }
         if let Some(body) = body {
             sending = sending.json(body);
         }

@@ -57,7 +57,7 @@ pub(super) async fn expire(
 async fn claim(shared: &Shared, path: &str) -> Option<String> {
     let body = json!({ "ttlSeconds": 30, "context": "the first of many" });
     let token = shared.world.crowd.first()?.token();
-    let (status, answer) = shared.http.call(0, &token, (Method::POST, path), Some(&body)).await?;
+    let (status, answer) = shared.http.call(0, &token, (Method::POST, path), Some(&body), None).await?;
     (status == 201).then(|| answer["data"]["sessionId"].as_str().map(str::to_owned))?
 }
 
@@ -67,7 +67,7 @@ async fn queue(shared: Arc<Shared>, path: String, person: Person) -> usize {
     let body = json!({ "ttlSeconds": 1, "context": "one of many", "queue": true });
     for number in 0..PLACES {
         let server = number % shared.http.servers();
-        let answer = shared.http.call(server, &token, (Method::POST, &path), Some(&body)).await;
+        let answer = shared.http.call(server, &token, (Method::POST, &path), Some(&body), None).await;
         got += usize::from(answer.is_some_and(|(status, _)| status == 202));
     }
     got
@@ -98,7 +98,7 @@ async fn settle(
     let mut released = false;
     loop {
         if !released {
-            let answer = shared.http.call(0, &token, (Method::DELETE, held), None).await;
+            let answer = shared.http.call(0, &token, (Method::DELETE, held), None, None).await;
             released = answer.is_some_and(|(status, _)| status == 200);
         }
         let left: i64 = sqlx::query_scalar(
