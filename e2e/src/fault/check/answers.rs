@@ -1,6 +1,7 @@
 //! Answers that must never be given: a defect on our side, or a refusal that no request of ours deserves.
 
 use crate::fault::check::Evidence;
+use crate::fault::clock::{Micros, SECOND};
 use crate::fault::finding::Finding;
 use crate::fault::history::{Kind, Op, Outcome};
 
@@ -8,6 +9,9 @@ use crate::fault::history::{Kind, Op, Outcome};
 const HASTE: [&str; 3] = ["busy", "overloaded", "idempotency_in_progress"];
 const ENDS: [&str; 5] =
     ["session_queued", "session_overridden", "session_released", "session_expired", "session_canceled"];
+
+/// A change of role holds on every server within this time.
+const RIGHTS_ARE_CACHED: Micros = SECOND;
 
 /// Said to who is no member any more, or not in a role that may do this.
 const BARRED: [&str; 4] = ["unauthenticated", "forbidden", "scope_missing", "not_found"];
@@ -17,7 +21,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn unexpected(evidence: &Evidence<'_>, op: &Op) -> Option<Finding> {
-    let barred = || evidence.people.may_have_been_barred(op.user, op.invoked, op.returned);
+    let since = op.invoked - RIGHTS_ARE_CACHED;
+    let barred = || evidence.people.may_have_been_barred(op.user, since, op.returned);
     let text = match &op.outcome {
         Outcome::Unknown(reason) if reason.starts_with("unreadable") || *reason == "internal" => {
             (*reason).to_owned()

@@ -27,6 +27,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
             released.insert((row.id, op.user));
         }
     }
+    // Faults send requests as well, and those are not among the operations.
+    let clients: HashSet<Uuid> = evidence.ops.iter().map(|op| op.user).collect();
     let ends = [Status::Released, Status::Canceled];
     for row in evidence.ledger.sessions.iter().filter(|row| ends.contains(&row.status)) {
         let Some(by) = row.ended_by else { continue };
@@ -43,7 +45,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         if by != row.user && !evidence.people.maintainers.contains(&by) {
             let text = format!("environment {}: a stranger ended {}", row.environment, short(row.id));
             findings.push(Finding::new("L8", text));
-        } else if !released.contains(&(row.id, by)) {
+        } else if clients.contains(&by) && !released.contains(&(row.id, by)) {
             let text = format!(
                 "environment {}: {} ended, and nobody had asked for it",
                 row.environment,
