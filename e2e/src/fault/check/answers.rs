@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(sample.found(check), ["internal"]);
         sample.barred(OWNER, 25, 28);
         assert_eq!(sample.found(check), Vec::<&str>::new());
-        sample.refused(Kind::Claim, 50, 60, (401, "unauthenticated"));
+        sample.refused(Kind::Claim, 50_000_000, 60_000_000, (401, "unauthenticated"));
         assert_eq!(sample.found(check), ["internal"]);
     }
 }
