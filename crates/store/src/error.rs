@@ -9,6 +9,9 @@ pub enum StoreError {
     /// Others were in the way for too long; nothing was changed.
     #[error("gave up waiting for others")]
     Busy(#[source] sqlx::Error),
+    /// A lease ran out each time it was read, and was renewed each time before that could be recorded; nothing was changed.
+    #[error("the lease changed each time it was read")]
+    Unsettled,
     /// A unique constraint said no.
     #[error("the constraint {constraint} was violated")]
     Taken { constraint: String },

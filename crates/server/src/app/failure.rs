@@ -217,7 +217,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(_) => Self::unavailable(error),
-            StoreError::Busy(_) => Self::busy(error),
+            StoreError::Busy(_) | StoreError::Unsettled => Self::busy(error),
             _ => Self::internal(error),
         }
     }

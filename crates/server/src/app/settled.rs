@@ -8,8 +8,9 @@ use greenroom_store::session::Session;
 use greenroom_store::system::sweeper::DueEnvironment;
 use greenroom_store::{Store, StoreError};
 
-/// A lease may run out between the settling and the next look.
-const LOOKS: usize = 3;
+/// A lease may run out between the settling and the next read. If it does so each time, the read fails: a lease whose end is not
+/// recorded must not be shown as over.
+const MAX_READS: usize = 3;
 
 pub async fn environment(
     store: &Store,
@@ -17,31 +18,31 @@ pub async fn environment(
     pipeline: PipelineId,
     name: &str,
 ) -> Result<Option<Environment>, StoreError> {
-    let mut found = store.environment(organization, pipeline, name).await?;
-    for _ in 1..LOOKS {
-        let Some(over) = found.as_ref().filter(|environment| environment.unsettled) else { break };
+    for _ in 0..MAX_READS {
+        let found = store.environment(organization, pipeline, name).await?;
+        let Some(over) = found.as_ref().filter(|environment| environment.unsettled) else { return Ok(found) };
         settle(store, organization, over.id).await?;
-        found = store.environment(organization, pipeline, name).await?;
     }
-    Ok(found)
+    Err(StoreError::Unsettled)
 }
 
+/// Each environment is settled and read again by itself. If the whole list were read again, the leases of other environments could have
+/// run out meanwhile, and a long list would never be settled.
 pub async fn environments(
     store: &Store,
     organization: OrganizationId,
     pipeline: PipelineId,
 ) -> Result<Vec<Environment>, StoreError> {
-    let mut found = store.environments(organization, pipeline).await?;
-    for _ in 1..LOOKS {
-        if !found.iter().any(|environment| environment.unsettled) {
-            break;
+    let mut settled = Vec::new();
+    for found in store.environments(organization, pipeline).await? {
+        if found.unsettled {
+            settle(store, organization, found.id).await?;
+            settled.extend(environment(store, organization, pipeline, &found.name).await?);
+        } else {
+            settled.push(found);
         }
-        for over in found.iter().filter(|environment| environment.unsettled) {
-            settle(store, organization, over.id).await?;
-        }
-        found = store.environments(organization, pipeline).await?;
     }
-    Ok(found)
+    Ok(settled)
 }
 
 pub async fn session(
@@ -50,15 +51,14 @@ pub async fn session(
     environment: EnvironmentId,
     id: SessionId,
 ) -> Result<Option<Session>, StoreError> {
-    let mut found = store.session(organization, environment, id).await?;
-    for _ in 1..LOOKS {
+    for _ in 0..MAX_READS {
+        let found = store.session(organization, environment, id).await?;
         if !found.as_ref().is_some_and(|session| session.unsettled) {
-            break;
+            return Ok(found);
         }
         settle(store, organization, environment).await?;
-        found = store.session(organization, environment, id).await?;
     }
-    Ok(found)
+    Err(StoreError::Unsettled)
 }
 
 /// Which of an environment's sessions: those with ordinals in `(newest - skip - limit, newest - skip]`.
@@ -76,15 +76,14 @@ pub async fn history(
     part: Part,
 ) -> Result<Vec<Session>, StoreError> {
     let Part { newest, skip, limit } = part;
-    let mut found = store.session_history(organization, environment, newest, skip, limit).await?;
-    for _ in 1..LOOKS {
+    for _ in 0..MAX_READS {
+        let found = store.session_history(organization, environment, newest, skip, limit).await?;
         if !found.iter().any(|session| session.unsettled) {
-            break;
+            return Ok(found);
         }
         settle(store, organization, environment).await?;
-        found = store.session_history(organization, environment, newest, skip, limit).await?;
     }
-    Ok(found)
+    Err(StoreError::Unsettled)
 }
 
 async fn settle(

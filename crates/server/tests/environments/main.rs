@@ -13,6 +13,7 @@ mod pool;
 mod proxy;
 mod queue;
 mod rights;
+mod settled_reads;
 mod settling;
 mod site;
 #[path = "../support/mod.rs"]
