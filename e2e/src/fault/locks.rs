@@ -136,7 +136,7 @@ async fn chapters(
         (load(&progress.ok), load(&progress.refused), load(&progress.unknown));
     (report.ops, report.faults) = (progress.ops(), load(&progress.faults));
     report.seconds = started.elapsed().as_secs();
-    report.judge();
+    report.judge(shared.clock.step());
     Ok(report)
 }
 

@@ -28,7 +28,8 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fault {
-    /// Claims, queues, forces, renewals and releases, under faults; exit code 1 for violations, 3 for a void run.
+    /// Claims, queues, forces, renewals and releases, under faults; exit code 1 for violations, 3 for a void run, 4
+    /// if the system clock was stepped meanwhile.
     Locks(options::Locks),
     /// Deployments from their acceptance to their last step, under faults; the same exit codes.
     Deployments(deployments::Deployments),

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::fault::chapter::LEAST_RATE;
+use crate::fault::clock::{CLOCK_STEPPED, Step};
 use crate::fault::faults::Fault;
 use crate::fault::finding::Found;
 use crate::fault::history::{Op, Outcome};
@@ -37,6 +38,8 @@ pub(crate) struct Report {
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
     pub(crate) void: Option<String>,
+    /// Whether the system clock was stepped during the run. Such a run is void whatever it has found.
+    pub(crate) clock_stepped: bool,
 }
 
 impl Report {
@@ -53,8 +56,8 @@ impl Report {
         }
     }
 
-    /// Says whether the run counts. What was found counts in any case.
-    pub(crate) fn judge(&mut self) {
+    /// Decides whether the run counts. Findings count in any case, unless the system clock was stepped.
+    pub(crate) fn judge(&mut self, step: Option<Step>) {
         if let Some(rate) = self.min_ops_per_second.filter(|rate| *rate < LEAST_RATE) {
             self.void =
                 Some(format!("only {rate:.0} ops/s right before a fault, {LEAST_RATE:.0} are needed"));
@@ -64,9 +67,20 @@ impl Report {
         {
             self.void = Some("under 1 % of the outcomes are unknown: the faults were too weak".to_owned());
         }
+        if let Some(step) = step {
+            self.void_by(step);
+        }
+    }
+
+    /// No conclusion can be drawn from times that do not belong together.
+    fn void_by(&mut self, step: Step) {
+        (self.void, self.clock_stepped) = (Some(step.to_string()), true);
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.clock_stepped {
+            return ExitCode::from(CLOCK_STEPPED);
+        }
         match (self.found.violations, &self.void) {
             (0, None) => ExitCode::SUCCESS,
             (0, Some(_)) => ExitCode::from(3),

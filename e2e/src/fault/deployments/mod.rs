@@ -132,7 +132,7 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     let Told { findings, .. } = told;
     report.found.add(findings);
     report.seconds = started.elapsed().as_secs();
-    report.judge();
+    report.judge(clock.step());
     Ok(report)
 }
 

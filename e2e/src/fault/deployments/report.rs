@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
+use crate::fault::clock::{CLOCK_STEPPED, Step};
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::history::Request;
 use crate::fault::deployments::ledger::Ledger;
@@ -48,6 +49,8 @@ pub(crate) struct Report {
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
     pub(crate) void: Option<String>,
+    /// Whether the system clock was stepped during the run. Such a run is void whatever it has found.
+    pub(crate) clock_stepped: bool,
     #[serde(flatten)]
     pub(crate) found: Found,
 }
@@ -75,8 +78,8 @@ impl Report {
         }
     }
 
-    /// Says what was found in its own words, and whether the run counts. What was found counts in any case.
-    pub(crate) fn judge(&mut self) {
+    /// Says what was found in its own words, and whether the run counts. Findings count in any case, unless the system clock was stepped.
+    pub(crate) fn judge(&mut self, step: Option<Step>) {
         (self.lost, self.stuck) = (self.found.of("D1"), self.found.of("D2"));
         (self.stale_effects, self.duplicates) = (self.found.of("D3"), self.found.of("D4"));
         self.overlaps = self.found.of("D5");
@@ -90,9 +93,20 @@ impl Report {
             );
             self.void = Some(text);
         }
+        if let Some(step) = step {
+            self.void_by(step);
+        }
+    }
+
+    /// No conclusion can be drawn from times that do not belong together.
+    fn void_by(&mut self, step: Step) {
+        (self.void, self.clock_stepped) = (Some(step.to_string()), true);
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.clock_stepped {
+            return ExitCode::from(CLOCK_STEPPED);
+        }
         match (self.found.violations, &self.void) {
             (0, None) => ExitCode::SUCCESS,
             (0, Some(_)) => ExitCode::from(3),
