@@ -29,7 +29,9 @@ fn unexpected(evidence: &Evidence<'_>, op: &Op) -> Option<Finding> {
         }
         Outcome::Refused(refused) if BARRED.contains(&refused.code.as_str()) && barred() => return None,
         Outcome::Refused(refused) if !expected(op.kind, &refused.code) => {
-            format!("{} {}", refused.status, refused.code)
+            let restored = evidence.people.since_restored(op.user, op.invoked);
+            let restored = restored.map(|micros| format!(", {micros} µs after rights were restored"));
+            format!("{} {}{}", refused.status, refused.code, restored.unwrap_or_default())
         }
         _ => return None,
     };

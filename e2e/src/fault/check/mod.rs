@@ -47,6 +47,12 @@ impl People<'_> {
     fn may_have_been_barred(&self, user: Uuid, from: Micros, to: Micros) -> bool {
         self.barred.iter().any(|barred| barred.user == user && barred.may_have_been_between(from, to))
     }
+
+    /// How long before this moment the user's rights were last restored.
+    fn since_restored(&self, user: Uuid, at: Micros) -> Option<Micros> {
+        let earlier = |barred: &&Barred| barred.user == user && barred.over <= at;
+        self.barred.iter().filter(earlier).map(|barred| at - barred.over).min()
+    }
 }
 
 /// All that is known of a chapter.
