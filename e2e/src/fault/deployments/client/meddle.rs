@@ -26,19 +26,13 @@ impl Client {
     }
 
     pub(super) async fn meddle(&mut self) {
-        let others: Vec<Uuid> = {
+        // The newest one: the older it is, the likelier it has ended, and then nobody could cancel it.
+        let newest = {
             let board = self.shared.board.lock().unwrap_or_else(PoisonError::into_inner);
-            board
-                .iter()
-                .filter(|(_, user)| *user != self.me.user)
-                .map(|(deployment, _)| *deployment)
-                .collect()
+            board.iter().rev().find(|(_, user)| *user != self.me.user).map(|(deployment, _)| *deployment)
         };
-        if others.is_empty() {
-            return;
-        }
-        let deployment = others[self.rng.random_range(0..others.len())];
-        let what = ["cancel", "retry"][self.rng.random_range(0..2)];
+        let Some(deployment) = newest else { return };
+        let what = ["cancel", "cancel", "retry"][self.rng.random_range(0..3)];
         let path = match what {
             "cancel" => format!("/deployments/dep_{deployment}/cancel"),
             _ => format!("/deployments/dep_{deployment}/stages/{STAGE}/retry"),

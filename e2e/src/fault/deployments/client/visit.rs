@@ -75,7 +75,7 @@ impl Client {
             let asked = self.ask_for(commit, stay.path("/deploy"), json!({})).await;
             let Asked::Accepted(deployment, _) = asked else { break };
             self.post(deployment);
-            if self.rng.random_ratio(1, 4) {
+            if self.rng.random_ratio(1, 2) {
                 self.meddle().await;
             }
             if self.rng.random_ratio(1, 10) {
