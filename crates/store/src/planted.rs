@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use greenroom_domain::id::{OrganizationId, SessionId};
 
+use crate::job::JobWord;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +39,19 @@ pub enum Bug {
     TouchForgotten,
     /// An attempt has succeeded, whatever its steps say.
     StepsNotAsked,
-    /// Demotion and removal end nothing, and a turn is granted whatever has become of who waits for it.
+    /// Demotion and removal end no sessions, and grants from the queue check no rights.
     RightsOutliveRole,
-    /// Whoever asks for a hand-over is given it if nobody answers.
+    /// A hand-over request without an answer is always accepted.
     SilenceAlwaysAccepts,
-    /// Anybody cancels and retries what was deployed in a session. (Nothing asks for it yet.)
+    /// Every developer may cancel and retry the deployments of other people's sessions.
     CancelByAnybody,
-    /// The sweeper leaves a queue alone that is too long for it.
+    /// A transaction fails if it would have to end more than a few waiting sessions, so a long queue is never settled.
     SettlingGivesUp,
-    /// Reading one's own session confirms its turn. (Nothing asks for it yet.)
+    /// Reading one's own session confirms its turn.
     ReadConfirmsTurn,
-    /// A heartbeat renews the lease of a job that is overdue. (Nothing asks for it yet.)
+    /// A heartbeat renews the lease of a job that is overdue.
     OverdueKeepsLease,
-    /// An end under `concurrency` wakes nobody.
+    /// The end of a deployment under `concurrency` wakes no waiting deployment, and neither does the watchdog.
     RoomNotHandedOut,
 }
 
@@ -99,7 +100,7 @@ fn chosen() -> Option<Bug> {
     })
 }
 
-/// Confirms a turn because somebody has looked at it, if that bug was planted.
+/// Confirms a granted turn because its session was read, if that bug was planted.
 pub async fn read_confirms(
     store: &Store,
     organization: OrganizationId,
@@ -110,6 +111,20 @@ pub async fn read_confirms(
             "update environments set confirmed = true where organization_id = $1 and session_id = $2",
             organization.uuid(),
             session.uuid(),
+        )
+        .execute(&store.pool())
+        .await?;
+    }
+    Ok(())
+}
+
+/// Removes the limit of a job's lease before a heartbeat renews it, if that bug was planted.
+pub(crate) async fn forget_lease_limit(store: &Store, word: JobWord<'_>) -> Result<(), StoreError> {
+    if is(Bug::OverdueKeepsLease) {
+        sqlx::query!(
+            "update jobs set lease_limit = null where organization_id = $1 and id = $2",
+            word.runner.organization_id.uuid(),
+            word.job.uuid(),
         )
         .execute(&store.pool())
         .await?;

@@ -8,6 +8,7 @@ use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::{DeploymentRunOwn, EnvironmentRead, SessionEndAny, SessionHold};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::pipeline::PipelineName;
+use greenroom_store::planted;
 
 use crate::app::at_once;
 use crate::app::failure::{Code, Failure};
@@ -86,6 +87,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: At<SessionPath>)
     let session_id = id(&path.0.session_id)?;
     let (store, organization) = (permit.app.store.clone(), permit.organization());
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
+    planted::read_confirms(&store, organization, session_id).await?;
     let record = settled::session(&store, organization, environment.id, session_id)
         .await?
         .ok_or_else(Failure::not_found)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::JobWord;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, planted};
 
 /// What a heartbeat is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,7 @@ impl Store {
     /// a job that is overdue, or was canceled and does not end, loses its lease however often its runner asks. What the
     /// runner was promised before stays promised.
     pub async fn beat(&self, word: JobWord<'_>, lease: Duration) -> Result<Option<Beat>, StoreError> {
+        planted::forget_lease_limit(self, word).await?;
         let row = sqlx::query!(
             r#"update jobs j
                set lease_expires_at = case

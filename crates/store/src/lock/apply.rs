@@ -33,6 +33,9 @@ pub(super) struct Doing<'a> {
     pub(super) new: &'a NewSession,
 }
 
+/// Too many departures for one transaction, if that bug was planted.
+const LONG_QUEUE: usize = 60;
+
 impl Change {
     /// Settles a locked environment, and carries out a command on it. A refusal changes nothing beyond the settling.
     pub async fn apply(
@@ -43,6 +46,9 @@ impl Change {
     ) -> Result<Applied, StoreError> {
         let before = environment.state.clone();
         let (state, settled, applied) = planted_apply(before.clone(), environment.now, command);
+        if planted::is(Bug::SettlingGivesUp) && settled.len() > LONG_QUEUE {
+            return Err(StoreError::Unsettled);
+        }
         environment.state = state;
         // What the clock has decided is not part of the command: the command's context is not its reason.
         let settling = Doing { before: &before, command, new: &NewSession::default() };

@@ -4,7 +4,6 @@ use greenroom_domain::environment::Command;
 use greenroom_domain::id::{EnvironmentId, OrganizationId};
 
 use crate::lock::NewSession;
-use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +11,6 @@ pub struct DueEnvironment {
     pub organization_id: OrganizationId,
     pub environment_id: EnvironmentId,
 }
-
-/// Too long for the sweeper, if that bug was planted.
-const LONG_QUEUE: usize = 60;
 
 impl Store {
     /// Environments in which the time of something may have come, without the `delayed` ones. Those that are looked at too
@@ -49,9 +45,6 @@ impl Store {
     pub async fn sweep_environment(&self, due: DueEnvironment) -> Result<(), StoreError> {
         let mut change = self.change_by_clock(due.organization_id).await?;
         if let Some(mut locked) = change.lock_environment_by_id(due.environment_id).await? {
-            if planted::is(Bug::SettlingGivesUp) && locked.state.queue.len() > LONG_QUEUE {
-                return Ok(());
-            }
             let _always_granted = change.apply(&mut locked, Command::Sweep, &NewSession::default()).await?;
             change.put_off(&locked).await?;
         }

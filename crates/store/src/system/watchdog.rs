@@ -5,6 +5,7 @@
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
+use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// What one look has found.
@@ -118,6 +119,9 @@ impl Store {
     /// Wakes up to `batch` that have waited for over a minute, those first that have waited longest for it; each again after
     /// 1, 2, 4, 8 and then every 10 minutes.
     pub async fn wake_overdue(&self, batch: i64) -> Result<Vec<Overdue>, StoreError> {
+        if planted::is(Bug::RoomNotHandedOut) {
+            return Ok(Vec::new());
+        }
         let rows = sqlx::query!(
             r#"with due as (
                    select organization_id, deployment_id from engine_waits where wake_at <= clock_timestamp()
