@@ -32,7 +32,7 @@ pub struct Deployment {
     /// The same for people.
     pub detail: Option<String>,
     pub created_by: Person,
-    /// Who canceled it, or ended its session; null if the system did, or nobody has.
+    /// The user who canceled it or ended its session. Null if the system canceled it, and for a deployment that was not canceled.
     pub canceled_by: Option<Holder>,
     /// Who last retried one of its stages.
     pub retried_by: Option<Holder>,

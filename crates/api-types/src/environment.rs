@@ -21,7 +21,7 @@ pub struct Environment {
     /// What is live there: the last deployment of a session that succeeded; null before the first, and after a teardown
     /// that succeeded.
     pub deployed: Option<Deployed>,
-    /// The teardown that did not succeed; null if the environment is clean. It keeps nobody from claiming the environment.
+    /// The teardown that did not succeed; null if the environment is clean. The environment can be claimed all the same.
     pub cleanup_failed: Option<CleanupFailed>,
 }
 
@@ -41,7 +41,7 @@ pub struct CleanupFailed {
     /// The teardown.
     pub deployment_id: String,
     pub at: Timestamp,
-    /// Why it ended so, in one word.
+    /// Machine-readable reason for the outcome.
     pub reason: String,
 }
 
@@ -54,7 +54,7 @@ pub struct RepeatCleanup {
     pub commit_id: Option<String>,
 }
 
-/// Says why something is given up.
+/// Body of a request that gives something up.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GiveUp {

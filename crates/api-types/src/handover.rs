@@ -9,7 +9,7 @@ pub struct RequestHandover {
     /// What for; the holder reads it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long the holder has to answer. Left out, 300 or what the definition says, which is also the least.
+    /// How long the holder has to answer. Default: the definition's `handover.grace`, or 300 without one; a shorter time is rejected.
     #[schema(minimum = 60, maximum = 3600)]
     pub grace_seconds: Option<i64>,
 }

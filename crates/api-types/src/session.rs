@@ -251,7 +251,7 @@ pub struct ForceClaim {
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// Why; whoever is displaced reads it. An environment's definition can require it.
+    /// The reason, shown to the displaced holder. An environment's definition can require it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
     /// How long to hold it without renewing.

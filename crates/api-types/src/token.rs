@@ -145,7 +145,7 @@ pub struct CreatedApiToken {
 pub struct CreateApiToken {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// The kind of the token that asks, if left out. Only a token of kind `user` can make another of that kind.
+    /// Default: the kind of the token that sends the request. Only a token of kind `user` can make another of that kind.
     pub kind: Option<TokenKind>,
     /// Default: true for kind `user`, false for the others.
     pub allow_force: Option<bool>,
@@ -154,10 +154,10 @@ pub struct CreateApiToken {
     #[schema(min_items = 1)]
     pub scopes: Option<Vec<Scope>>,
     /// Ids of pipelines. Other pipelines do not exist for the token then, and what belongs to no pipeline is refused.
-    /// Default: those of the token that asks.
+    /// Default: those of the token that sends the request.
     #[schema(min_items = 1, max_items = 100)]
     pub pipelines: Option<Vec<String>>,
-    /// In the future; not later than the expiry of the token that asks; within 366 days for kinds `ci` and `agent`.
-    /// Default: in 90 days for `ci` and `agent`, never for `user`, or with the token that asks if that is sooner.
+    /// In the future; not later than the expiry of the token that sends the request; within 366 days for kinds `ci` and `agent`.
+    /// Default: in 90 days for `ci` and `agent`, never for `user`, or with the token that sends the request if that is sooner.
     pub expires_at: Option<Timestamp>,
 }

@@ -35,7 +35,8 @@ pub fn cache_access(
         (CacheZone::Protected, true) => {
             CacheAccess { read: &[CacheZone::Protected], write: Some(CacheZone::Protected) }
         }
-        // It will deploy to protected environments, so it reads nothing else, but what it writes nobody can vouch for.
+        // It may deploy to protected environments, so it reads only the protected zone. Its branch is not proven, so it
+        // writes nothing.
         (CacheZone::Protected, false) => CacheAccess { read: &[CacheZone::Protected], write: None },
         (CacheZone::Open, _) => {
             CacheAccess { read: &[CacheZone::Protected, CacheZone::Open], write: Some(CacheZone::Open) }

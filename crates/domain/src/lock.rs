@@ -103,7 +103,7 @@ impl Lock {
 pub struct Claim {
     pub session: SessionId,
     pub user: UserId,
-    /// Of the token that asks.
+    /// Of the token that sends the request.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
     /// The environment could be taken by force with this token.

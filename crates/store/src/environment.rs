@@ -47,7 +47,7 @@ pub struct LockView {
     pub queue_length: i32,
     /// Somebody has asked the holder to let go.
     pub handover: Option<HandoverRequest>,
-    /// Whoever gets the lock should know: the environment was not cleaned up. It keeps nobody from the lock.
+    /// Shown with the lock: the last teardown did not succeed. It does not block a claim.
     pub cleanup_failed: Option<CleanupFailed>,
 }
 

@@ -202,7 +202,7 @@ impl Change {
         Ok(Asked::Done)
     }
 
-    /// Writes who retried a stage, and that nobody has canceled it or those that follow it any more.
+    /// Records who retried a stage, and clears `canceled_by` of it and of the stages that follow it.
     async fn note_retry(&mut self, held: &Held, before: &Deployment, key: &str) -> Result<(), StoreError> {
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         let reopened: Vec<String> = held

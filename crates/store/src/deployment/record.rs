@@ -29,7 +29,7 @@ pub struct DeploymentRecord {
     pub detail: Option<String>,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
-    /// Null if the system canceled it, or nobody has.
+    /// Null if the system canceled it, and for a deployment that was not canceled.
     pub canceled_by: Option<PersonRecord>,
     /// Who last retried one of its stages.
     pub retried_by: Option<PersonRecord>,

@@ -90,7 +90,7 @@ impl Change {
             if planted::is(Bug::RoomNotHandedOut) {
                 continue;
             }
-            // A pipeline without a limit keeps nobody waiting.
+            // In a pipeline without a limit no deployment waits for room.
             if self.room(pipeline).await?.is_none() {
                 continue;
             }

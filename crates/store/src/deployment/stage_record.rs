@@ -24,7 +24,7 @@ pub struct StageRecord {
     pub detail: Option<String>,
     pub attempt: i32,
     pub retry_at: Option<Timestamp>,
-    /// Null if the system canceled it, or nobody has.
+    /// Null if the system canceled it, and for a stage that was not canceled.
     pub canceled_by: Option<PersonRecord>,
     pub retried_by: Option<PersonRecord>,
     pub started_at: Option<Timestamp>,

@@ -25,8 +25,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// By which the engine knows a task, behind the id of the installation in whose queue it was: a workflow of before the
-/// installation had this id is not told, and does not count as told. No secret: only this daemon's own calls accept it.
+/// The engine's token of a task, prefixed with the id of the installation whose task queue it was in. A task of another
+/// installation id is not completed. The token is not a secret: only this daemon's own calls accept it.
 pub type TaskToken = Vec<u8>;
 
 /// A job that was taken from its queue. Whoever gets it has to [accept](Self::accept) it; if it is dropped before that,
