@@ -60,6 +60,10 @@ pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> a
         }
         let Some(read) = reading.join_next().await else { break };
         let (workflow, history) = read??;
+        let Some(history) = history else {
+            violations.push(format!("{name}: {workflow} does not exist"));
+            continue;
+        };
         workflows += 1;
         let executed = executed_by(&history);
         tasks += executed.len();
@@ -88,11 +92,19 @@ pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> a
     Ok(Found { figures, violations })
 }
 
-async fn history(workflow: String, mut command: tokio::process::Command) -> anyhow::Result<(String, Value)> {
+/// The workflow's history, if Temporal has that workflow.
+async fn history(
+    workflow: String,
+    mut command: tokio::process::Command,
+) -> anyhow::Result<(String, Option<Value>)> {
     let output = command.output().await?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && errors.contains("workflow not found") {
+        return Ok((workflow, None));
+    }
     let history = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("no history of {workflow}: {}", String::from_utf8_lossy(&output.stderr)))?;
-    Ok((workflow, history))
+        .with_context(|| format!("no history of {workflow}: {errors}"))?;
+    Ok((workflow, Some(history)))
 }
 
 /// Who has taken each of its tasks.
@@ -112,5 +124,6 @@ fn ended_well(history: &Value) -> bool {
 fn counter(metrics: &str, name: &str) -> f64 {
     let values =
         metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<f64>().ok());
-    values.sum()
+    // A counter that was never incremented is not there.
+    values.fold(0.0, |sum, value| sum + value)
 }
