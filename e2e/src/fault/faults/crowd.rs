@@ -42,15 +42,19 @@ pub(super) async fn expire(
     let settled = settle(stack, organization, shared, &format!("{path}/{holder}")).await;
     stack.daemons().for_each(|daemon| daemon.proxy.set(Network::Good));
     let (left, took) = settled?;
-    let finding = (left > 0).then(|| {
+    Ok((
+        format!("a queue of {waiting} expired at once, settled in {took:.1?}"),
+        judge(waiting, left).into_iter().collect(),
+    ))
+}
+
+/// L16: when the time is over, no session of a queue that expired at once may be left.
+fn judge(waiting: usize, left: i64) -> Option<Finding> {
+    (left > 0).then(|| {
         let text =
             format!("{left} of {waiting} waiters who had fallen silent were not told within {SETTLED:?}");
         Finding::new("L16", text)
-    });
-    Ok((
-        format!("a queue of {waiting} expired at once, settled in {took:.1?}"),
-        finding.into_iter().collect(),
-    ))
+    })
 }
 
 /// The session's id as the API writes it.
@@ -113,5 +117,17 @@ async fn settle(
             return Ok((left, started.elapsed()));
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_that_expires_at_once_is_settled() {
+        assert_eq!(judge(250, 0), None);
+        let property = |left| judge(250, left).map(|finding| finding.property);
+        assert_eq!((property(1), property(250)), (Some("L16"), Some("L16")));
     }
 }
