@@ -68,3 +68,21 @@ fn clock() -> Expired {
     let started = Instant::now();
     Arc::new(move || started.elapsed() >= CONDITION_TIME)
 }
+
+#[cfg(test)]
+mod tests {
+    use greenroom_domain::definition::parse;
+
+    use super::*;
+
+    /// What is cheap is planned inside of the transaction, with rows locked. Evaluating a condition is not.
+    #[test]
+    fn a_definition_with_a_condition_is_not_cheap_to_plan() {
+        let definition = |condition: &str| {
+            let stage = format!("stages: {{ build: {{ {condition}steps: [{{ image: a, run: b }}] }} }}");
+            parse(&stage).unwrap()
+        };
+        assert!(PlanInputs::is_cheap(&definition("")));
+        assert!(!PlanInputs::is_cheap(&definition("if: 'true', ")));
+    }
+}
