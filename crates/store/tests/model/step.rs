@@ -122,7 +122,7 @@ pub fn any_step() -> BoxedStrategy<Step> {
     prop_oneof![
         40 => (0..ENVIRONMENTS, any_act()).prop_map(|(environment, act)| Step::At { environment, act }),
         8 => units.prop_map(|units| Step::TimePasses { units }),
-        1 => (0..PEOPLE, any::<bool>()).prop_map(|(user, demoted)| Step::Role { user, demoted }),
+        3 => (0..PEOPLE, any::<bool>()).prop_map(|(user, demoted)| Step::Role { user, demoted }),
     ]
     .boxed()
 }
