@@ -26,7 +26,7 @@ pub async fn environment(
     Err(StoreError::Unsettled)
 }
 
-/// Each environment is settled and read again by itself. If the whole list were read again, the leases of other environments could have
+/// Reads an unsettled environment again by itself. If the whole list were read again, the leases of other environments could have
 /// run out meanwhile, and a long list would never be settled.
 pub async fn environments(
     store: &Store,
@@ -36,7 +36,6 @@ pub async fn environments(
     let mut settled = Vec::new();
     for found in store.environments(organization, pipeline).await? {
         if found.unsettled {
-            settle(store, organization, found.id).await?;
             settled.extend(environment(store, organization, pipeline, &found.name).await?);
         } else {
             settled.push(found);
