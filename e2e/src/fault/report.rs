@@ -56,7 +56,7 @@ impl Report {
         }
     }
 
-    /// Decides whether the run counts. Findings count in any case, unless the system clock was stepped.
+    /// Decides whether the run is void. Findings are violations also in a void run, unless the system clock was stepped.
     pub(crate) fn judge(&mut self, step: Option<Step>) {
         if let Some(rate) = self.min_ops_per_second.filter(|rate| *rate < LEAST_RATE) {
             self.void =
@@ -68,13 +68,8 @@ impl Report {
             self.void = Some("under 1 % of the outcomes are unknown: the faults were too weak".to_owned());
         }
         if let Some(step) = step {
-            self.void_by(step);
+            (self.void, self.clock_stepped) = (Some(step.to_string()), true);
         }
-    }
-
-    /// No conclusion can be drawn from times that do not belong together.
-    fn void_by(&mut self, step: Step) {
-        (self.void, self.clock_stepped) = (Some(step.to_string()), true);
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

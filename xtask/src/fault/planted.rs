@@ -41,7 +41,7 @@ const IN_DEPLOYMENTS: [&str; 10] = [
     "cancel_by_anybody",
     "overdue_keeps_lease",
 ];
-/// Looked for without faults: one that lasts longer than a lease would end the job that has to be ended by its limit.
+/// Searched for without faults: a fault that lasts longer than a lease ends the overdue job, and hides the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
 /// One fault for so many operations.
 const OPS_PER_FAULT: u64 = 1_000;

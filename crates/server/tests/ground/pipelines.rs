@@ -172,7 +172,7 @@ async fn it_is_archived_for_good(pool: PgPool) {
     let mut archived = good(archive().await.unwrap(), 200).await;
     assert_eq!((&archived["data"]["status"], &archived["data"]["stop"]), (&json!("archived"), &Value::Null));
     assert_eq!(good(archive().await.unwrap(), 200).await, archived);
-    // The sessions that archiving ended are part of its own response only.
+    // Only the response to the archiving request has the field `ended`.
     assert_eq!(archived["data"].as_object_mut().unwrap().remove("ended"), Some(json!([])));
     assert_eq!(server.get(&owner, &by_id).await, archived);
     assert_eq!(server.get(&owner, &format!("{by_id}/versions/1")).await["data"]["definition"], DEFINITION);

@@ -50,7 +50,7 @@ impl Change {
             return Err(StoreError::Unsettled);
         }
         environment.state = state;
-        // What the clock has decided is not part of the command: the command's context is not its reason.
+        // Expired leases are recorded without the context of the command: it is not the reason why they ended.
         let settling = Doing { before: &before, command, new: &NewSession::default() };
         let doing = Doing { new, ..settling };
         let actor = self.actor().clone();

@@ -10,7 +10,7 @@ const HASTE: [&str; 3] = ["busy", "overloaded", "idempotency_in_progress"];
 const ENDS: [&str; 5] =
     ["session_queued", "session_overridden", "session_released", "session_expired", "session_canceled"];
 
-/// A change of role holds on every server within this time.
+/// Servers cache the role and rights of a token for up to this time.
 const RIGHTS_ARE_CACHED: Micros = SECOND;
 
 /// Said to who is no member any more, or not in a role that may do this.

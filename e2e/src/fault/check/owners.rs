@@ -27,7 +27,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
             released.insert((row.id, op.user));
         }
     }
-    // Faults send requests as well, and those are not among the operations.
+    // The harness also releases sessions when it injects faults. Those requests are not in the history of operations.
     let clients: HashSet<Uuid> = evidence.ops.iter().map(|op| op.user).collect();
     let ends = [Status::Released, Status::Canceled];
     for row in evidence.ledger.sessions.iter().filter(|row| ends.contains(&row.status)) {

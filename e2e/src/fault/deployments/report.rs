@@ -78,7 +78,8 @@ impl Report {
         }
     }
 
-    /// Says what was found in its own words, and whether the run counts. Findings count in any case, unless the system clock was stepped.
+    /// Counts the findings by kind and decides whether the run is void. Findings are violations also in a void run, unless the
+    /// system clock was stepped.
     pub(crate) fn judge(&mut self, step: Option<Step>) {
         (self.lost, self.stuck) = (self.found.of("D1"), self.found.of("D2"));
         (self.stale_effects, self.duplicates) = (self.found.of("D3"), self.found.of("D4"));
@@ -94,13 +95,8 @@ impl Report {
             self.void = Some(text);
         }
         if let Some(step) = step {
-            self.void_by(step);
+            (self.void, self.clock_stepped) = (Some(step.to_string()), true);
         }
-    }
-
-    /// No conclusion can be drawn from times that do not belong together.
-    fn void_by(&mut self, step: Step) {
-        (self.void, self.clock_stepped) = (Some(step.to_string()), true);
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {

@@ -48,11 +48,12 @@ pub(super) async fn expire(
     ))
 }
 
-/// L16: when the time is over, no session of a queue that expired at once may be left.
+/// L16: every session of a queue that expired at once has to be ended within [`SETTLED`]; `left` is how many were not.
 fn judge(waiting: usize, left: i64) -> Option<Finding> {
     (left > 0).then(|| {
-        let text =
-            format!("{left} of {waiting} waiters who had fallen silent were not told within {SETTLED:?}");
+        let text = format!(
+            "{left} of {waiting} waiting sessions without heartbeats were not ended within {SETTLED:?}"
+        );
         Finding::new("L16", text)
     })
 }

@@ -26,7 +26,7 @@ impl Client {
     }
 
     pub(super) async fn meddle(&mut self) {
-        // The newest one: the older it is, the likelier it has ended, and then nobody could cancel it.
+        // Choose the newest deployment of another user: an older one has probably ended and cannot be canceled any more.
         let newest = {
             let board = self.shared.board.lock().unwrap_or_else(PoisonError::into_inner);
             board.iter().rev().find(|(_, user)| *user != self.me.user).map(|(deployment, _)| *deployment)
