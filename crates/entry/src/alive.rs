@@ -13,14 +13,22 @@ const MISSING_LOOKS: u32 = 2;
 pub(crate) struct AliveFile {
     path: PathBuf,
     silence: Duration,
-    content: Vec<u8>,
+    /// As last read; `None` before it could be read for the first time.
+    content: Option<Vec<u8>>,
+    /// When it was last seen to change; the beginning, if it was not.
     changed: Instant,
+    has_changed: bool,
     missing: u32,
 }
 
 impl AliveFile {
     pub(crate) fn new(path: PathBuf, silence: Duration, now: Instant) -> Self {
-        AliveFile { path, silence, content: Vec::new(), changed: now, missing: 0 }
+        AliveFile { path, silence, content: None, changed: now, has_changed: false, missing: 0 }
+    }
+
+    /// Whether the file has changed since the first look: the runner held the job's lease after this process had started.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.has_changed
     }
 
     /// Looks at the file; whether nobody answers for the step any more: the file has stayed the same for too long, or
@@ -29,8 +37,9 @@ impl AliveFile {
         match fs::read(&self.path) {
             Ok(content) => {
                 self.missing = 0;
-                if content != self.content {
-                    self.content = content;
+                if self.content.as_ref() != Some(&content) {
+                    self.has_changed = self.content.is_some();
+                    self.content = Some(content);
                     self.changed = now;
                 }
             }
@@ -94,6 +103,22 @@ mod tests {
         assert!(!alive.is_silent(start));
         fs::write(&file.0, "1").unwrap();
         assert!(alive.is_silent(start + SILENCE));
+    }
+
+    #[test]
+    fn the_first_look_is_no_change() {
+        let file = Scratch::new("first");
+        let start = Instant::now();
+        let mut alive = AliveFile::new(file.0.clone(), SILENCE, start);
+        for _ in 0..2 {
+            assert!(!alive.is_silent(start));
+            assert!(!alive.has_changed());
+        }
+        fs::write(&file.0, "2").unwrap();
+        for _ in 0..2 {
+            assert!(!alive.is_silent(start));
+            assert!(alive.has_changed());
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! `greenroom-entry`: the first process of every step. It starts the step's program in a process group of its own, passes
-//! signals and the exit code on, reaps orphans, and kills all of it when the runner has fallen silent. It knows neither the
+//! `greenroom-entry`: the first process of every step. It starts the step's program in a process group of its own, once the
+//! runner has shown that the job is still its own, passes signals and the exit code on, reaps orphans, and kills all of it when the runner has fallen silent. It knows neither the
 //! network nor the server; all that it hears of the runner is a file whose content changes.
 
 mod alive;

@@ -21,11 +21,15 @@ use crate::{SILENCE, descendants, say};
 
 /// How often the alive file is looked at. A step ends at most this much after its bound.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often it is looked at before the program starts, which waits for a change.
+const FIRST_LOOKS_EVERY: Duration = Duration::from_millis(10);
 
 /// Passed on to the step.
 const FORWARDED: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
 /// "Kill all of it, now": for a runner without containers, which could not find a step's orphans by itself.
 const KILL_ALL: Signal = Signal::SIGUSR1;
+
+const FELL_SILENT: &str = "the runner has fallen silent, so this step was ended";
 
 /// The exit code: the program's own, 128 and the signal that it died of, or [`SILENCE`].
 pub(crate) fn run(step: &Step) -> io::Result<u8> {
@@ -36,6 +40,9 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
     prctl::set_child_subreaper(true)?;
 
     let mut alive = AliveFile::new(step.alive.clone(), step.silence, Instant::now());
+    if let Some(code) = until_changed(&mut alive, &signals)? {
+        return Ok(code);
+    }
     let group = start(step)?;
     let mut next_look = Instant::now();
     loop {
@@ -56,13 +63,37 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
         let now = Instant::now();
         if now >= next_look {
             if alive.is_silent(now) {
-                say("the runner has fallen silent, so this step was ended");
+                say(FELL_SILENT);
                 end(group, &signals);
                 return Ok(SILENCE);
             }
             next_look = now + LOOK_EVERY;
         }
         wait(&signals, next_look.saturating_duration_since(now));
+    }
+}
+
+/// Until the alive file changes. The runner was allowed to start this step some time ago: it may have been paused since,
+/// or the container engine may have been slow, and the job be another's by now. Only a change that is seen from here shows
+/// that it still holds the lease. If none comes, or a signal asks for the end: the exit code, and nothing has been started.
+fn until_changed(alive: &mut AliveFile, signals: &SignalFd) -> io::Result<Option<u8>> {
+    loop {
+        if alive.is_silent(Instant::now()) {
+            say(FELL_SILENT);
+            return Ok(Some(SILENCE));
+        }
+        if alive.has_changed() {
+            return Ok(None);
+        }
+        for signal in pending(signals)? {
+            if signal == KILL_ALL {
+                return Ok(Some(exit_code_of(Signal::SIGKILL)));
+            }
+            if FORWARDED.contains(&signal) {
+                return Ok(Some(exit_code_of(signal)));
+            }
+        }
+        wait(signals, FIRST_LOOKS_EVERY);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::Signal;
+
 use crate::supervised::{Supervised, eventually, pause, runs};
 
 const STUBBORN: &str = "trap '' TERM INT HUP; echo $$; while :; do sleep 0.1; done";
@@ -36,6 +38,23 @@ fn a_runner_that_shows_life_keeps_its_step() {
     // And then it does not any more.
     assert_eq!(step.end().0, 250);
     assert!(!runs(program));
+}
+
+#[test]
+fn a_program_is_not_started_before_the_runner_shows_life() {
+    let mut step = Supervised::waiting(SILENCE, &["/bin/sh", "-c", "echo started"]);
+    let (code, output) = step.end();
+    assert_eq!((code, output.as_str()), (250, ""));
+}
+
+#[test]
+fn a_signal_ends_a_step_that_was_not_started() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGUSR1, 137)] {
+        let mut step = Supervised::waiting("600", &["/bin/sh", "-c", "echo started"]);
+        eventually("signals are taken", || step.takes_signals());
+        step.send(signal);
+        assert_eq!(step.end(), (code, String::new()));
+    }
 }
 
 #[test]

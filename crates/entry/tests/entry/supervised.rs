@@ -28,7 +28,19 @@ impl Supervised {
         Self::program("600", &["/bin/sh", "-c", text])
     }
 
+    /// Its program is started: the runner has shown life once.
     pub fn program(silence: &str, program: &[&str]) -> Self {
+        let mut step = Self::waiting(silence, program);
+        // More than once: the entrypoint's first look may come after the first change.
+        eventually("the program starts", || {
+            step.show_life();
+            step.has_child() || step.has_ended()
+        });
+        step
+    }
+
+    /// Its program is not started before the runner has shown life.
+    pub fn waiting(silence: &str, program: &[&str]) -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("greenroom-entry-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -80,6 +92,18 @@ impl Supervised {
     /// A line that is a process's number.
     pub fn number(&mut self) -> Pid {
         Pid::from_raw(self.line().trim().parse().unwrap())
+    }
+
+    /// Whether it has blocked SIGCHLD (17), with all signals that it waits for: before that they would end it.
+    pub fn takes_signals(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+        u64::from_str_radix(blocked.trim(), 16).unwrap() & (1 << 16) != 0
+    }
+
+    pub fn has_child(&self) -> bool {
+        let own = self.pid().as_raw();
+        processes().into_iter().any(|(_, _, parent)| parent == own)
     }
 
     pub fn has_ended(&mut self) -> bool {

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use self::alive::Starting;
 use self::folders::JobFolder;
 use self::lease::{CanceledBy, Cancellation, Lease};
 use self::materials::Materials;
@@ -37,6 +38,7 @@ struct Work<'a, B> {
     job: &'a Job,
     client: &'a JobClient,
     lease: &'a Arc<Lease>,
+    starting: &'a Starting,
     folder: &'a JobFolder,
     backend: &'a B,
     access: &'a Access,
@@ -82,8 +84,11 @@ pub async fn run<B: Backend>(
     let deadline = received + Duration::from_secs(job.timeout_seconds);
     let lease = Lease::received(asked, received, length).with_deadline(deadline + step::TIMEOUT_GRACE);
     let lease = Arc::new(lease);
-    let mut beside = beside(&job, client, folder, &lease, stop);
-    Work { job: &job, client, lease: &lease, folder, backend, access, deadline }.carry_out().await;
+    let starting = Arc::new(Starting::default());
+    let mut beside = beside(&job, client, folder, &lease, &starting, stop);
+    let work =
+        Work { job: &job, client, lease: &lease, starting: &starting, folder, backend, access, deadline };
+    work.carry_out().await;
     beside.shutdown().await;
     if let Err(error) = folder.remove().await {
         tracing::error!(%error, "a job's folder could not be removed");
@@ -96,14 +101,15 @@ fn beside(
     client: &JobClient,
     folder: &JobFolder,
     lease: &Arc<Lease>,
+    starting: &Arc<Starting>,
     stop: CancellationToken,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let (own_job, own_client, own_lease) = (Arc::clone(job), client.clone(), Arc::clone(lease));
     tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease).await });
     let silence = Duration::from_secs(job.silence_seconds.into());
-    let (control, own_lease) = (folder.control(), Arc::clone(lease));
-    tasks.spawn(async move { alive::run(&control, silence, &own_lease).await });
+    let (control, own_lease, starting) = (folder.control(), Arc::clone(lease), Arc::clone(starting));
+    tasks.spawn(async move { alive::run(&control, silence, &own_lease, &starting).await });
     let own_lease = Arc::clone(lease);
     tasks.spawn(async move {
         stop.cancelled().await;

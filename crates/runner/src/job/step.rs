@@ -131,10 +131,21 @@ impl<B: Backend> Work<'_, B> {
         if let Some(cancellation) = self.lease.cancellation() {
             return Some(End::not_started(Interruption::Canceled(cancellation.reason)));
         }
-        let output = match running.start().await {
+        // The server's answer may be old: this process may have been paused since.
+        if !self.lease.is_valid() {
+            return None;
+        }
+        let started = tokio::select! {
+            biased;
+            // What the engine still starts ends when the step is removed; its entrypoint has started nothing by then.
+            () = self.lease.over() => return None,
+            started = running.start() => started,
+        };
+        let output = match started {
             Ok(output) => output,
             Err(error) => return Some(End::not_started(Interruption::Trouble(error.to_string()))),
         };
+        self.starting.begin();
         let signs = Signs::default();
         let masker = match Masker::new::<&[u8]>(&[]) {
             Ok(masker) => masker,

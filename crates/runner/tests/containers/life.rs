@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use greenroom_api_types::runner::{Cancel, StepEndStatus};
-use greenroom_runner::backend::Backend;
+use greenroom_runner::backend::{Backend, Running};
+use tokio::io::AsyncReadExt;
 
 use crate::engine::{Engine, IMAGE};
 use crate::support::eventually;
@@ -65,13 +66,39 @@ async fn heavy_a_container_whose_runner_is_silent_ends_by_itself() {
     let engine = Engine::start().await;
     let folder = tempfile::tempdir().unwrap();
     let backend = engine.backend(folder.path(), |_| {}).await;
-    let step = crate::isolation::plan(folder.path(), "trap '' TERM; while :; do sleep 0.1 || :; done", 2);
+    let script = "trap '' TERM; echo ready; while :; do sleep 0.1 || :; done";
+    let step = crate::isolation::plan(folder.path(), script, 2);
     let mut running = backend.prepare(&step).await.unwrap();
+    let mut output = running.start().await.unwrap();
+    let mut ready = [0; 6];
+    let mut count = 1;
+    loop {
+        count += 1;
+        std::fs::write(step.folders.control.join("alive"), count.to_string()).unwrap();
+        let read = tokio::time::timeout(Duration::from_millis(100), output.read_exact(&mut ready));
+        if read.await.is_ok_and(|read| read.is_ok()) {
+            break;
+        }
+    }
+    assert_eq!(&ready, b"ready\n");
     let begin = Instant::now();
-    use greenroom_runner::backend::Running;
-    let _output = running.start().await.unwrap();
     assert_eq!(running.wait().await.unwrap().exit_code, 250);
-    assert!(begin.elapsed() >= Duration::from_secs(2));
+    assert!(begin.elapsed() >= Duration::from_secs(1), "{:?}", begin.elapsed());
+    running.remove().await.unwrap();
+}
+
+#[tokio::test]
+async fn heavy_a_container_that_starts_after_the_lease_runs_no_step() {
+    let engine = Engine::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let backend = engine.backend(folder.path(), |_| {}).await;
+    let step = crate::isolation::plan(folder.path(), "echo started", 2);
+    let mut running = backend.prepare(&step).await.unwrap();
+    let mut output = running.start().await.unwrap();
+    assert_eq!(running.wait().await.unwrap().exit_code, 250);
+    let mut text = String::new();
+    output.read_to_string(&mut text).await.unwrap();
+    assert!(!text.contains("started"), "{text}");
     running.remove().await.unwrap();
 }
 
