@@ -90,6 +90,7 @@ def spawn(home, part):
         "pid": child.pid,
         "identity": identity(child.pid),
         "signature": part.signature,
+        "program": str(part.argv[0]),
         "where": part.where,
         "logFrom": began,
         "startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
