@@ -27,6 +27,33 @@ pub struct Problem {
     pub extensions: serde_json::Map<String, serde_json::Value>,
 }
 
+/// A request that would help whoever was refused, with the fields of the refused one.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SuggestedRequest {
+    /// `queue`, `request_handover`, `force_claim`, `deploy`, `release`, `wait`; more may come.
+    #[schema(example = "queue")]
+    pub action: String,
+    #[schema(example = "POST")]
+    pub method: String,
+    /// The address, absolute on this server.
+    #[schema(
+        example = "/api/v1/organizations/acme/pipelines/storefront/ephemeral-environments/qa-1/sessions"
+    )]
+    pub href: String,
+    /// The same, relative to the environment; of `pool_exhausted`, to the pipeline's environments.
+    #[schema(example = "sessions")]
+    pub path: String,
+    /// What to send. A `deploy` without it needs a `commitId` of your choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, example = json!({ "context": "Checkout fix", "queue": true }))]
+    pub body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Headers to send with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub headers: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldProblem {

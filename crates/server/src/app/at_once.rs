@@ -11,7 +11,7 @@ use greenroom_store::{Command, Store};
 use uuid::Uuid;
 
 use crate::app::failure::Failure;
-use crate::app::refusal;
+use crate::app::refusal::{self, Request};
 use crate::app::session::{Ask, How, Place, Shown};
 
 /// Who asks, by which request.
@@ -43,18 +43,13 @@ pub async fn claim(
     if let Some(granted) = store.grant(asker.asks_for(place), claim).await? {
         return Ok(Some(shown(place, granted)));
     }
-    refuse(store, asker, place, claim.ttl_seconds).await?;
+    refuse(store, asker, place, ask).await?;
     Ok(None)
 }
 
 /// Refuses what another's lease plainly forbids. It takes a look and no lock: however many ask for what is held, they hold
 /// up neither each other nor the holder.
-async fn refuse(
-    store: &Store,
-    asker: Asker<'_>,
-    place: &Place,
-    ttl_seconds: Option<i64>,
-) -> Result<(), Failure> {
+async fn refuse(store: &Store, asker: Asker<'_>, place: &Place, ask: &Ask) -> Result<(), Failure> {
     let organization = asker.principal.organization_id;
     let Some(pipeline) = store.pipeline(organization, &place.pipeline).await? else { return Ok(()) };
     let found = store.environment(organization, pipeline.id, &place.environment).await?;
@@ -64,13 +59,14 @@ async fn refuse(
     let Some(holder) = &environment.lock.holder else { return Ok(()) };
     // What is wrong with a request is told before what stands in its way.
     let longest = environment.configuration["lease"]["maxSeconds"].as_i64().unwrap_or(0);
-    if ttl_seconds.is_some_and(|seconds| !(1..=longest).contains(&seconds)) {
+    if ask.ttl_seconds.is_some_and(|seconds| !(1..=longest).contains(&seconds)) {
         return Ok(());
     }
     let session = holder.session_id;
     let yours = holder.user_id == asker.principal.user_id;
     let refusal = if yours { Refusal::HeldByYou { session } } else { Refusal::Locked { session } };
-    Err(refusal::refused(asker.principal, &environment, refusal))
+    let request = Request { principal: asker.principal, pipeline: &place.pipeline, ask };
+    Err(refusal::refused(request, &environment, refusal))
 }
 
 /// Claims within a command, which keeps its answer under an Idempotency-Key.

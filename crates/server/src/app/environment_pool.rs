@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use greenroom_api_types::problem::FieldProblem;
-use greenroom_domain::definition::nearest;
-use greenroom_domain::id::PipelineId;
+use greenroom_domain::definition::{Definition, EnvironmentTemplate, nearest};
+use greenroom_domain::pipeline::Pipeline;
 use greenroom_domain::slug::{InvalidSlug, Slug};
 use greenroom_store::Command;
 use greenroom_store::environment::Environment;
@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
+use crate::app::next_action::{Base, body};
+use crate::app::refusal::Request;
 use crate::app::session::{self, Ask, Shown, Texts};
 
 const MOST_LABELS: usize = 20;
@@ -22,20 +24,27 @@ const SHOWN: usize = 20;
 
 pub async fn claim(
     command: &mut Command,
-    pipeline: &PipelineName,
+    name: &PipelineName,
     labels: &[String],
     ask: &Ask,
 ) -> Result<Shown, Failure> {
     check(labels)?;
     let texts = Texts::of(ask)?;
-    let pipeline = session::live_pipeline(command, pipeline).await?;
+    let pipeline = session::live_pipeline(command, name).await?;
     let pool = Pool { pipeline: pipeline.id, labels, ttl_seconds: ask.ttl_seconds };
     if let Some(seconds) = ask.ttl_seconds.filter(|seconds| *seconds < 1) {
         return Err(Failure::field("/ttlSeconds", format!("must be 1 or more, not {seconds}")));
     }
     match command.lock_free(pool).await? {
-        Some(mut locked) => session::claim_locked(command, &mut locked, (ask, texts), 0).await,
-        None => Err(none_free(command, pool).await?),
+        Some(mut locked) => session::claim_locked(command, &mut locked, (ask, texts), 0, name).await,
+        None => {
+            let environments = command.pool_environments(pool.pipeline, pool.labels).await?;
+            if environments.is_empty() {
+                return Err(no_such(command, &pipeline, pool.labels).await?);
+            }
+            let request = Request { principal: command.principal(), pipeline: name, ask };
+            Err(none_free(request, pool, environments))
+        }
     }
 }
 
@@ -58,54 +67,86 @@ fn check(labels: &[String]) -> Result<(), Failure> {
     if errors.is_empty() { Ok(()) } else { Err(Failure::fields(errors)) }
 }
 
-/// Why there is none: the labels are nobody's, the lease is too long for all, or all are taken.
-async fn none_free(command: &mut Command, pool: Pool<'_>) -> Result<Failure, Failure> {
-    let environments = command.pool_environments(pool.pipeline, pool.labels).await?;
-    if environments.is_empty() {
-        return no_such(command, pool.pipeline, pool.labels).await;
-    }
+/// Why there is none: the lease is too long for all, or all that allow it are taken.
+fn none_free(request: Request<'_>, pool: Pool<'_>, mut environments: Vec<Environment>) -> Failure {
     let longest = environments.iter().map(|environment| environment.longest_lease_seconds).max().unwrap_or(0);
-    if let Some(seconds) = pool.ttl_seconds.filter(|seconds| *seconds > longest) {
-        let detail =
-            format!("must be between 1 and {longest}, which the pool's longest lease is, not {seconds}");
-        return Ok(Failure::field("/ttlSeconds", detail));
+    if let Some(seconds) = pool.ttl_seconds {
+        if seconds > longest {
+            let detail =
+                format!("must be between 1 and {longest}, which the pool's longest lease is, not {seconds}");
+            return Failure::field("/ttlSeconds", detail);
+        }
+        // One that does not allow the lease is not given, so it is not suggested either.
+        environments.retain(|environment| environment.longest_lease_seconds >= seconds);
     }
-    Ok(exhausted(pool.labels, &environments))
+    exhausted(request, pool.labels, &environments)
 }
 
-async fn no_such(command: &mut Command, pipeline: PipelineId, labels: &[String]) -> Result<Failure, Failure> {
-    let all = command.pool_environments(pipeline, &[]).await?;
+/// No environment has the labels.
+async fn no_such(command: &mut Command, pipeline: &Pipeline, labels: &[String]) -> Result<Failure, Failure> {
+    let all = command.pool_environments(pipeline.id, &[]).await?;
     let known: BTreeSet<&str> =
         all.iter().flat_map(|environment| environment.labels.iter().map(String::as_str)).collect();
     let unknown = labels.iter().find(|label| !known.contains(label.as_str()));
-    let detail = match unknown {
-        Some(label) => {
+    let template = match unknown {
+        Some(label) => template_with(command, pipeline, label).await?,
+        None => None,
+    };
+    let detail = match (unknown, template) {
+        (Some(label), Some(pattern)) => format!(
+            "name no environment: the label `{label}` is only on the template `{pattern}`, and a template's environments are \
+             claimed by name, such as `{}`",
+            pattern.replace('*', "1")
+        ),
+        (Some(label), None) => {
             let meant = nearest(label, known.iter().copied());
             let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             format!("name no environment: none of this pipeline's has the label `{label}`{meant}")
         }
-        None => "name no environment: none of this pipeline's has all of them. Ask for fewer".to_owned(),
+        (None, _) => "name no environment: none of this pipeline's has all of them. Ask for fewer".to_owned(),
     };
     let known: Vec<&str> = known.into_iter().take(SHOWN).collect();
     Ok(Failure::field("/labels", detail).with("knownLabels", json!(known)))
 }
 
-/// All are held or waited for.
-fn exhausted(labels: &[String], environments: &[Environment]) -> Failure {
+/// The pattern of a template that has the label.
+async fn template_with(
+    command: &mut Command,
+    pipeline: &Pipeline,
+    label: &str,
+) -> Result<Option<String>, Failure> {
+    let stored = command.pipeline_definition(pipeline).await?;
+    let definition: Definition = serde_json::from_value(stored).map_err(Failure::internal)?;
+    let mut templates = definition.environment_templates.iter();
+    let with_label = templates.find(|template| template.settings.labels.iter().any(|own| own == label));
+    Ok(with_label.map(EnvironmentTemplate::pattern))
+}
+
+/// All are held or waited for. The first has the shortest queue, and of those the earliest end of a lease: the text, the moment
+/// and the suggested request all speak of that one.
+fn exhausted(request: Request<'_>, labels: &[String], environments: &[Environment]) -> Failure {
     let total = environments.len();
-    let next = environments
-        .iter()
-        .filter_map(|environment| {
-            environment.lock.holder.as_ref().map(|holder| (holder.expires_at, environment))
-        })
-        .min_by_key(|(expires_at, _)| *expires_at);
-    let soonest = next.map_or_else(String::new, |(at, environment)| {
-        format!(" `{}` comes free at {at} unless its lease is renewed.", environment.name)
+    let first = environments.first();
+    // An environment that somebody waits for does not come free for this caller when its lease ends.
+    let next = first.filter(|first| first.lock.queue_length == 0).and_then(|first| {
+        let holder = first.lock.holder.as_ref()?;
+        Some((holder.expires_at, &first.name))
     });
+    let prospect = match (next, first) {
+        (Some((at, name)), _) => format!(" `{name}` comes free at {at} unless its lease is renewed."),
+        (None, Some(first)) => {
+            format!(
+                " Others wait for each of them; `{}` has the shortest queue, {}.",
+                first.name,
+                waiting(first)
+            )
+        }
+        (None, None) => String::new(),
+    };
     let named: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
     let (named, plural) = (named.join(", "), if total == 1 { "environment" } else { "environments" });
     let detail = format!(
-        "None of the {total} {plural} with {named} is free.{soonest} Wait with `Prefer: wait=30`, or \
+        "None of the {total} {plural} with {named} is free.{prospect} Wait with `Prefer: wait=30`, or \
          queue for one of them by name."
     );
     let shown: Vec<Value> = environments
@@ -118,17 +159,23 @@ fn exhausted(labels: &[String], environments: &[Environment]) -> Failure {
         .with("total", total.into())
         .with("environments", shown.into())
         .with("nextExpiresAt", json!(next.map(|(at, _)| at)))
-        .with("actions", actions(environments))
+        .with("actions", actions(request, labels, first))
 }
 
-/// What would help, for a program to follow: paths are relative to the environments'.
-fn actions(environments: &[Environment]) -> Value {
-    // The first has the shortest queue, and of those the earliest end.
-    let queue = environments.first().map(|first| {
-        let path = format!("{}/sessions", first.name);
-        json!({ "action": "queue", "method": "POST", "path": path, "body": { "queue": true } })
-    });
-    let wait =
-        json!({ "action": "wait", "method": "POST", "path": "claim", "headers": { "Prefer": "wait=30" } });
+fn waiting(environment: &Environment) -> String {
+    match environment.lock.queue_length {
+        1 => "one session".to_owned(),
+        more => format!("{more} sessions"),
+    }
+}
+
+/// What the caller may do instead. `path` is relative to the address of the pipeline's environments.
+fn actions(request: Request<'_>, labels: &[String], first: Option<&Environment>) -> Value {
+    let base = Base::environments(request.principal, request.pipeline);
+    let queue = first.map(|first| base.queue(&format!("{}/sessions", first.name), request.ask));
+    let mut body = body(request.ask);
+    body.insert("labels".to_owned(), json!(labels));
+    let mut wait = base.action_with("wait", "POST", "claim", body);
+    wait["headers"] = json!({ "Prefer": "wait=30" });
     queue.into_iter().chain([wait]).collect::<Vec<_>>().into()
 }

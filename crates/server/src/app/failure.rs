@@ -150,8 +150,8 @@ impl Failure {
 
     pub fn fields(errors: Vec<FieldProblem>) -> Self {
         let detail = match errors.as_slice() {
-            [one] if one.pointer.is_empty() => format!("The body {}.", one.detail.trim_end_matches('.')),
-            [one] => format!("`{}` {}.", one.pointer, one.detail.trim_end_matches('.')),
+            [one] if one.pointer.is_empty() => sentence(&format!("The body {}", one.detail)),
+            [one] => sentence(&format!("`{}` {}", one.pointer, one.detail)),
             more => format!("{} fields are wrong; see `errors`.", more.len()),
         };
         Self { errors, ..Self::new(Code::InvalidRequest, detail) }
@@ -192,6 +192,12 @@ impl Failure {
         );
         Self { source: Some(source.into()), ..failure }
     }
+}
+
+/// Ends a text with one full stop, unless it ends with a question.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    if text.ends_with('?') { text.to_owned() } else { format!("{text}.") }
 }
 
 impl From<Denied> for Failure {

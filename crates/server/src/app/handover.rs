@@ -3,29 +3,35 @@
 use greenroom_domain::definition::{DEFAULT_HANDOVER_GRACE_SECONDS, HANDOVER_GRACE_SECONDS};
 use greenroom_domain::environment::{Command as Change, Effect, Refusal};
 use greenroom_domain::id::SessionId;
+use greenroom_domain::policy::Action;
 use greenroom_domain::session::SessionStatus;
 use greenroom_domain::text::Reason;
 use greenroom_store::Command;
 use greenroom_store::environment::Environment;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
+use crate::app::next_action::Base;
 use crate::app::session::{
-    Place, Shown, hold, live_pipeline, lock_place, new_claim, new_session, not_active, places, refused, show,
-    terms,
+    Ask, Place, Shown, Texts, hold, live_pipeline, lock_place, new_claim, new_session, not_active, places,
+    refused, show, terms,
 };
 
-/// Asks the holder of a session; answers the asker's own, which waits.
+/// Asks the holder of a session; answers the asker's own, which waits. A session of the asker that waits already goes on
+/// waiting as it is.
 pub async fn request(
     command: &mut Command,
     place: &Place,
     of: SessionId,
-    (context, grace): (Option<&str>, Option<i64>),
+    (ask, grace): (&Ask, Option<i64>),
 ) -> Result<Shown, Failure> {
-    let context = text(context)?;
+    let Texts { commit_id, branch, context } = Texts::of(ask)?;
+    if commit_id.is_some() {
+        command.principal().require(Action::DeploymentRunOwn)?;
+    }
     live_pipeline(command, &place.pipeline).await?;
     let places = places(command).await?;
     let mut locked = lock_place(command, place).await?;
@@ -34,8 +40,12 @@ pub async fn request(
     if held.status != SessionStatus::Active {
         return Err(not_active(command, &locked, of).await?);
     }
-    let by = new_claim(command.principal(), &locked, terms(&locked, None)?, places);
-    let new = NewSession { context, ..new_session(command.principal()) };
+    let by = new_claim(command.principal(), &locked, terms(&locked, ask.ttl_seconds)?, places);
+    let new = NewSession {
+        context: context.map(Reason::into_string),
+        commit_id: commit_id.map(|commit| commit.as_str().to_owned()),
+        ..new_session(command.principal())
+    };
     let change = Change::RequestHandover { of, by, grace };
     match command.apply(&mut locked, change, &new).await? {
         Ok(effects) => {
@@ -43,9 +53,13 @@ pub async fn request(
                 Effect::HandoverRequested { by, .. } => Some(*by),
                 _ => None,
             });
-            show(command, &locked, asks.unwrap_or(by.session)).await
+            let asks = asks.unwrap_or(by.session);
+            if let Some(branch) = branch.filter(|_| asks == by.session) {
+                command.name_session_branch(asks, branch.as_str()).await?;
+            }
+            show(command, &locked, asks).await
         }
-        Err(refusal) => Err(why(command, &locked, refusal, of).await?),
+        Err(refusal) => Err(why(command, &locked, (refusal, of), (place, ask)).await?),
     }
 }
 
@@ -88,7 +102,7 @@ async fn answer(
     let said = NewSession { context, ..NewSession::default() };
     match command.apply(&mut locked, change, &said).await? {
         Ok(_) => show(command, &locked, id).await,
-        Err(refusal) => Err(why(command, &locked, refusal, id).await?),
+        Err(refusal) => Err(why(command, &locked, (refusal, id), (place, &Ask::default())).await?),
     }
 }
 
@@ -100,32 +114,32 @@ fn text(context: Option<&str>) -> Result<Option<String>, Failure> {
 async fn why(
     command: &mut Command,
     locked: &LockedEnvironment,
-    refusal: Refusal,
-    id: SessionId,
+    (refusal, id): (Refusal, SessionId),
+    (place, ask): (&Place, &Ask),
 ) -> Result<Failure, Failure> {
     match refusal {
         Refusal::NotActive => not_active(command, locked, id).await,
         Refusal::HandoverPending { .. } => {
             let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-            Ok(pending(&environment))
+            let base = Base::environment(command.principal(), &place.pipeline, &environment.name);
+            Ok(pending(&environment, &base.queue("sessions", ask)))
         }
         Refusal::NoHandover => {
             let detail =
                 "Nobody asks for this session, or who asked has left the queue. There is nothing to answer.";
             Ok(Failure::new(Code::HandoverNotRequested, detail))
         }
-        other => refused(command, locked, other).await,
+        other => refused(command, locked, other, (&place.pipeline, ask)).await,
     }
 }
 
-fn pending(environment: &Environment) -> Failure {
+fn pending(environment: &Environment, queue: &Value) -> Failure {
     let (name, asked) = (&environment.name, environment.lock.handover.as_ref());
     let who = asked.map_or("Somebody", |asked| asked.name.as_str());
     let until = asked.map_or_else(String::new, |asked| format!(" by {}", asked.due_at));
     let detail = format!(
         "{who} has asked for `{name}` already, and its holder has to answer{until}. Queue for it instead, or ask again after that."
     );
-    let queue = json!({ "action": "queue", "method": "POST", "path": "sessions", "body": { "queue": true } });
     Failure::new(Code::HandoverPending, detail)
         .with("envName", name.as_str().into())
         .with("handover", json!(lock(&environment.lock).handover))

@@ -20,6 +20,7 @@ pub mod handover;
 pub mod job;
 pub mod log;
 pub mod member;
+pub mod next_action;
 pub mod objects;
 pub mod organization;
 pub mod pipeline;

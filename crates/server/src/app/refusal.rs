@@ -6,22 +6,36 @@ use greenroom_domain::principal::Principal;
 use greenroom_domain::queue::{PLACES_PER_ENVIRONMENT, PLACES_PER_USER};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::Environment;
+use greenroom_store::pipeline::PipelineName;
 use greenroom_store::session::Session;
 use serde_json::{Value, json};
 
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
+use crate::app::next_action::{Base, body, commit};
+use crate::app::session::Ask;
+
+/// A request that was refused: who sent it, by which name it called the pipeline, and what it asked for.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub principal: &'a Principal,
+    pub pipeline: &'a PipelineName,
+    pub ask: &'a Ask,
+}
 
 /// Why a claim was refused. Free text of others is never part of a `detail`, which callers read as ours: it has its own fields.
-pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusal) -> Failure {
+pub fn refused(request: Request<'_>, environment: &Environment, refusal: Refusal) -> Failure {
     if let Some(failure) = no_place(environment, refusal) {
         return failure;
     }
     let yours = matches!(refusal, Refusal::HeldByYou { .. });
     let name = &environment.name;
-    let may_force = may_force(principal, environment);
-    let help =
-        if may_force { "Queue for it, or take it over by force" } else { "Queue for it, or ask its holder" };
+    let help = match (may_force(request.principal, environment), environment.lock.handover.is_some()) {
+        (true, false) => "Queue for it, ask its holder to hand it over, or take it over by force",
+        (false, false) => "Queue for it, or ask its holder to hand it over",
+        (true, true) => "Its holder has been asked to hand it over. Queue for it, or take it over by force",
+        (false, true) => "Its holder has been asked to hand it over. Queue for it",
+    };
     let waiting = match environment.lock.queue_length {
         0 => "Nobody waits for it".to_owned(),
         1 => "One waits for it".to_owned(),
@@ -46,7 +60,7 @@ pub fn refused(principal: &Principal, environment: &Environment, refusal: Refusa
         .with("sessionId", session.into())
         .with("lock", serde_json::to_value(lock(&environment.lock)).unwrap_or_default())
         .with("queueLength", environment.lock.queue_length.into())
-        .with("actions", actions(principal, environment, yours))
+        .with("actions", actions(request, environment, yours))
 }
 
 /// Why there is no waiting place.
@@ -92,24 +106,36 @@ fn may_force(principal: &Principal, environment: &Environment) -> bool {
     principal.role >= environment.force_role && principal.token_allow_force
 }
 
-/// What would help, for a program to follow: paths are relative to the environment's.
-fn actions(principal: &Principal, environment: &Environment, yours: bool) -> Value {
-    let mut actions =
-        vec![json!({ "action": "queue", "method": "POST", "path": "sessions", "body": { "queue": true } })];
+/// What the caller may do instead. `path` is relative to the environment's address.
+fn actions(request: Request<'_>, environment: &Environment, yours: bool) -> Value {
+    let Request { principal, pipeline, ask } = request;
+    let base = Base::environment(principal, pipeline, &environment.name);
+    let mut actions = vec![base.queue("sessions", ask)];
     if let Some(holder) = &environment.lock.holder {
         let session = format!("sessions/{}", holder.session_id);
         if yours {
-            actions
-                .push(json!({ "action": "deploy", "method": "POST", "path": format!("{session}/deploy") }));
+            actions.push(deploy(&base, &session, ask));
+        } else if environment.lock.handover.is_none() {
+            let path = format!("{session}/request-handover");
+            actions.push(base.action_with("request_handover", "POST", &path, body(ask)));
         }
         if yours || (principal.may(Action::SessionEndAny) && principal.token_allow_force) {
-            actions.push(json!({ "action": "release", "method": "DELETE", "path": session }));
+            actions.push(base.action("release", "DELETE", &session));
         }
     }
     if may_force(principal, environment) {
-        actions.push(json!({ "action": "force_claim", "method": "POST", "path": "force-claim" }));
+        actions.push(base.action_with("force_claim", "POST", "force-claim", body(ask)));
     }
     actions.into()
+}
+
+/// Without a commit in the refused request there is no body: the caller has to say which one.
+fn deploy(base: &Base, session: &str, ask: &Ask) -> Value {
+    let path = format!("{session}/deploy");
+    match ask.commit_id {
+        Some(_) => base.action_with("deploy", "POST", &path, commit(ask)),
+        None => base.action("deploy", "POST", &path),
+    }
 }
 
 /// Why a session can't be acted in any more, or not yet.

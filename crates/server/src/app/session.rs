@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
-use crate::app::refusal;
+use crate::app::refusal::{self, Request};
 
 /// Where a session is: an environment of a pipeline.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Sh
             return Err(Failure::field("/context", detail));
         }
     }
-    claim_locked(command, &mut locked, (ask, texts), places).await
+    claim_locked(command, &mut locked, (ask, texts), places, &place.pipeline).await
 }
 
 /// How many waiting places the principal's user has taken through programs. Before the environment's row is locked.
@@ -89,9 +89,9 @@ pub async fn places(command: &mut Command) -> Result<i64, Failure> {
 
 /// What a claim says in words, checked.
 pub struct Texts {
-    commit_id: Option<CommitId>,
-    branch: Option<Branch>,
-    context: Option<Reason>,
+    pub commit_id: Option<CommitId>,
+    pub branch: Option<Branch>,
+    pub context: Option<Reason>,
 }
 
 impl Texts {
@@ -115,6 +115,7 @@ pub async fn claim_locked(
     locked: &mut LockedEnvironment,
     (ask, Texts { commit_id, branch, context }): (&Ask, Texts),
     places: i64,
+    pipeline: &PipelineName,
 ) -> Result<Shown, Failure> {
     // A commit with the claim is deployed once the lock is granted.
     if commit_id.is_some() {
@@ -133,7 +134,7 @@ pub async fn claim_locked(
     };
     let effects = match command.apply(locked, change, &new).await? {
         Ok(effects) => effects,
-        Err(refusal) => return Err(refused(command, locked, refusal).await?),
+        Err(refusal) => return Err(refused(command, locked, refusal, (pipeline, ask)).await?),
     };
     let granted = effects
         .iter()
@@ -290,17 +291,23 @@ pub async fn apply(
 ) -> Result<(), Failure> {
     match command.apply(locked, change, &NewSession::default()).await? {
         Ok(_) => Ok(()),
-        Err(refusal) => Err(refused(command, locked, refusal).await?),
+        Err(refusal) => {
+            let pipeline = PipelineName::Id(locked.pipeline_id);
+            Err(refused(command, locked, refusal, (&pipeline, &Ask::default())).await?)
+        }
     }
 }
 
+/// Why a request was refused, with what its sender can do instead.
 pub async fn refused(
     command: &mut Command,
     locked: &LockedEnvironment,
     refusal: Refusal,
+    (pipeline, ask): (&PipelineName, &Ask),
 ) -> Result<Failure, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-    Ok(refusal::refused(command.principal(), &environment, refusal))
+    let request = Request { principal: command.principal(), pipeline, ask };
+    Ok(refusal::refused(request, &environment, refusal))
 }
 
 pub async fn show(

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::session::{self, Place, Shown};
+use crate::app::session::{self, Ask, Place, Shown};
 
 /// How it stands with a session that waits.
 pub enum Waited {
@@ -22,7 +22,7 @@ pub enum Waited {
 /// Looks after the session, which is a sign of life and takes up its turn. `leaves`: if it still waits, it does so no longer.
 pub async fn look(
     command: &mut Command,
-    place: &Place,
+    (place, ask): (&Place, &Ask),
     id: SessionId,
     leaves: bool,
 ) -> Result<Waited, Failure> {
@@ -47,7 +47,7 @@ pub async fn look(
         Some(held) => Refusal::Locked { session: held.session },
         None => Refusal::OthersWait,
     };
-    Ok(Waited::Left(Box::new(session::refused(command, &locked, refusal).await?)))
+    Ok(Waited::Left(Box::new(session::refused(command, &locked, refusal, (&place.pipeline, ask)).await?)))
 }
 
 /// Sees to it that a session does not stay in the queue when its request is dropped, as when the client hangs up.

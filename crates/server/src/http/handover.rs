@@ -7,6 +7,7 @@ use greenroom_api_types::session::Session;
 use greenroom_domain::policy::action::SessionHold;
 
 use crate::app::handover;
+use crate::app::session::{Ask, How};
 use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
@@ -31,8 +32,9 @@ pub async fn request_handover(
 ) -> Answered {
     let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let asked = (body.value.context.as_deref(), body.value.grace_seconds);
-    let waiting = handover::request(&mut mutation.command, &place, session_id, asked).await?;
+    let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
+    let ask = Ask { commit_id, branch, context, ttl_seconds, how: How::Queue };
+    let waiting = handover::request(&mut mutation.command, &place, session_id, (&ask, grace_seconds)).await?;
     mutation.finish(Answer::new(StatusCode::ACCEPTED, &wire(waiting))?).await
 }
 

@@ -4,13 +4,14 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::response::IntoResponse;
 use axum::routing::get;
-use greenroom_api_types::problem::{FieldProblem, Problem};
+use greenroom_api_types::problem::{FieldProblem, Problem, SuggestedRequest};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::app::next_action::API_ROOT;
 use crate::http::{
     Limits, cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event,
     give_up, handover, health, job, log, log_stream, me, member, not_modified, openapi, organization,
@@ -18,7 +19,7 @@ use crate::http::{
 };
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(Problem, FieldProblem)))]
+#[openapi(components(schemas(Problem, FieldProblem, SuggestedRequest)))]
 struct Problems;
 
 /// The API below `/api/v1`, with its document.
@@ -112,7 +113,7 @@ pub fn router(app: App, limits: Limits) -> Router {
         },
     ));
     Router::new()
-        .nest("/api/v1", api)
+        .nest(API_ROOT, api)
         .fallback(async || Failure::not_found().into_response())
         .with_state(app.clone())
         .merge(pages)

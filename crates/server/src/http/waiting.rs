@@ -75,7 +75,7 @@ pub async fn claim<A: Act>(
         let ends = matches!(news, News::Over);
         let looked = async {
             let mut mutation = permit.open_again(key.clone(), body).await?;
-            let waited = waiting::look(&mut mutation.command, place, id, ends && !stays).await?;
+            let waited = waiting::look(&mut mutation.command, (place, ask), id, ends && !stays).await?;
             Ok::<_, Exit>((mutation, waited))
         };
         let answered = match looked.await {

@@ -1,6 +1,7 @@
 //! Ephemeral environments over HTTP: claim, hold, deploy, queue, release, take over, expire.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod actions;
 mod crowd;
 mod deployments;
 mod handover;
@@ -116,7 +117,7 @@ async fn a_refusal_helps(pool: PgPool) {
         .iter()
         .map(|action| action["action"].as_str().unwrap())
         .collect();
-    assert_eq!(actions, ["queue", "force_claim"]);
+    assert_eq!(actions, ["queue", "request_handover", "force_claim"]);
     assert_eq!(refused["lock"]["context"], "demo for sales");
     let mine = site.claim(&site.dev, json!({})).await.is(409);
     assert_eq!(mine["code"], "held_by_you");

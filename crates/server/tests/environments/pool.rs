@@ -14,7 +14,7 @@ const DEFINITION: &str = "ephemeralEnvironments:
   qa-1: { labels: [web, eu], lease: { default: 1h, max: 2h } }
   qa-2: { labels: [web], lease: { default: 1h, max: 2h } }
   qa-3: { labels: [web, eu, gpu], lease: { default: 1h, max: 4h } }
-  \"pr-*\": { max: 2, labels: [web] }
+  \"pr-*\": { max: 2, labels: [web, review] }
 stages:
   build:
     steps:
@@ -60,7 +60,8 @@ async fn none_is_free_and_what_then(pool: PgPool) {
     assert_eq!(refused["nextExpiresAt"], first["data"]["expiresAt"]);
     assert_eq!(refused["environments"][0]["lock"]["holder"]["id"], site.dev.user.as_str());
     assert_eq!(refused["actions"][0]["path"], "qa-1/sessions", "it comes free first");
-    assert!(refused["detail"].as_str().unwrap().contains("`eu`"), "{refused}");
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("`eu`") && detail.contains("`qa-1` comes free at"), "{refused}");
 
     // What others wait for is not free, though nobody holds it at this moment.
     site.send(&site.mate, Method::POST, "//qa-1/sessions", json!({ "queue": true })).await.is(202);
@@ -74,11 +75,52 @@ async fn none_is_free_and_what_then(pool: PgPool) {
     site.end().await;
 }
 
+/// An environment that somebody waits for does not come free when its lease ends: text, moment and suggestion agree on another.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_refusal_speaks_of_one_environment(pool: PgPool) {
+    let site = Site::with(&pool, DEFINITION).await;
+    let soon = claim(&site, json!({ "labels": ["eu"], "ttlSeconds": 60 })).await.is(201);
+    assert_eq!(name(&soon), "qa-1");
+    let later = claim(&site, json!({ "labels": ["eu"], "ttlSeconds": 600 })).await.is(201);
+    site.send(&site.mate, Method::POST, "//qa-1/sessions", json!({ "queue": true })).await.is(202);
+    let body =
+        json!({ "labels": ["eu"], "commitId": "0123abc", "context": "checkout fix", "ttlSeconds": 300 });
+    let refused = claim(&site, body.clone()).await.is(409);
+    let detail = refused["detail"].as_str().unwrap();
+    assert!(detail.contains("`qa-3` comes free at") && !detail.contains("qa-1"), "{detail}");
+    assert_eq!(refused["nextExpiresAt"], later["data"]["expiresAt"]);
+    let (queue, wait) = (&refused["actions"][0], &refused["actions"][1]);
+    assert_eq!(queue["path"], "qa-3/sessions");
+    let kept = json!({ "commitId": "0123abc", "context": "checkout fix", "ttlSeconds": 300, "queue": true });
+    assert_eq!(queue["body"], kept);
+    assert_eq!((&wait["action"], &wait["path"], &wait["body"]), (&json!("wait"), &json!("claim"), &body));
+    assert_eq!(wait["headers"]["Prefer"], "wait=30");
+    let base = format!("/api/v1/organizations/acme/pipelines/{}/ephemeral-environments", site.pipeline);
+    assert_eq!(wait["href"], format!("{base}/claim"));
+    assert_eq!(queue["href"], format!("{base}/qa-3/sessions"));
+
+    // Somebody waits for each: none comes free for this caller at a moment that could be named.
+    site.send(&site.mate, Method::POST, "//qa-3/sessions", json!({ "queue": true })).await.is(202);
+    let refused = claim(&site, json!({ "labels": ["eu"] })).await.is(409);
+    assert_eq!(refused["nextExpiresAt"], Value::Null);
+    assert!(refused["detail"].as_str().unwrap().contains("the shortest queue"), "{refused}");
+
+    // One that does not allow the lease is not suggested, though it is free.
+    let held = claim(&site, json!({ "labels": ["web"], "ttlSeconds": 7_200 })).await.is(201);
+    assert_eq!(name(&held), "qa-2");
+    let session = held["data"]["sessionId"].as_str().unwrap();
+    site.delete(&site.dev, &format!("//qa-2/sessions/{session}")).await.is(200);
+    let refused = claim(&site, json!({ "labels": ["web"], "ttlSeconds": 14_400 })).await.is(409);
+    assert_eq!((&refused["total"], &refused["actions"][0]["path"]), (&json!(1), &json!("qa-3/sessions")));
+    site.end().await;
+}
+
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn labels_that_name_nothing(pool: PgPool) {
     let site = Site::with(&pool, DEFINITION).await;
     for (body, pointer, text) in [
-        (json!({ "labels": ["wb"] }), "/labels", "did you mean `web`"),
+        (json!({ "labels": ["wb"] }), "/labels", "did you mean `web`?"),
+        (json!({ "labels": ["review"] }), "/labels", "only on the template `pr-*`"),
         (json!({ "labels": [] }), "/labels", "1 to 20"),
         (json!({ "labels": ["web", "A\u{0}B"] }), "/labels/1", "small letters"),
         (json!({ "labels": ["web"], "ttlSeconds": 0 }), "/ttlSeconds", "1 or more"),
@@ -89,6 +131,7 @@ async fn labels_that_name_nothing(pool: PgPool) {
         let refused = claim(&site, body.clone()).await.is(422);
         assert_eq!(refused["errors"][0]["pointer"], pointer, "{body}: {refused}");
         assert!(refused["detail"].as_str().unwrap().contains(text), "{body}: {refused}");
+        assert!(!refused["detail"].as_str().unwrap().ends_with("?."), "{refused}");
     }
     // One that allows the lease is found behind those that don't.
     let long = claim(&site, json!({ "labels": ["web"], "ttlSeconds": 14_400 })).await.is(201);

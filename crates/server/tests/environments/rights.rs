@@ -152,7 +152,7 @@ async fn ending_anothers_session_needs_allow_force(pool: PgPool) {
         .iter()
         .map(|action| action["action"].as_str().unwrap())
         .collect();
-    assert_eq!(actions, ["queue"]);
+    assert_eq!(actions, ["queue", "request_handover"]);
     assert_eq!(site.delete(&site.mate, &path).await.is(403)["requiredRole"], "maintainer");
     assert_eq!(session(&site, &held).await["status"], "active");
     site.delete(&chief, &path).await.is(200);

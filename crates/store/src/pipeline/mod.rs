@@ -5,6 +5,8 @@ mod read;
 mod version;
 mod write;
 
+use std::fmt;
+
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, Stop};
 use greenroom_domain::slug::Slug;
@@ -36,6 +38,15 @@ impl PipelineName {
         match self {
             Self::Id(_) => None,
             Self::Slug(slug) => Some(slug.as_str()),
+        }
+    }
+}
+
+impl fmt::Display for PipelineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => id.fmt(f),
+            Self::Slug(slug) => slug.fmt(f),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! The requests that a refusal suggests instead: complete, with the fields that the caller sent, for a program to send as they are.
+
+use greenroom_domain::principal::Principal;
+use greenroom_store::pipeline::PipelineName;
+use serde_json::{Map, Value, json};
+
+use crate::app::session::Ask;
+
+/// Where the API is served; the routes are nested below it.
+pub const API_ROOT: &str = "/api/v1";
+
+/// The address that the suggested requests' `path` is relative to.
+pub struct Base(String);
+
+impl Base {
+    /// The environments of a pipeline.
+    pub fn environments(principal: &Principal, pipeline: &PipelineName) -> Self {
+        let organization = &principal.organization_slug;
+        Self(format!("{API_ROOT}/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments"))
+    }
+
+    /// One environment of a pipeline.
+    pub fn environment(principal: &Principal, pipeline: &PipelineName, name: &str) -> Self {
+        let Self(environments) = Self::environments(principal, pipeline);
+        Self(format!("{environments}/{name}"))
+    }
+
+    pub fn action(&self, action: &str, method: &str, path: &str) -> Value {
+        let Self(base) = self;
+        json!({ "action": action, "method": method, "path": path, "href": format!("{base}/{path}") })
+    }
+
+    pub fn action_with(&self, action: &str, method: &str, path: &str, body: Map<String, Value>) -> Value {
+        let mut suggested = self.action(action, method, path);
+        suggested["body"] = body.into();
+        suggested
+    }
+
+    /// To wait in line with the same request.
+    pub fn queue(&self, path: &str, ask: &Ask) -> Value {
+        let mut body = body(ask);
+        body.insert("queue".to_owned(), true.into());
+        self.action_with("queue", "POST", path, body)
+    }
+}
+
+/// What the caller sent, without how it was to be claimed.
+pub fn body(ask: &Ask) -> Map<String, Value> {
+    let mut body = commit(ask);
+    body.extend(ask.context.as_ref().map(|context| ("context".to_owned(), context.as_str().into())));
+    body.extend(ask.ttl_seconds.map(|seconds| ("ttlSeconds".to_owned(), seconds.into())));
+    body
+}
+
+/// The commit that the caller sent, and its branch.
+pub fn commit(ask: &Ask) -> Map<String, Value> {
+    let texts = [("commitId", &ask.commit_id), ("branch", &ask.branch)];
+    let sent = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?)));
+    sent.map(|(field, text)| (field.to_owned(), text.as_str().into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_has_what_was_sent_and_nothing_else() {
+        let ask = Ask {
+            commit_id: Some("0123abc".to_owned()),
+            branch: Some("main".to_owned()),
+            context: Some("checkout fix".to_owned()),
+            ttl_seconds: Some(600),
+            ..Ask::default()
+        };
+        let expected = json!({
+            "commitId": "0123abc", "branch": "main", "context": "checkout fix", "ttlSeconds": 600,
+        });
+        assert_eq!(Value::from(body(&ask)), expected);
+        assert_eq!(Value::from(commit(&ask)), json!({ "commitId": "0123abc", "branch": "main" }));
+        assert_eq!(Value::from(body(&Ask::default())), json!({}));
+    }
+}
