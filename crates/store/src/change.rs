@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use greenroom_domain::event::NewEvent;
-use greenroom_domain::id::{OrganizationId, PipelineId};
+use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId};
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -33,7 +33,9 @@ pub struct Change {
 pub enum Actor {
     /// Somebody, by a request.
     Principal { principal: Box<Principal>, request_id: String },
-    /// Nobody: time has passed.
+    /// A runner, by what it reported of a job.
+    Runner { id: RunnerId, name: String },
+    /// The system: time has passed, or the engine took a deployment on.
     Clock,
     /// An operator at the console, who is nobody's token.
     Operator,
@@ -173,21 +175,21 @@ impl Actor {
     pub(crate) fn user(&self) -> Option<uuid::Uuid> {
         match self {
             Self::Principal { principal, .. } => Some(principal.user_id.uuid()),
-            Self::Clock | Self::Operator => None,
+            Self::Runner { .. } | Self::Clock | Self::Operator => None,
         }
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Principal { principal, .. } => Some(&principal.user_name),
-            Self::Clock | Self::Operator => None,
+            Self::Runner { .. } | Self::Clock | Self::Operator => None,
         }
     }
 
     pub(crate) fn kind(&self) -> Option<&str> {
         match self {
             Self::Principal { principal, .. } => Some(principal.token_kind.as_str()),
-            Self::Clock | Self::Operator => None,
+            Self::Runner { .. } | Self::Clock | Self::Operator => None,
         }
     }
 
@@ -199,7 +201,10 @@ impl Actor {
                 "kind": principal.token_kind,
                 "tokenId": principal.token_id,
             }),
-            Self::Clock => json!({ "id": null, "name": "clock", "kind": "system", "tokenId": null }),
+            Self::Runner { id, name } => {
+                json!({ "id": id, "name": name, "kind": "runner", "tokenId": null })
+            }
+            Self::Clock => json!({ "id": null, "name": "system", "kind": "system", "tokenId": null }),
             Self::Operator => json!({ "id": null, "name": "operator", "kind": "operator", "tokenId": null }),
         }
     }
@@ -207,7 +212,7 @@ impl Actor {
     pub(crate) fn context(&self) -> Value {
         match self {
             Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
-            Self::Clock | Self::Operator => json!({}),
+            Self::Runner { .. } | Self::Clock | Self::Operator => json!({}),
         }
     }
 }

@@ -135,7 +135,8 @@ async fn grant(
                       'pipelines/pip_' || g.pipeline_id || '/ephemeral-environments/' || g.name, g.holder_id,
                       jsonb_build_object('actor', $10::jsonb, 'context', $11::jsonb, 'before', null, 'reason', null,
                           'after', jsonb_build_object('sessionId', 'ses_' || $5::uuid, 'envName', g.name,
-                              'pipelineId', 'pip_' || g.pipeline_id, 'fence', g.fence, 'queueLength', 0))
+                              'pipelineId', 'pip_' || g.pipeline_id, 'fence', g.fence, 'queueLength', 0,
+                              'context', g.context, 'commitId', null))
                from granted g
            )
            select g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",

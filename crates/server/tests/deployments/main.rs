@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod actors;
 mod asks;
 mod branches;
 mod cache_zones;

@@ -16,7 +16,7 @@ use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::change::{Actor, Change};
 use crate::deployment::planning::{MadePlan, PlanInputs};
 use crate::deployment::stages::StageRow;
 use crate::engine::{Advance, Dispatch};
@@ -51,6 +51,8 @@ pub(crate) struct Held {
     pipeline_status: PipelineStatus,
     stop_mode: Option<StopMode>,
     pub(crate) state: Deployment,
+    /// Who has or had the newest attempts of its stages.
+    pub(crate) runners: Vec<(String, Actor)>,
     pub(crate) now: Timestamp,
 }
 
@@ -111,7 +113,7 @@ impl Change {
     pub(crate) async fn hold_deployment(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
         let Some(mut held) = self.hold_without_stages(id).await? else { return Ok(None) };
         if held.planned && !held.state.status.is_end() {
-            held.state.stages = self.stages_of(id).await?;
+            (held.state.stages, held.runners) = self.stages_of(id).await?;
         }
         Ok(Some(held))
     }
@@ -170,6 +172,7 @@ impl Change {
                 ends_by: ends_by(purpose, row.started_at.map(|at| at.to_jiff())),
                 stages: Vec::new(),
             },
+            runners: Vec::new(),
             now: row.now.to_jiff(),
         }))
     }

@@ -155,7 +155,7 @@ impl Change {
             return Ok(Asked::Teardown);
         }
         if held.state.status.is_end() {
-            held.state.stages = self.stages_of(id).await?;
+            (held.state.stages, held.runners) = self.stages_of(id).await?;
             if let Some(refused) = self.why_not_again(id).await? {
                 return Ok(refused);
             }

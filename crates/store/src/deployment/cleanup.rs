@@ -1,12 +1,14 @@
 //! Clean-ups that failed: repeated by a maintainer or the sweeper, or given up by a maintainer.
 
 use greenroom_domain::cleanup::{CleanupFacts, NotRepeated, may_repeat};
+use greenroom_domain::deployment::Purpose;
 use greenroom_domain::environment::Command;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId};
 use serde_json::json;
 
 use crate::change::Change;
+use crate::deployment::in_session::ToldDeployment;
 use crate::lock::{LockedEnvironment, NewSession};
 use crate::system::sweeper::DueEnvironment;
 use crate::{Store, StoreError};
@@ -56,7 +58,7 @@ impl Change {
         };
         let (organization, user) = (self.organization(), self.actor().user());
         let id = DeploymentId::from(uuid::Uuid::now_v7());
-        let session = sqlx::query_scalar!(
+        let made = sqlx::query!(
             r#"insert into deployments
                  (organization_id, id, pipeline_id, definition_version, environment_id, session_id, commit_id, status,
                   purpose, trigger, created_by)
@@ -65,7 +67,7 @@ impl Change {
                from deployments failed
                join pipelines p on p.organization_id = $1 and p.id = failed.pipeline_id
                where failed.organization_id = $1 and failed.id = $3
-               returning session_id as "session_id!""#,
+               returning session_id as "session_id!", commit_id"#,
             organization,
             id.uuid(),
             failed.uuid(),
@@ -86,7 +88,9 @@ impl Change {
         self.wake(id).await?;
         let actor = self.actor().clone();
         let told = (&actor, EventType::DeploymentQueued);
-        self.tell_deployment(environment, told, id, session.into()).await?;
+        let (session, commit_id) = (made.session_id.into(), made.commit_id.as_str());
+        let teardown = ToldDeployment { id, session, commit_id, purpose: Purpose::Teardown };
+        self.tell_deployment(environment, told, teardown).await?;
         Ok(Ok(id))
     }
 

@@ -1,5 +1,6 @@
 //! Deployments of sessions: accepted as `queued`, with a place for their environment's work slot, and ended with their session.
 
+use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId, UserId};
 use greenroom_domain::session::SessionEnd;
@@ -10,6 +11,21 @@ use crate::change::{Actor, Change};
 use crate::deployment::person::PersonColumns;
 use crate::lock::LockedEnvironment;
 use crate::planted::{self, Bug};
+
+/// What the events of a deployment in an environment show of it.
+#[derive(Clone, Copy)]
+pub(crate) struct ToldDeployment<'a> {
+    pub(crate) id: DeploymentId,
+    pub(crate) session: SessionId,
+    pub(crate) commit_id: &'a str,
+    pub(crate) purpose: Purpose,
+}
+
+impl<'a> ToldDeployment<'a> {
+    fn of_session(id: DeploymentId, session: SessionId, commit_id: &'a str) -> Self {
+        Self { id, session, commit_id, purpose: Purpose::Session }
+    }
+}
 
 impl Change {
     /// Accepts a deployment of the session that holds the locked environment. Without the slot it waits, and takes the
@@ -35,12 +51,12 @@ impl Change {
         commit_id: &str,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let superseded = sqlx::query_scalar!(
+        let superseded = sqlx::query!(
             "update deployments d set status = 'superseded', ended_at = clock_timestamp(), reason = 'a newer deployment'
              from environments e
              where d.organization_id = $1 and d.session_id = $2 and d.status = 'queued'
                and e.organization_id = $1 and e.id = $3 and e.slot_deployment_id is distinct from d.id
-             returning d.id",
+             returning d.id, d.commit_id",
             organization,
             session.uuid(),
             environment.id.uuid(),
@@ -87,10 +103,11 @@ impl Change {
             self.wake(id).await?;
         }
         for old in superseded {
-            self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old.into(), session)
-                .await?;
+            let old = ToldDeployment::of_session(old.id.into(), session, &old.commit_id);
+            self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old).await?;
         }
-        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), id, session).await
+        let new = ToldDeployment::of_session(id, session, commit_id);
+        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), new).await
     }
 
     /// The end of a session ends its work: what has not started never will, and what runs is asked to end.
@@ -111,7 +128,7 @@ impl Change {
                    canceled_by = $4, canceled_by_name = $5, canceled_by_kind = $6
                where organization_id = $1 and session_id = $2 and purpose <> 'teardown'
                  and status in ('queued', 'running', 'waiting', 'paused')
-               returning id, status = 'canceled' as "is_over!""#,
+               returning id, commit_id, status = 'canceled' as "is_over!""#,
             organization,
             session.uuid(),
             format!("its session was {}", end.status()),
@@ -135,7 +152,8 @@ impl Change {
                 self.wake(id).await?;
                 EventType::DeploymentCanceling
             };
-            self.tell_deployment(environment, (actor, event_type), id, session).await?;
+            let ended = ToldDeployment::of_session(id, session, &row.commit_id);
+            self.tell_deployment(environment, (actor, event_type), ended).await?;
         }
         Ok(())
     }
@@ -144,14 +162,15 @@ impl Change {
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),
-        deployment: DeploymentId,
-        session: SessionId,
+        ToldDeployment { id, session, commit_id, purpose }: ToldDeployment<'_>,
     ) -> Result<(), StoreError> {
         let after = json!({
-            "deploymentId": deployment,
+            "deploymentId": id,
             "sessionId": session,
             "envName": environment.name,
             "pipelineId": environment.pipeline_id,
+            "commitId": commit_id,
+            "purpose": purpose.as_str(),
         });
         let subject = environment.subject();
         let event = NewEvent { event_type, subject, before: None, after: Some(after), reason: None };

@@ -1,11 +1,14 @@
 //! The work slot in SQL: at most one piece of work acts on an environment at a time. The domain's machine says who is next.
 
-use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId, UserId};
+use greenroom_domain::deployment::Purpose;
+use greenroom_domain::event::EventType;
+use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId};
 use greenroom_domain::work_slot::{self, Effect, Event, Work, WorkSlot};
 
 use crate::StoreError;
 use crate::change::{Actor, Change};
 use crate::deployment::advance::Held;
+use crate::deployment::in_session::ToldDeployment;
 use crate::lock::LockedEnvironment;
 
 impl Change {
@@ -103,7 +106,7 @@ impl Change {
                and not exists (select 1 from deployments other
                    where other.organization_id = $1 and other.environment_id = e.id and other.purpose = 'teardown'
                      and other.status = 'queued')
-             returning created_by",
+             returning commit_id",
             organization,
             id.uuid(),
             environment.id.uuid(),
@@ -111,9 +114,7 @@ impl Change {
         )
         .fetch_optional(self.connection())
         .await?;
-        if made.map(UserId::from).is_none() {
-            return Ok(());
-        }
+        let Some(commit_id) = made else { return Ok(()) };
         self.reset_cleanup_tries(environment).await?;
         let taken = sqlx::query!(
             "update environments set slot_deployment_id = $3
@@ -127,12 +128,7 @@ impl Change {
         if taken.rows_affected() > 0 {
             self.wake(id).await?;
         }
-        self.tell_deployment(
-            environment,
-            (actor, greenroom_domain::event::EventType::DeploymentQueued),
-            id,
-            session,
-        )
-        .await
+        let teardown = ToldDeployment { id, session, commit_id: &commit_id, purpose: Purpose::Teardown };
+        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), teardown).await
     }
 }

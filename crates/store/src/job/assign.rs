@@ -94,7 +94,8 @@ impl Store {
         let Some(row) = row else { return Ok(None) };
         let attempt = u32::try_from(row.attempt).unwrap_or_default();
         let stage = Some((row.stage_key.as_str(), attempt));
-        change.tell_progress(&held, (&Actor::Clock, EventType::StageStarted), stage, None).await?;
+        let runner = Actor::Runner { id: word.runner.id, name: word.runner.name.clone() };
+        change.tell_progress(&held, (&runner, EventType::StageStarted), stage, None).await?;
         let assigned = change.assigned(word.job, deployment).await?;
         if assigned.repository.is_some() && assigned.proof.is_some() {
             change.demand_proof(word.job).await?;

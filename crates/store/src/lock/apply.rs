@@ -95,37 +95,39 @@ impl Change {
         match effect {
             Effect::Queued { session } => {
                 self.insert_session(environment, doing, session, None).await?;
-                self.tell_session(environment, (actor, EventType::SessionQueued), session, None, None).await
+                let said = (doing.new.context.as_deref(), doing.new.commit_id.as_deref());
+                let told = (actor, EventType::SessionQueued);
+                self.tell_claim(environment, told, (session, None), said, None).await
             }
             Effect::Granted { session, fence } => {
-                let waited = doing.before.queue.position(session).is_some();
-                if let Some(waiting) = doing.before.queue.iter().find(|waiting| waiting.session == session) {
-                    self.grant_waiter(environment, waiting, fence).await?;
+                let waited = doing.before.queue.iter().find(|waiting| waiting.session == session);
+                let (event_type, (context, commit_id)) = if let Some(waiting) = waited {
+                    (EventType::SessionGranted, self.grant_waiter(environment, waiting, fence).await?)
                 } else {
                     self.insert_session(environment, doing, session, Some(fence)).await?;
-                }
-                let event_type = if waited { EventType::SessionGranted } else { EventType::SessionClaimed };
+                    (EventType::SessionClaimed, (doing.new.context.clone(), doing.new.commit_id.clone()))
+                };
                 let passed_on =
                     matches!(doing.command, Command::Transfer { to, .. } if to.session == session);
                 let reason = actor.name().filter(|_| passed_on).map(|name| format!("transferred by {name}"));
-                let told = (actor, event_type);
-                self.tell_session(environment, told, session, Some(fence), reason.as_deref()).await
+                let said = (context.as_deref(), commit_id.as_deref());
+                self.tell_claim(environment, (actor, event_type), (session, Some(fence)), said, reason).await
             }
             Effect::HandoverRequested { session, by, .. } => {
                 self.write_handover(environment, doing, by).await?;
                 let told = (actor, EventType::SessionHandoverRequested);
-                self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
+                self.tell_session(environment, told, session, doing.new.context.as_deref()).await
             }
             Effect::HandoverLapsed { session, .. } => {
                 let told = (&Actor::Clock, EventType::SessionHandoverLapsed);
-                self.tell_session(environment, told, session, None, None).await
+                self.tell_session(environment, told, session, None).await
             }
             // It is a departure, which is written with the others.
             Effect::Skipped { .. } => Ok(()),
             Effect::HandoverDeclined { session, by } => {
                 self.write_declined(environment, (actor, doing.new.context.as_deref()), by).await?;
                 let told = (actor, EventType::SessionHandoverDeclined);
-                self.tell_session(environment, told, session, None, doing.new.context.as_deref()).await
+                self.tell_session(environment, told, session, doing.new.context.as_deref()).await
             }
             Effect::Ended { session, end } => {
                 let by = match doing.command {
@@ -151,7 +153,7 @@ impl Change {
                 let given =
                     doing.new.context.as_deref().filter(|_| doing.command == Command::Release(session));
                 let reason = passed_on.as_deref().or(reason).or(given);
-                self.tell_session(environment, (actor, event_type), session, None, reason).await
+                self.tell_session(environment, (actor, event_type), session, reason).await
             }
         }
     }

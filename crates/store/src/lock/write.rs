@@ -72,19 +72,21 @@ impl Change {
         Ok(())
     }
 
+    /// Answers the context and the commit that it was queued with.
     pub(super) async fn grant_waiter(
         &mut self,
         environment: &LockedEnvironment,
         waiting: &Waiting,
         fence: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(Option<String>, Option<String>), StoreError> {
         let organization = self.organization();
         // Its own, even if the same command ends it again.
         let lease = Lease::from_queue(environment.now, waiting.terms);
-        sqlx::query!(
+        let granted = sqlx::query!(
             "update sessions
              set status = 'active', fence = $3, claimed_at = $4, expires_at = $5, max_expires_at = $6, waiting = false
-             where organization_id = $1 and id = $2 and status = 'queued'",
+             where organization_id = $1 and id = $2 and status = 'queued'
+             returning context, commit_id",
             organization,
             waiting.session.uuid(),
             fence,
@@ -92,9 +94,9 @@ impl Change {
             time(Some(lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(Some(lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
         )
-        .execute(self.connection())
+        .fetch_optional(self.connection())
         .await?;
-        Ok(())
+        Ok(granted.map(|row| (row.context, row.commit_id)).unwrap_or_default())
     }
 
     pub(super) async fn end_session(
@@ -273,15 +275,31 @@ impl Change {
         Ok(())
     }
 
+    /// Records that a session was queued, claimed or granted, with what it is for.
+    pub(super) async fn tell_claim(
+        &mut self,
+        environment: &LockedEnvironment,
+        (actor, event_type): (&Actor, EventType),
+        (session, fence): (SessionId, Option<i64>),
+        (context, commit_id): (Option<&str>, Option<&str>),
+        reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let mut after = environment.after(session, fence);
+        after["context"] = context.into();
+        after["commitId"] = commit_id.into();
+        let subject = environment.subject();
+        let event = NewEvent { event_type, subject, before: None, after: Some(after), reason };
+        self.tell_as(actor, event).await
+    }
+
     pub(super) async fn tell_session(
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),
         session: SessionId,
-        fence: Option<i64>,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut after = environment.after(session, fence);
+        let mut after = environment.after(session, None);
         if event_type == EventType::SessionOverridden {
             after["reasonGiven"] = reason.is_some().into();
         }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::case::{Case, NAMES, REQUEST};
 use crate::model::{Expected, Model};
+use crate::record::Record;
 use crate::told;
 
 #[derive(Debug, PartialEq, sqlx::FromRow)]
@@ -51,18 +52,26 @@ fn event(case: &Case, model: &Model, expected: &Expected, told: &told::Told) -> 
         Some(person) => json!({
             "id": person.user_id, "name": person.user_name, "kind": person.token_kind, "tokenId": person.token_id,
         }),
-        None => json!({ "id": null, "name": "clock", "kind": "system", "tokenId": null }),
+        None => json!({ "id": null, "name": "system", "kind": "system", "tokenId": null }),
     };
     let context = if person.is_some() { json!({ "requestId": REQUEST }) } else { json!({}) };
     let mut after = json!({ "sessionId": case.id(told.session), "envName": name, "pipelineId": pipeline });
     if told.is_of_deployment() {
         after["deploymentId"] = json!("one");
+        after["commitId"] = json!(record(model, expected, told).commit);
+        after["purpose"] = json!("session");
     } else {
         after["fence"] = json!(told.fence);
         // As it is when the step is done.
         after["queueLength"] = json!(model.environments[expected.environment].state.queue.len());
-        if told.event_type == EventType::SessionOverridden {
-            after["reasonGiven"] = json!(told.reason.is_some());
+        match told.event_type {
+            EventType::SessionOverridden => after["reasonGiven"] = json!(told.reason.is_some()),
+            EventType::SessionQueued | EventType::SessionClaimed | EventType::SessionGranted => {
+                let record = record(model, expected, told);
+                after["context"] = json!(record.context);
+                after["commitId"] = json!(record.commit);
+            }
+            _ => {}
         }
     }
     Event {
@@ -72,6 +81,12 @@ fn event(case: &Case, model: &Model, expected: &Expected, told: &told::Told) -> 
         actor_id: person.map(|person| person.user_id.uuid()),
         data: json!({ "actor": actor, "context": context, "before": null, "after": after, "reason": told.reason }),
     }
+}
+
+/// The session that an event is about.
+fn record<'a>(model: &'a Model, expected: &Expected, told: &told::Told) -> &'a Record {
+    let sessions = &model.environments[expected.environment].sessions;
+    sessions.iter().find(|record| record.id == told.session).unwrap()
 }
 
 /// The store names its deployments itself.

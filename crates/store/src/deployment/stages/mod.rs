@@ -73,7 +73,7 @@ impl Change {
             }
             self.update_stage(held, row.after).await?;
             if row.moved() {
-                self.tell_stage(held, row.after).await?;
+                self.tell_stage(held, &row).await?;
             }
         }
         Ok(())

@@ -5,18 +5,22 @@ use greenroom_domain::id::DeploymentId;
 use jiff::SignedDuration;
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::change::{Actor, Change};
 use crate::error::word;
 use crate::planted::{self, Bug};
 
 impl Change {
-    pub(crate) async fn stages_of(&mut self, id: DeploymentId) -> Result<Vec<Stage>, StoreError> {
+    /// The stages, and by their keys the runners that have or had their newest attempts.
+    pub(crate) async fn stages_of(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<(Vec<Stage>, Vec<(String, Actor)>), StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.key, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated, s.timeout_seconds,
                       s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
                       j.status as "job_status?", j.reason as job_reason, j.queued_at as "queued_at?", j.started_at,
-                      j.lease_expires_at, j.touched as "touched?", j.cancel_reason
+                      j.lease_expires_at, j.touched as "touched?", j.cancel_reason, j.runner_id, j.runner_name
                from stages s
                left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id
                    and j.stage_key = s.key and j.attempt = s.attempt
@@ -28,8 +32,11 @@ impl Change {
         .fetch_all(self.connection())
         .await?;
         let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
-        let mut stages = Vec::with_capacity(rows.len());
+        let (mut stages, mut runners) = (Vec::with_capacity(rows.len()), Vec::new());
         for row in rows {
+            if let (Some(id), Some(name)) = (row.runner_id, row.runner_name) {
+                runners.push((row.key.clone(), Actor::Runner { id: id.into(), name }));
+            }
             let reason = |column, text: Option<String>| text.map(|text| word(column, &text)).transpose();
             let verdict = match (row.verdict, row.verdict_reason) {
                 (Some(status), Some(why)) => {
@@ -65,7 +72,7 @@ impl Change {
                 job,
             });
         }
-        Ok(stages)
+        Ok((stages, runners))
     }
 }
 

@@ -1,15 +1,17 @@
 //! What is told of a deployment's progress.
 
-use greenroom_domain::deployment::{Stage, StageStatus};
+use greenroom_domain::deployment::StageStatus;
 use greenroom_domain::event::{EventType, NewEvent};
 use serde_json::json;
 
 use crate::StoreError;
 use crate::change::{Actor, Change};
 use crate::deployment::advance::Held;
+use crate::deployment::stages::StageRow;
 
 impl Change {
-    pub(super) async fn tell_stage(&mut self, held: &Held, stage: &Stage) -> Result<(), StoreError> {
+    pub(super) async fn tell_stage(&mut self, held: &Held, row: &StageRow<'_>) -> Result<(), StoreError> {
+        let stage = row.after;
         let event_type = match stage.status {
             StageStatus::Pending => EventType::StageRetried,
             StageStatus::Waiting => EventType::StageWaiting,
@@ -21,7 +23,10 @@ impl Change {
             StageStatus::Canceled => EventType::StageCanceled,
             StageStatus::Skipped => EventType::StageSkipped,
         };
-        let actor = self.actor().clone();
+        let actor = match self.actor() {
+            Actor::Clock => reporter(held, row).unwrap_or(Actor::Clock),
+            other => other.clone(),
+        };
         let reason = stage.reason.map(|reason| reason.as_str());
         self.tell_progress(held, (&actor, event_type), Some((&stage.key, stage.attempt)), reason).await
     }
@@ -37,6 +42,8 @@ impl Change {
             "deploymentId": held.id,
             "pipelineId": held.pipeline_id,
             "status": held.state.status,
+            "commitId": held.commit_id,
+            "purpose": held.purpose.as_str(),
         });
         if let Some(session) = held.session_id {
             after["sessionId"] = json!(greenroom_domain::id::SessionId::from(session));
@@ -57,6 +64,14 @@ impl Change {
         };
         self.tell_as(actor, event).await
     }
+}
+
+/// The runner whose report ended the stage. What the engine decides by itself, such as that a runner was lost, is nobody's
+/// report: the job had not ended before.
+fn reporter(held: &Held, row: &StageRow<'_>) -> Option<Actor> {
+    let job = row.before.and_then(|stage| stage.job)?;
+    let reported = row.after.status.is_end() && job.status.is_end();
+    held.runners.iter().find(|(key, _)| reported && *key == row.after.key).map(|(_, runner)| runner.clone())
 }
 
 impl Held {
