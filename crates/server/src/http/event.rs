@@ -5,6 +5,9 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::event::{Event, EventCategory};
+use greenroom_api_types::problem::FieldProblem;
+use greenroom_domain::definition::nearest;
+use greenroom_domain::event::EventType;
 use greenroom_domain::policy::action::EventRead;
 use greenroom_store::event::EventFilter;
 use greenroom_store::page::Listed;
@@ -37,7 +40,8 @@ pub struct EventQuery {
     /// `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
-    /// Only events of this type, such as `pipeline.stopped`.
+    /// Only events of this type.
+    #[param(example = "session.claimed")]
     r#type: Option<String>,
     /// Only events caused by this user.
     actor: Option<String>,
@@ -60,6 +64,7 @@ pub struct StreamQuery {
     #[param(inline)]
     category: Option<EventCategory>,
     /// Only events of this type.
+    #[param(example = "session.claimed")]
     r#type: Option<String>,
     /// Only events caused by this user.
     actor: Option<String>,
@@ -79,7 +84,7 @@ pub async fn list_events(
     let page = page(query.limit, query.offset)?;
     let filter = EventFilter {
         category: query.category.map(Into::into),
-        event_type: query.r#type,
+        event_type: event_type(query.r#type)?,
         actor: actor(query.actor.as_deref())?,
         subject: query.subject,
         from: moment("from", query.from)?,
@@ -130,7 +135,7 @@ pub async fn stream_events(
     let query = query.0;
     let filter = EventFilter {
         category: query.category.map(Into::into),
-        event_type: query.r#type,
+        event_type: event_type(query.r#type)?,
         actor: actor(query.actor.as_deref())?,
         subject: query.subject,
         ..EventFilter::default()
@@ -151,6 +156,30 @@ pub fn last_seen(headers: &HeaderMap, after: Option<i64>) -> Result<Option<i64>,
             })
         }
     }
+}
+
+/// A type that does not exist is refused: a filter that lets nothing through would look like nothing having happened.
+fn event_type(text: Option<String>) -> Result<Option<String>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    if EventType::NAMES.contains(&text.as_str()) {
+        return Ok(Some(text));
+    }
+    let same_noun = |name: &&&str| name.strip_prefix(text.as_str()).is_some_and(|rest| rest.starts_with('.'));
+    let expected: Vec<String> =
+        EventType::NAMES.iter().filter(same_noun).map(|name| (*name).to_owned()).collect();
+    let meant = nearest(&text, EventType::NAMES.iter().copied());
+    let hint = match (expected.is_empty(), meant) {
+        (false, _) => format!("; `expected` lists those of `{text}`"),
+        (true, Some(meant)) => format!("; did you mean `{meant}`?"),
+        (true, None) => ", such as `session.claimed`".to_owned(),
+    };
+    Err(Failure::fields(vec![FieldProblem {
+        pointer: "type".to_owned(),
+        detail: format!("must be a type of events{hint}"),
+        expected,
+        suggestion: meant.map(str::to_owned),
+        ..FieldProblem::default()
+    }]))
 }
 
 fn actor<T: std::str::FromStr>(text: Option<&str>) -> Result<Option<T>, Failure> {
