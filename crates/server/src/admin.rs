@@ -12,7 +12,7 @@ use greenroom_domain::token_grant::{TokenGrant, TokenRefusal, TokenRequest};
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use greenroom_store::system::migrate::MIGRATION_TIMEOUT;
-use greenroom_store::{PoolSettings, Store, connect};
+use greenroom_store::{PoolSettings, Store, connect, probe};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -94,7 +94,7 @@ pub struct CreateToken {
 }
 
 pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> anyhow::Result<()> {
-    let store = store(database)?;
+    let store = store(database).await?;
     match command {
         MigrateCommand::Up => store.migrate_up().await?,
         MigrateCommand::Down { to } => store.migrate_down(*to).await?,
@@ -108,7 +108,7 @@ pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> any
 }
 
 pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow::Result<()> {
-    let store = store(database)?;
+    let store = store(database).await?;
     let made = match command {
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
@@ -127,16 +127,16 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
 }
 
 async fn bootstrap(store: &Store, arguments: &Bootstrap) -> anyhow::Result<Value> {
-    let slug: Slug = arguments.slug.parse().context("--slug")?;
-    let name = Name::new(arguments.name.as_deref().unwrap_or(slug.as_str())).context("--name")?;
+    let slug: Slug = option("--slug", arguments.slug.parse())?;
+    let name = option("--name", Name::new(arguments.name.as_deref().unwrap_or(slug.as_str())))?;
     let (id, secret) = (OrganizationId::from(Uuid::now_v7()), new_secret());
     let organization = NewOrganization {
         id,
         slug: &slug,
         name: &name,
         owner_id: UserId::from(Uuid::now_v7()),
-        owner_email: &Email::new(&arguments.owner_email).context("--owner-email")?,
-        owner_name: &Name::new(&arguments.owner_name).context("--owner-name")?,
+        owner_email: &option("--owner-email", Email::new(&arguments.owner_email))?,
+        owner_name: &option("--owner-name", Name::new(&arguments.owner_name))?,
     };
     let token = NewToken {
         id: TokenId::from(Uuid::now_v7()),
@@ -154,12 +154,12 @@ async fn bootstrap(store: &Store, arguments: &Bootstrap) -> anyhow::Result<Value
 }
 
 async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<Value> {
-    let slug: Slug = arguments.organization.parse().context("--organization")?;
+    let slug: Slug = option("--organization", arguments.organization.parse())?;
     let Some((organization, now)) = store.organization_by_slug(&slug).await? else {
         bail!("there is no organization `{slug}`");
     };
     let scopes = arguments.scopes.iter().map(|scope| scope.parse::<Scope>());
-    let scopes: Scopes = scopes.collect::<Result<_, _>>().context("--scopes")?;
+    let scopes: Scopes = option("--scopes", scopes.collect::<Result<_, _>>())?;
     let mut pipelines = Vec::with_capacity(arguments.pipelines.len());
     for text in &arguments.pipelines {
         let name = PipelineName::parse(text).context("--pipeline")?;
@@ -167,7 +167,7 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
         pipelines.push(found.with_context(|| format!("`{slug}` has no pipeline `{text}`"))?.id);
     }
     let request = TokenRequest {
-        kind: arguments.kind.parse().context("--kind")?,
+        kind: option("--kind", arguments.kind.parse())?,
         allow_force: None,
         expires_at: arguments.expires_at,
         scopes: (!arguments.scopes.is_empty()).then_some(scopes),
@@ -177,10 +177,12 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
     let token = NewToken {
         id: TokenId::from(Uuid::now_v7()),
         secret: &secret,
-        name: &Name::new(&arguments.name).context("--name")?,
-        grant: &request.resolve(None, now).map_err(|refusal| anyhow!("{}: {refusal}", option(&refusal)))?,
+        name: &option("--name", Name::new(&arguments.name))?,
+        grant: &request
+            .resolve(None, now)
+            .map_err(|refusal| anyhow!("{}: {refusal}", option_of(&refusal)))?,
     };
-    let email = Email::new(&arguments.email).context("--email")?;
+    let email = option("--email", Email::new(&arguments.email))?;
     match store.create_token_for(&slug, &email, &token).await? {
         Some(user) => Ok(json!({
             "tokenId": token.id, "userId": user, "token": secret.reveal(), "kind": token.grant.kind,
@@ -191,8 +193,13 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
     }
 }
 
+/// Names the option whose value can't be read: its error is the rest of a sentence.
+fn option<T, E: std::fmt::Display>(name: &str, read: Result<T, E>) -> anyhow::Result<T> {
+    read.map_err(|error| anyhow!("{name} {error}"))
+}
+
 /// The option that a refusal is about.
-fn option(refusal: &TokenRefusal) -> &'static str {
+fn option_of(refusal: &TokenRefusal) -> &'static str {
     match refusal {
         TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "--scopes",
         TokenRefusal::PipelineCount => "--pipeline",
@@ -201,9 +208,11 @@ fn option(refusal: &TokenRefusal) -> &'static str {
     }
 }
 
-fn store(database: &DatabaseConfig) -> anyhow::Result<Store> {
+async fn store(database: &DatabaseConfig) -> anyhow::Result<Store> {
     let mut settings = PoolSettings::new(&database.database_url, "greenroom admin", 2);
     settings.statement_timeout = MIGRATION_TIMEOUT;
     settings.lock_timeout = MIGRATION_TIMEOUT;
-    Ok(Store::new(connect(&settings).context("GREENROOM_DATABASE_URL is not a PostgreSQL address")?))
+    let pool = connect(&settings).context("GREENROOM_DATABASE_URL is not a PostgreSQL address")?;
+    probe(&database.database_url).await.context("can't connect to the database of GREENROOM_DATABASE_URL")?;
+    Ok(Store::new(pool))
 }

@@ -27,6 +27,7 @@ pub mod pipeline;
 mod pipeline_limit;
 pub mod planted;
 mod pool;
+mod probe;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
@@ -48,6 +49,7 @@ pub use crate::error::StoreError;
 use crate::lane::Lane;
 pub use crate::patience::within_patience;
 pub use crate::pool::{PoolSettings, Reachability, connect};
+pub use crate::probe::probe;
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 

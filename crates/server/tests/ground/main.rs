@@ -12,6 +12,7 @@ mod wire;
 
 mod answers;
 mod bodies;
+mod console;
 mod crowd;
 mod database;
 mod definitions;
