@@ -2,14 +2,16 @@
 //! from this binary.
 
 use axum::Router;
+use axum::body::to_bytes;
 use axum::extract::Path;
-use axum::http::header;
+use axum::http::{StatusCode, header};
+use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use pulldown_cmark::{Options, Parser, html};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 
 macro_rules! pages {
     ($($name:literal),* $(,)?) => {
@@ -76,17 +78,49 @@ const STYLE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
     <style>:root{color-scheme:light dark}body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;\
     padding:0 1.25rem}h1{font-size:1.6rem}code{font:.92em ui-monospace,monospace}pre{overflow-x:auto;padding:.8rem;\
-    border:1px solid #8886;border-radius:.4rem}a{color:#0a7d4f}@media(prefers-color-scheme:dark){a{color:#5fd3a2}}\
+    border:1px solid #8886;border-radius:.4rem;white-space:pre-wrap;overflow-wrap:anywhere}nav{margin-bottom:2rem}\
+    nav a{margin-right:1.2rem}a{color:#0a7d4f}@media(prefers-color-scheme:dark){a{color:#5fd3a2}}\
     table{border-collapse:collapse}td,th{border:1px solid #8886;padding:.3rem .6rem;text-align:left}</style>";
+
+const NAVIGATION: &str = "<nav><a href=\"/\">Greenroom</a><a href=\"/docs/\">API</a><a href=\"/docs/errors\">Error codes</a></nav>";
+
+/// More than Swagger UI's own page has.
+const LARGEST_PAGE_BYTES: usize = 1 << 20;
 
 pub fn router() -> Router {
     // Swagger UI must not ask a validator on the internet about our document.
-    let config = Config::from("/api/v1/openapi.json").validator_url("none").try_it_out_enabled(true);
+    let config = Config::from("/api/v1/openapi.json")
+        .validator_url("none")
+        .try_it_out_enabled(true)
+        // Without the bar that asks for the address of another document.
+        .use_base_layout()
+        .default_models_expand_depth(-1);
+    let reference = Router::from(SwaggerUi::new("/docs").config(config)).layer(map_response(reference_page));
     Router::new()
         .route("/", get(front))
         .route("/docs/errors", get(errors))
         .route("/docs/errors/{code}", get(error))
-        .merge(SwaggerUi::new("/docs").config(config))
+        .merge(reference)
+}
+
+/// Swagger UI's own page under our title, and a page where it has none.
+async fn reference_page(response: Response) -> Response {
+    if response.status() == StatusCode::NOT_FOUND {
+        let text = "# There is no such page\n\nThe API, operation by operation, is at [/docs/](/docs/).\n";
+        return (StatusCode::NOT_FOUND, page("Not found", text)).into_response();
+    }
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    if !content_type.is_some_and(|value| value.as_bytes().starts_with(b"text/html")) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, LARGEST_PAGE_BYTES).await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let text = String::from_utf8_lossy(&bytes)
+        .replace("<title>Swagger UI</title>", "<title>Greenroom: the API</title>");
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, text.into())
 }
 
 async fn front() -> Html<String> {
@@ -98,13 +132,29 @@ async fn front() -> Html<String> {
     )
 }
 
+/// Every code with its status and its meaning, by status.
 async fn errors() -> Html<String> {
-    let mut text =
-        String::from("# Error codes\n\nEach problem that the API answers with carries one of these.\n\n");
-    for (code, _) in PAGES {
-        text += &format!("- [`{code}`](/docs/errors/{code})\n");
+    let mut codes: Vec<(u16, &str)> = Code::ALL.iter().map(|code| (code.status(), code.name())).collect();
+    codes.sort_unstable();
+    let mut text = String::from(
+        "# Error codes\n\nEach problem that the API answers with carries one of these as its `code`.\n\n\
+         | Status | Code | Meaning |\n|---|---|---|\n",
+    );
+    for (status, code) in codes {
+        let found = PAGES.iter().find(|(name, _)| *name == code);
+        let meaning = found.map(|(_, text)| meaning(text)).unwrap_or_default();
+        text += &format!("| {status} | [`{code}`](/docs/errors/{code}) | {meaning} |\n");
     }
     page("Error codes", &text)
+}
+
+/// The first sentence of a code's page, behind its status.
+fn meaning(page: &str) -> String {
+    let paragraph =
+        page.lines().skip_while(|line| !line.starts_with("**Status")).take_while(|line| !line.is_empty());
+    let paragraph = paragraph.collect::<Vec<_>>().join(" ");
+    let text = paragraph.split_once(".** ").map_or("", |(_, text)| text);
+    text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
 }
 
 async fn error(Path(code): Path<String>) -> Response {
@@ -115,7 +165,7 @@ async fn error(Path(code): Path<String>) -> Response {
 }
 
 fn page(title: &str, markdown: &str) -> Html<String> {
-    let mut out = format!("{STYLE}<title>{title}</title><body>");
+    let mut out = format!("{STYLE}<title>{title}</title><body>{NAVIGATION}");
     html::push_html(&mut out, Parser::new_ext(markdown, Options::ENABLE_TABLES));
     Html(out)
 }
@@ -129,7 +179,6 @@ pub const CONTENT_SECURITY_POLICY: (header::HeaderName, &str) = (
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::failure::Code;
 
     #[test]
     fn every_code_is_served() {
@@ -137,5 +186,23 @@ mod tests {
         codes.sort_unstable();
         let pages: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
         assert_eq!(pages, codes);
+    }
+
+    #[test]
+    fn every_page_says_what_its_code_means() {
+        for (name, text) in PAGES {
+            let meaning = meaning(text);
+            assert!(meaning.len() > 10 && meaning.ends_with('.'), "{name}: {meaning:?}");
+        }
+    }
+
+    /// The table for readers of the repository has all codes, each with its status.
+    #[test]
+    fn the_index_of_the_documentation_is_whole() {
+        let index = include_str!("../../../../docs/README.md");
+        for code in Code::ALL {
+            let row = format!("| [{0}](errors/{0}.md) | {1} |", code.name(), code.status());
+            assert!(index.contains(&row), "docs/README.md has no row {row}");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod edge;
 mod environment;
 mod environment_pool;
 mod event;
+mod examples;
 mod flight;
 mod give_up;
 mod handover;

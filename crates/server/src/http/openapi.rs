@@ -2,11 +2,13 @@
 
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Components, Content, HeaderBuilder, HttpMethod, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref,
-    RefOr, Required, ResponseBuilder, ServerBuilder, Type,
+    ArrayBuilder, Components, Content, HeaderBuilder, HttpMethod, InfoBuilder, ObjectBuilder, OpenApi,
+    OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder, Schema, ServerBuilder, Type,
 };
 
+use crate::http::examples;
 use crate::http::problem::CONTENT_TYPE;
 
 pub fn base() -> OpenApi {
@@ -21,10 +23,13 @@ pub fn base() -> OpenApi {
                 .version("1")
                 .description(Some(
                     "Continuous delivery with claimable environments. Every request carries `Authorization: Bearer \
-                     <API_TOKEN>`. One record is under `data`; lists have `pagination`; errors are RFC 9457 problems.",
+                     <API_TOKEN>`. One record is under `data`; lists have `pagination`; errors are RFC 9457 problems, \
+                     each with a page at its `type` ([all codes](/docs/errors)). A refusal's `actions` are complete \
+                     requests that would help: send `method` to `href` with `body` and `headers` as they are.",
                 ))
                 .build(),
         )
+        .tags(Some(tags()))
         .servers(Some([ServerBuilder::new().url("/api/v1").build()]))
         .components(Some(components))
         .security(Some([SecurityRequirement::new("token", Vec::<String>::new())]))
@@ -49,10 +54,39 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
         for (method, operation) in operations {
             if let Some(operation) = operation {
                 complete_operation(&method, operation);
+                examples::complete_path(operation);
             }
         }
     }
+    if let Some(components) = &mut document.components {
+        examples::complete_schemas(components);
+        describe_actions(components);
+    }
     document
+}
+
+/// A refusal's extensions differ per code; the one that programs follow is in the schema.
+fn describe_actions(components: &mut Components) {
+    if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
+        let actions = ArrayBuilder::new()
+            .items(Ref::from_schema_name("SuggestedRequest"))
+            .description(Some("What this token may do instead, for refusals that have such a way."));
+        problem.properties.insert("actions".to_owned(), actions.build().into());
+    }
+}
+
+/// The groups of operations, in the order in which people need them.
+fn tags() -> Vec<Tag> {
+    let tag = |name: &str, text: &str| TagBuilder::new().name(name).description(Some(text)).build();
+    vec![
+        tag("environments", "Claim an environment, hold it as a session, deploy into it, let it go"),
+        tag("deployments", "What runs and ran: stages, steps, logs; cancel and retry"),
+        tag("pipelines", "Definitions and their versions; stop and resume"),
+        tag("events", "What happened, as a list and as a stream"),
+        tag("runners", "Programs that carry jobs out, and their pools"),
+        tag("identity", "The organization, its members and their tokens"),
+        tag("documents", "What this server says of itself"),
+    ]
 }
 
 fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
@@ -82,7 +116,8 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     }
     statuses.sort_unstable();
     for status in statuses {
-        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        let mut problem = Content::new(Some(Ref::from_schema_name("Problem")));
+        problem.example = examples::problem(status);
         let response =
             ResponseBuilder::new().description(describe(status)).content(CONTENT_TYPE, problem).build();
         operation.responses.responses.entry(status.to_string()).or_insert(RefOr::T(response));
@@ -124,7 +159,7 @@ fn describe(status: u16) -> &'static str {
         403 => "Yours to see, not to do",
         404 => "Not there, or not yours",
         408 => "The body came too slowly",
-        409 => "In conflict with how things are",
+        409 => "In conflict with how things are: `code` says with what, `actions` what to do instead",
         410 => "Removed, because it is older than logs are kept",
         412 => "Changed since you read it",
         413 => "The body is too large",

@@ -127,3 +127,56 @@ async fn every_path_is_served(pool: PgPool) {
     }
     server.end().await;
 }
+
+/// What Swagger fills its forms with: every request has an example, and the server reads it without a complaint.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_examples_of_requests_would_work(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let definition = "ephemeralEnvironments: { qa-1: { labels: [qa] } }
+stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
+    let body = serde_json::json!({ "name": "Storefront", "slug": "storefront", "definition": definition });
+    let (status, made) =
+        server.json(reqwest::Method::POST, "/organizations/acme/pipelines", &owner.token, Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let document = generated();
+    let mut tried = 0;
+    for (name, operation) in operations(&document) {
+        let Some(content) = operation["requestBody"]["content"].get("application/json") else { continue };
+        let schema = &content["schema"];
+        let reference = schema["$ref"].as_str().or_else(|| schema["oneOf"][0]["$ref"].as_str()).unwrap();
+        let example = document.pointer(reference.strip_prefix('#').unwrap()).unwrap()["example"].clone();
+        assert!(example.is_object(), "{name}: {reference} has no example");
+        let (method, path) = name.split_once(' ').unwrap();
+        let mut path = path.to_owned();
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            if parameter["in"] == "path" {
+                let value = parameter["schema"]["example"].as_str().unwrap();
+                path = path.replace(&format!("{{{}}}", parameter["name"].as_str().unwrap()), value);
+            }
+        }
+        let method = method.to_uppercase().parse().unwrap();
+        let response = server.send(method, &path, Some(&owner.token), Some(example)).await;
+        let status = response.status().as_u16();
+        assert!(
+            !matches!(status, 400 | 401 | 415 | 422 | 500..),
+            "{name} answers {status} to its own example: {}",
+            response.text().await.unwrap()
+        );
+        tried += 1;
+    }
+    assert!(tried >= 20, "{tried}");
+    server.end().await;
+}
+
+/// Operations come in the order in which people need them, and every group is described.
+#[test]
+fn groups_are_listed() {
+    let document = generated();
+    let tags: Vec<&str> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
+    assert_eq!(tags[0], "environments");
+    for (name, operation) in operations(&document) {
+        assert!(tags.contains(&operation["tags"][0].as_str().unwrap()), "{name}");
+    }
+}

@@ -113,6 +113,25 @@ async fn every_problem_has_its_page(pool: PgPool) {
     }
     let list = sent(server.client.get(format!("{}/docs/errors", server.origin))).await.text().await.unwrap();
     assert!(Code::ALL.iter().all(|code| list.contains(&format!("/docs/errors/{}", code.name()))));
+    assert!(list.contains("<td>409</td>") && list.contains("Somebody else holds the environment"), "{list}");
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn pages_say_where_one_is(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let page = async |path: &str| {
+        let response = sent(server.client.get(format!("{}{path}", server.origin))).await;
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let (status, reference) = page("/docs/").await;
+    assert_eq!(status, 200);
+    assert!(reference.contains("<title>Greenroom: the API</title>"), "{reference}");
+    let (status, missing) = page("/docs/nope").await;
+    assert_eq!(status, 404);
+    assert!(missing.contains("There is no such page") && missing.contains("/docs/errors"), "{missing}");
+    let (_, error) = page("/docs/errors/not_found").await;
+    assert!(error.contains("<nav>"), "a page leads back: {error}");
     server.end().await;
 }
 

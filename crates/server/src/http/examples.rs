@@ -1,0 +1,210 @@
+//! The examples of the API's document: ids, names and bodies that look like those of a demo and would work there. Swagger fills its
+//! forms with them, so that what somebody sends without a change does no harm.
+
+use serde_json::{Value, json};
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::schema::{ArrayItems, SchemaType};
+use utoipa::openapi::{Components, Object, RefOr, Schema, Type};
+
+use crate::app::failure::Code;
+
+const COMMIT: &str = "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4";
+const ORGANIZATION: &str = "org_0190a0b0-0000-7000-8000-000000000001";
+const USER: &str = "usr_0190a0b0-0000-7000-8000-000000000001";
+const PIPELINE: &str = "pip_0190a0b0-0000-7000-8000-000000000001";
+const SESSION: &str = "ses_0190a0b0-0000-7000-8000-000000000001";
+const DEPLOYMENT: &str = "dep_0190a0b0-0000-7000-8000-000000000001";
+
+const DEFINITION: &str = "\
+ephemeralEnvironments:
+  qa-1: { stages: [deploy], lease: { default: 4h } }
+stages:
+  deploy:
+    only: ephemeral
+    steps:
+      - { name: roll out, image: \"alpine:3\", run: ./deploy }
+";
+
+/// What stands in an address.
+const PATH: &[(&str, &str)] = &[
+    ("orgId", "acme"),
+    ("pipelineId", "storefront"),
+    ("envName", "qa-1"),
+    ("sessionId", SESSION),
+    ("deploymentId", DEPLOYMENT),
+    ("stageKey", "deploy"),
+    ("stepRunId", "stp_0190a0b0-0000-7000-8000-000000000001"),
+    ("runnerId", "run_0190a0b0-0000-7000-8000-000000000001"),
+    ("poolName", "default"),
+    ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
+    ("userId", USER),
+    ("eventId", "evt_0190a0b0-0000-7000-8000-000000000001"),
+];
+
+/// Texts of records, where their type says nothing better: by schema and field.
+const FIELDS_OF: &[(&str, &str, &str)] = &[
+    ("ApiToken", "name", "ci/storefront"),
+    ("EndedSession", "status", "released"),
+    ("Attempt", "status", "succeeded"),
+    ("Cache", "key", "cargo-2026-11"),
+    ("CleanupFailed", "reason", "step_failed"),
+    ("Holder", "id", USER),
+    ("LastDeployment", "id", DEPLOYMENT),
+    ("MyToken", "id", "tok_0190a0b0-0000-7000-8000-000000000001"),
+    ("Organization", "name", "Acme"),
+    ("Organization", "slug", "acme"),
+    ("Person", "id", USER),
+    ("PipelineAuthor", "id", USER),
+    ("PipelineStop", "by", USER),
+    ("PipelineStop", "reason", "The payment provider is down"),
+    ("Runner", "name", "runner-1"),
+    ("RunnerPool", "id", "pol_0190a0b0-0000-7000-8000-000000000001"),
+    ("RunnerPool", "name", "default"),
+    ("Stage", "name", "deploy"),
+    ("StepRun", "name", "roll out"),
+];
+
+/// The same, by field alone.
+const FIELDS: &[(&str, &str)] = &[
+    ("branch", "main"),
+    ("commitId", COMMIT),
+    ("context", "Checkout fix"),
+    ("definition", DEFINITION),
+    ("deploymentId", DEPLOYMENT),
+    ("digest", "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c"),
+    ("email", "ada@example.com"),
+    ("envName", "qa-1"),
+    ("key", "deploy"),
+    ("name", "Ada Lovelace"),
+    ("organizationId", ORGANIZATION),
+    ("organizationSlug", "acme"),
+    ("pipeline", "storefront"),
+    ("pipelineId", PIPELINE),
+    ("pool", "default"),
+    ("previousSessionId", "ses_0190a0b0-0000-7000-8000-000000000000"),
+    ("purpose", "session"),
+    ("repository", "https://git.example.com/acme/storefront.git"),
+    ("requestId", "req_0190a0b0-0000-7000-8000-000000000001"),
+    ("runner", "runner-1"),
+    ("sessionId", SESSION),
+    ("slug", "storefront"),
+    ("status", "running"),
+    ("trigger", "session"),
+    ("url", "https://qa-1.example.com"),
+    ("userId", USER),
+    ("userName", "Ada Lovelace"),
+    ("version", "0.1.0"),
+];
+
+/// The body of a request, whole.
+fn body(schema: &str) -> Option<Value> {
+    Some(match schema {
+        "AddMember" => json!({ "email": "ada@example.com", "name": "Ada Lovelace", "role": "developer" }),
+        "CancelDeployment" => json!({ "force": false }),
+        "ClaimFromPool" => {
+            json!({ "labels": ["qa"], "commitId": COMMIT, "context": "Checkout fix", "ttlSeconds": 3600 })
+        }
+        "ClaimSession" => json!({ "commitId": COMMIT, "context": "Checkout fix", "ttlSeconds": 3600 }),
+        "CreateApiToken" => json!({ "name": "ci/storefront", "kind": "ci" }),
+        "CreateDeployment" => json!({ "commitId": COMMIT }),
+        "CreatePipeline" => json!({
+            "name": "Guestbook",
+            "repository": "https://git.example.com/acme/guestbook.git",
+            "definition": DEFINITION,
+        }),
+        "CreateRunner" => json!({ "name": "runner-1", "pool": "default" }),
+        "DeclineHandover" => json!({ "context": "Five more minutes" }),
+        "DeployCommit" => json!({ "commitId": COMMIT }),
+        "ForceClaim" => json!({ "commitId": COMMIT, "context": "The shop is down", "ttlSeconds": 3600 }),
+        "GiveUp" => json!({ "reason": "Its machine is gone" }),
+        "RepeatCleanup" => json!({ "commitId": COMMIT }),
+        "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
+        "ResumePipeline" => json!({ "reason": "The payment provider is back" }),
+        "RetryStage" => json!({ "inputs": "same" }),
+        "StopPipeline" => json!({ "mode": "pause", "reason": "The payment provider is down" }),
+        "TransferSession" => json!({ "userId": USER }),
+        "UpdateMember" => json!({ "role": "maintainer" }),
+        "UpdateOrganization" => json!({ "name": "Acme" }),
+        "UpdatePipeline" => json!({ "name": "Storefront" }),
+        "UpdateRunnerPool" => json!({ "network": "bridge" }),
+        "ValidateDefinition" => json!({ "definition": DEFINITION }),
+        _ => return None,
+    })
+}
+
+/// A problem with this status: of several codes, the one that is met most often.
+pub fn problem(status: u16) -> Option<Value> {
+    let often = [Code::NotFound, Code::EnvironmentLocked, Code::InvalidRequest, Code::Busy];
+    let has_status = |code: &&Code| code.status() == status;
+    let code = often.iter().chain(Code::ALL).find(has_status)?;
+    Some(json!({
+        "type": format!("/docs/errors/{}", code.name()),
+        "title": code.title(),
+        "status": status,
+        "detail": format!("{}: what exactly, and what to do next, stands here.", code.title()),
+        "code": code.name(),
+        "requestId": "req_0190a0b0-0000-7000-8000-000000000001",
+    }))
+}
+
+pub fn complete_path(operation: &mut Operation) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        let RefOr::T(parameter) = parameter else { continue };
+        let example = PATH.iter().find(|(name, _)| *name == parameter.name);
+        if let (ParameterIn::Path, Some((_, example)), Some(RefOr::T(Schema::Object(schema)))) =
+            (&parameter.parameter_in, example, &mut parameter.schema)
+        {
+            schema.example = Some((*example).into());
+        }
+    }
+}
+
+pub fn complete_schemas(components: &mut Components) {
+    for (name, schema) in &mut components.schemas {
+        // `List_Session` holds sessions.
+        let of = name.rsplit('_').next().unwrap_or_default();
+        fill(of, schema);
+        if let (RefOr::T(Schema::Object(object)), Some(example)) = (schema, body(name)) {
+            object.example = Some(example);
+        }
+    }
+}
+
+/// Gives the texts of a record their examples, however deep they are.
+fn fill(of: &str, schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            for (field, value) in &mut object.properties {
+                match value {
+                    RefOr::T(Schema::Object(text)) if takes_example(text) => {
+                        text.example = example_of(of, field);
+                    }
+                    deeper => fill(of, deeper),
+                }
+            }
+        }
+        RefOr::T(Schema::Array(array)) => {
+            if let ArrayItems::RefOrSchema(items) = &mut array.items {
+                fill(of, items);
+            }
+        }
+        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(|item| fill(of, item)),
+        RefOr::T(Schema::OneOf(one)) => one.items.iter_mut().for_each(|item| fill(of, item)),
+        _ => {}
+    }
+}
+
+fn takes_example(schema: &Object) -> bool {
+    let is_text = match &schema.schema_type {
+        SchemaType::Type(only) => *only == Type::String,
+        SchemaType::Array(several) => several.contains(&Type::String),
+        SchemaType::AnyValue => false,
+    };
+    is_text && schema.example.is_none() && schema.enum_values.is_none() && schema.format.is_none()
+}
+
+fn example_of(of: &str, field: &str) -> Option<Value> {
+    let own = FIELDS_OF.iter().find(|(schema, name, _)| *schema == of && *name == field);
+    let common = || FIELDS.iter().find(|(name, _)| *name == field).map(|(_, text)| text);
+    own.map(|(_, _, text)| text).or_else(common).map(|text| (*text).into())
+}
