@@ -38,6 +38,8 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     prctl::set_child_subreaper(true)?;
+    // The step runs under the same user. Without this it could open this process's memory and stop the watch.
+    prctl::set_dumpable(false)?;
 
     let mut alive = AliveFile::new(step.alive.clone(), step.silence, Instant::now());
     if let Some(code) = until_changed(&mut alive, &signals)? {
