@@ -17,6 +17,11 @@ impl CheckoutError {
         CheckoutError { failure: None, message: message.into() }
     }
 
+    /// What a checkout reports of a server that can't be reached, and of everything in a private network.
+    pub(super) fn could_not_fetch() -> Self {
+        Self::transient("could not fetch")
+    }
+
     pub(super) fn commit(message: impl Into<String>) -> Self {
         CheckoutError { failure: Some(PermanentFailure::CommitNotFound), message: message.into() }
     }
@@ -29,15 +34,16 @@ impl CheckoutError {
         CheckoutError { failure: Some(PermanentFailure::RepositoryUnavailable), message: message.into() }
     }
 
-    /// A fetch that failed with these words of git on its standard error.
-    pub(super) fn fetch(error: &GitError) -> Self {
+    /// A fetch that failed with these words of git on its standard error. In a private network a definite answer is not told
+    /// from none, because it would tell that something listens there.
+    pub(super) fn fetch(error: &GitError, is_private: bool) -> Self {
         tracing::warn!(%error, "could not fetch");
-        if is_definite(&error.words) {
+        if is_definite(&error.words) && !is_private {
             return Self::repository(
                 "could not fetch: the address is not that of a repository which this runner may read",
             );
         }
-        Self::transient("could not fetch")
+        Self::could_not_fetch()
     }
 }
 
@@ -91,6 +97,15 @@ fn is_definite(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn in_a_private_network_every_answer_reads_the_same() {
+        for words in ["fatal: repository 'http://10.0.0.1/x/' not found", "fatal: Connection refused"] {
+            let error = GitError { verb: "fetch".to_owned(), code: Some(128), words: words.to_owned() };
+            let error = CheckoutError::fetch(&error, true);
+            assert_eq!((error.to_string().as_str(), error.failure), ("could not fetch", None));
+        }
+    }
 
     #[test]
     fn definite_answers_and_what_may_pass() {

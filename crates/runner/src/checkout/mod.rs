@@ -6,6 +6,7 @@ mod branch;
 mod error;
 mod network;
 mod program;
+mod ssh;
 
 use std::path::Path;
 use std::time::Duration;
@@ -49,6 +50,9 @@ async fn fetch_and_check_out(
     }
     let route = access.route(&source.repository).await?;
     let git = Git::new(folder, &route);
+    if !route.settings.is_empty() {
+        program::check_version(&git.run(&["version"]).await?)?;
+    }
     git.run(&["init", "--quiet", "--initial-branch=greenroom"]).await?;
     if !FULL.contains(&id.len()) || !fetch_only(&git, &source.repository, &id).await {
         fetch_everything(&git, &source.repository).await?;
@@ -82,7 +86,12 @@ async fn fetch_only(git: &Git, repository: &str, id: &str) -> bool {
 async fn fetch_everything(git: &Git, repository: &str) -> Result<(), CheckoutError> {
     let (branches, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/remotes/origin-tags/*");
     let fetched = git.fetch(&[], repository, &[branches, tags]).await;
-    fetched.map_err(|error| CheckoutError::fetch(&error))
+    fetched.map_err(|error| CheckoutError::fetch(&error, git.is_private()))?;
+    // To git, any server that answers with nothing is a repository without branches.
+    if git.is_private() && git.run(&["for-each-ref", "--count=1"]).await?.trim().is_empty() {
+        return Err(CheckoutError::could_not_fetch());
+    }
+    Ok(())
 }
 
 /// The full id of the one commit that a short one begins.

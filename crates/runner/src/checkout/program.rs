@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use super::error::GitError;
+use super::error::{CheckoutError, GitError};
 use super::network::Route;
 
 /// What is kept of its words.
@@ -52,6 +52,11 @@ pub(super) struct Git {
 impl Git {
     pub(super) fn new(folder: &Path, route: &Route) -> Self {
         Git { folder: folder.to_owned(), route: route.clone() }
+    }
+
+    /// Whether errors must not tell what answers at the repository's address.
+    pub(super) fn is_private(&self) -> bool {
+        self.route.is_private
     }
 
     /// Fetches by the address itself: a remote, and what git notes of a fetch, would stay in the workspace.
@@ -120,6 +125,25 @@ impl Git {
     }
 }
 
+/// The first version with `http.curloptResolve`. An older one would ignore the setting, and connect to any address.
+const OLDEST: (u32, u32) = (2, 37);
+
+/// Rejects a git that could not be told which address to connect to, by what `git version` prints.
+pub(super) fn check_version(printed: &str) -> Result<(), CheckoutError> {
+    let number =
+        printed.split_whitespace().find(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
+    let mut parts = number.unwrap_or_default().split('.').map(|part| part.parse::<u32>().ok());
+    match (parts.next().flatten(), parts.next().flatten()) {
+        (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(()),
+        _ => Err(CheckoutError::transient(format!(
+            "this runner's git is too old ({}): version {}.{} or newer is needed",
+            printed.trim(),
+            OLDEST.0,
+            OLDEST.1
+        ))),
+    }
+}
+
 /// git's process group: what it has started to reach the server is in it too.
 struct Group(Pid);
 
@@ -170,7 +194,22 @@ fn without_passwords(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_passwords;
+    use super::{check_version, without_passwords};
+
+    #[test]
+    fn a_git_that_can_not_be_told_an_address_is_too_old() {
+        for (printed, is_new_enough) in [
+            ("git version 2.37.0", true),
+            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 2.47.3\n", true),
+            ("git version 3.0.1", true),
+            ("git version 2.36.6", false),
+            ("git version 1.99.0", false),
+            ("", false),
+        ] {
+            assert_eq!(check_version(printed).is_ok(), is_new_enough, "{printed}");
+        }
+    }
 
     #[test]
     fn an_address_loses_its_password_and_nothing_else() {

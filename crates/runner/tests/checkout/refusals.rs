@@ -154,3 +154,59 @@ async fn a_redirect_is_not_followed() {
     let error = refused(&address, &id, &local()).await;
     assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable), "{error}");
 }
+
+/// Serves the files of a repository by the old protocol without a program, and names another server for its objects.
+#[tokio::test]
+async fn a_server_can_not_send_git_to_another_one() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let other = listener.local_addr().unwrap();
+    let reached = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mark = std::sync::Arc::clone(&reached);
+    let mut serving = tokio::task::JoinSet::new();
+    serving.spawn(async move {
+        while listener.accept().await.is_ok() {
+            mark.store(true, std::sync::atomic::Ordering::SeqCst);
+        }
+    });
+    let answer = move |uri: axum::http::Uri| async move {
+        match uri.path() {
+            "/x/info/refs" => Ok(format!("{ID}\trefs/heads/main\n")),
+            "/x/HEAD" => Ok("ref: refs/heads/main\n".to_owned()),
+            "/x/objects/info/http-alternates" => Ok(format!("http://{other}/y/objects\n")),
+            "/x/objects/info/alternates" => Ok(format!("http://{other}/y/objects\n")),
+            _ => Err(axum::http::StatusCode::NOT_FOUND),
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/x", listener.local_addr().unwrap());
+    serving.spawn(async move {
+        axum::serve(listener, axum::Router::new().fallback(answer)).await.unwrap();
+    });
+    refused(&address, ID, &local()).await;
+    assert!(!reached.load(std::sync::atomic::Ordering::SeqCst));
+}
+
+/// git understands more addresses than those whose host is checked.
+#[tokio::test]
+async fn an_address_whose_host_can_not_be_checked() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let nothing = Access { protocols: Protocols::Remote, allow: Vec::new() };
+    for address in [
+        format!("http::http://{at}/x"),
+        format!("http::{at}/x"),
+        format!("git+ssh://git@{at}/x"),
+        format!("ssh+git://git@{at}/x"),
+        format!("http://git.test@evil@{at}/x"),
+        format!("http://[::ffff:127.0.0.1]:{}/x", at.port()),
+        format!("http://2130706433:{}/x", at.port()),
+        format!("ssh://git@{at}/x"),
+        "git@localhost:x".to_owned(),
+        "http://169.254.169.254/latest/meta-data".to_owned(),
+    ] {
+        let error = refused(&address, ID, &nothing).await;
+        assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable), "{address}: {error}");
+    }
+    let connected = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
+    assert!(connected.is_err(), "something connected");
+}
