@@ -193,6 +193,17 @@ pub struct Cancel {
     pub reason: String,
 }
 
+/// A step is about to start. The body may be left out.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StepStart {
+    /// What the step's image stood for when the job was made ready: the digest of its manifest, or of its configuration if it
+    /// has never been in a registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^sha256:[0-9a-f]{64}$")]
+    pub image_digest: Option<String>,
+}
+
 /// How a step ended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use greenroom_api_types::runner::{
-    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd,
+    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -78,9 +78,9 @@ impl JobClient {
     }
 
     /// Only after this was answered may the step run.
-    pub async fn start_step(&self, step_run_id: &str) -> Result<()> {
+    pub async fn start_step(&self, step_run_id: &str, start: &StepStart) -> Result<()> {
         let path = ["steps", step_run_id, "start"];
-        self.send(self.request(Method::POST, &path, SHORT_LIMIT)).await.map(drop)
+        self.send(self.request(Method::POST, &path, SHORT_LIMIT).json(start)).await.map(drop)
     }
 
     pub async fn end_step(&self, step_run_id: &str, end: &StepEnd) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Acquire, Complete, Job};
+use greenroom_api_types::runner::{Acquire, Complete, Job, StepStart};
 use greenroom_client::{Appended, Connection, Error, JobClient, RunnerClient, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -114,7 +114,7 @@ async fn gone_is_told_apart() {
 #[tokio::test]
 async fn a_refusal_has_its_code() {
     let server = Canned::problem(409, "fence_outdated", "").await;
-    let error = server.job().start_step("stp_1").await.unwrap_err();
+    let error = server.job().start_step("stp_1", &StepStart::default()).await.unwrap_err();
     assert_eq!(error.refusal(), Some("fence_outdated"));
 }
 

@@ -4,13 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str = "usage: greenroom-entry --alive FILE --silence SECONDS -- PROGRAM [ARGUMENT …]";
+const USAGE: &str =
+    "usage: greenroom-entry --alive FILE --silence SECONDS -- PROGRAM [ARGUMENT …], or --hold";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Supervise(Step),
     /// How this program starts the step's: see [`crate::become_program`].
     Become(Vec<OsString>),
+    /// Does nothing until it is killed: see [`crate::hold`].
+    Hold,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +38,7 @@ pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Orde
         match argument.to_str() {
             Some("--") => break,
             Some(BECOME) => become_it = true,
+            Some("--hold") => return Ok(Order::Hold),
             Some("--alive") => alive = arguments.next().map(PathBuf::from),
             Some("--silence") => silence = arguments.next().as_deref().and_then(seconds),
             _ => return Err(format!("unknown: {}; {USAGE}", argument.to_string_lossy())),
@@ -74,6 +78,11 @@ mod tests {
             program: ["/bin/sh", "-e", "--", "x"].map(OsString::from).to_vec(),
         };
         assert_eq!(from("--alive /c/alive --silence 20 -- /bin/sh -e -- x"), Ok(Order::Supervise(step)));
+    }
+
+    #[test]
+    fn a_holder_needs_nothing_more() {
+        assert_eq!(from("--hold"), Ok(Order::Hold));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod alive;
 mod arguments;
 mod become_program;
 mod descendants;
+mod hold;
 mod supervise;
 
 use std::io::Write;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     };
     match order {
         Order::Become(program) => become_program::run(&program),
+        Order::Hold => hold::run(),
         Order::Supervise(step) => match supervise::run(&step) {
             Ok(code) => ExitCode::from(code),
             Err(error) => {

@@ -7,7 +7,6 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use greenroom_api_types::runner::{Acquire, Job};
 use greenroom_client::{Error, RunnerClient};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +17,7 @@ use crate::checkout::Access;
 use crate::job;
 use crate::job::folders::WorkDir;
 use crate::job::patience::Pauses;
+use crate::slots::{Slot, Slots};
 
 /// How long to wait after the server has refused: somebody has to change something first.
 const REFUSED_PAUSE: Duration = Duration::from_secs(30);
@@ -43,18 +43,18 @@ pub struct Stop {
     pub now: CancellationToken,
 }
 
-/// A job, when it was asked for, and its place among those that run.
-type Taken = (Job, Instant, OwnedSemaphorePermit);
+/// A job, when it was requested, and the slot in which it runs.
+type Taken = (Job, Instant, Slot);
 
 impl<B: Backend> Runner<B> {
     /// Until it is told to stop and every job has ended.
     pub async fn run(self, stop: Stop) -> anyhow::Result<()> {
         self.backend.sweep().await?;
         self.work_dir.sweep().await?;
-        let room = Arc::new(Semaphore::new(self.concurrency as usize));
+        let slots = Slots::new(self.concurrency);
         let mut jobs = JoinSet::new();
         let mut asking: FuturesUnordered<_> =
-            (0..ASKING).map(|_| self.next_job(&room, Pauses::default())).collect();
+            (0..ASKING).map(|_| self.next_job(&slots, Pauses::default())).collect();
         loop {
             while jobs.try_join_next().is_some() {}
             let (job, pauses) = tokio::select! {
@@ -62,31 +62,29 @@ impl<B: Backend> Runner<B> {
                 () = stop.drain.cancelled() => break,
                 Some(asked) = asking.next() => asked,
             };
-            asking.push(self.next_job(&room, pauses));
-            let Some((job, asked, place)) = job else { continue };
+            asking.push(self.next_job(&slots, pauses));
+            let Some((job, asked, slot)) = job else { continue };
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
-            let work = self.carry_out((Arc::new(job), asked), stop.now.clone());
-            jobs.spawn(
-                async move {
-                    work.await;
-                    drop(place);
-                }
-                .instrument(span),
-            );
+            let work = self.carry_out((Arc::new(job), asked), slot, stop.clone());
+            jobs.spawn(work.instrument(span));
         }
         drop(asking);
         self.drain(jobs, &stop).await;
+        // No job runs any more, so that everything with this runner's labels is to be removed, such as its networks.
+        if let Err(error) = self.backend.sweep().await {
+            tracing::warn!(%error, "something was left behind; the next start removes it");
+        }
         Ok(())
     }
 
-    /// Waits for room, and then for a job; none if none came. Also the pauses to go on with.
-    async fn next_job(&self, room: &Arc<Semaphore>, mut pauses: Pauses) -> (Option<Taken>, Pauses) {
-        let Ok(place) = Arc::clone(room).acquire_owned().await else { return (None, pauses) };
+    /// Waits for a slot, and then for a job; none if none came. Also the pauses to go on with.
+    async fn next_job(&self, slots: &Slots, mut pauses: Pauses) -> (Option<Taken>, Pauses) {
+        let Some(slot) = slots.take().await else { return (None, pauses) };
         let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
         let asked = Instant::now();
         let pause = match self.client.acquire(&ask).await {
-            Ok(job) => return (job.map(|job| (job, asked, place)), Pauses::default()),
+            Ok(job) => return (job.map(|job| (job, asked, slot)), Pauses::default()),
             Err(Error::Unavailable { reason, retry_after, .. }) => {
                 tracing::warn!(reason, "the server could not be asked for a job");
                 pauses.next(retry_after)
@@ -103,7 +101,8 @@ impl<B: Backend> Runner<B> {
     fn carry_out(
         &self,
         (job, asked): (Arc<Job>, Instant),
-        stop: CancellationToken,
+        slot: Slot,
+        stop: Stop,
     ) -> impl Future<Output = ()> + Send + use<B> {
         let (client, backend, work_dir) =
             (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
@@ -117,11 +116,13 @@ impl<B: Backend> Runner<B> {
             });
             match prepared {
                 Ok((folder, client)) => {
-                    job::run((job, asked), &client, &folder, backend.as_ref(), &access, stop).await
+                    let place = job::Place { folder: &folder, slot: slot.number(), access: &access };
+                    job::run((job, asked), &client, place, backend.as_ref(), &stop).await
                 }
                 Err(error) => tracing::error!(error, "the job cannot be begun"),
             }
             tracing::info!("done");
+            drop(slot);
         }
     }
 

@@ -45,7 +45,10 @@ impl Containers {
         let folder = Folder(std::env::temp_dir().join(name));
         let path = &folder.0;
         std::fs::create_dir_all(path)?;
-        std::fs::write(path.join("containers.conf"), SETTINGS)?;
+        let networks = path.join("networks");
+        std::fs::create_dir_all(&networks)?;
+        let settings = format!("{SETTINGS}[network]\nnetwork_config_dir = {networks:?}\n");
+        std::fs::write(path.join("containers.conf"), settings)?;
         let (storage, run) = (path.join("storage"), path.join("run"));
         let places = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
         std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{places}"))?;

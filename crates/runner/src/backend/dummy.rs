@@ -16,7 +16,7 @@ use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backend, Ended, NotReady, Result, Running, StepPlan};
+use super::{Backend, Ended, Images, NotReady, Result, Running, StepPlan};
 
 const TERMINATED: i32 = 128 + 15;
 const KILLED: i32 = 128 + 9;
@@ -32,8 +32,8 @@ impl Backend for Dummy {
         Ok(())
     }
 
-    async fn ready(&self, _job: &Job) -> std::result::Result<(), NotReady> {
-        Ok(())
+    async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
+        Ok(Images::new())
     }
 
     async fn prepare(&self, plan: &StepPlan) -> Result<Pretense> {

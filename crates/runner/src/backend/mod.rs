@@ -8,8 +8,9 @@
 //!                     output   stop (asks) ─► kill
 //! ```
 //!
-//! - [`Backend::sweep`], once, before the first job: removes what a former life of this runner has left.
-//! - [`Backend::ready`], once per job: everything that its steps need and that may be slow or fail, such as images.
+//! - [`Backend::sweep`], before the first job and after the last: removes what this runner, or a former life of it, has left.
+//! - [`Backend::ready`], once per job: everything that its steps need and that may be slow or fail, such as images and a
+//!   network. No other job has the same slot at the same time.
 //! - [`Backend::prepare`]: makes a step ready to start. Nothing of the step runs yet. The server is asked between this and
 //!   the start, because what it allows may have changed while an image was pulled.
 //! - [`Running::start`]: the step runs, and what it writes can be read. Both of its outputs are one stream, byte for byte.
@@ -63,11 +64,26 @@ pub enum NotReady {
     Other(#[from] BackendError),
 }
 
+/// What an image's name stood for when the job was made ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// What containers are made from: no tag, which may stand for another image later.
+    pub reference: String,
+    /// What is recorded: `sha256:…`.
+    pub digest: String,
+}
+
+/// By the names that steps use.
+pub type Images = BTreeMap<String, Image>;
+
 /// Everything that a backend has to know of a step.
 #[derive(Clone, Debug)]
 pub struct StepPlan {
     pub job_id: String,
     pub step_run_id: String,
+    /// The number of the job's slot.
+    pub slot: u32,
+    /// The [`Image::reference`], or the name if the backend uses no images.
     pub image: String,
     /// The script, for those who do not run it from its file.
     pub run: String,
@@ -111,7 +127,11 @@ pub trait Backend: Send + Sync + 'static {
     type Running: Running;
 
     fn sweep(&self) -> impl Future<Output = Result<()>> + Send;
-    fn ready(&self, job: &Job) -> impl Future<Output = std::result::Result<(), NotReady>> + Send;
+    fn ready(
+        &self,
+        job: &Job,
+        slot: u32,
+    ) -> impl Future<Output = std::result::Result<Images, NotReady>> + Send;
     fn prepare(&self, plan: &StepPlan) -> impl Future<Output = Result<Self::Running>> + Send;
     /// Whose the workspace's files have to be, if not the runner's own: user and group.
     fn owner(&self) -> Option<(u32, u32)> {

@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::{
-    ALIVE_FILE, Backend, BackendError, Ended, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result, Running,
-    StepPlan,
+    ALIVE_FILE, Backend, BackendError, Ended, Images, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
+    Running, StepPlan,
 };
 
 /// The entrypoint's word for "kill all of it, now".
@@ -35,11 +35,11 @@ impl Backend for Process {
         Ok(())
     }
 
-    async fn ready(&self, _job: &Job) -> std::result::Result<(), NotReady> {
+    async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
         if !self.entry.is_file() {
             return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())).into());
         }
-        Ok(())
+        Ok(Images::new())
     }
 
     async fn prepare(&self, plan: &StepPlan) -> Result<Supervised> {

@@ -18,7 +18,6 @@ use greenroom_api_types::runner::{Complete, Job, PermanentFailure};
 use greenroom_client::JobClient;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use self::alive::Starting;
 use self::folders::JobFolder;
@@ -26,12 +25,23 @@ use self::lease::{CanceledBy, Cancellation, Lease};
 use self::materials::Materials;
 use self::patience::insist;
 use self::step::StepOutcome;
-use crate::backend::{Backend, NotReady};
+use crate::backend::{Backend, Images, NotReady};
 use crate::checkout::{Access, checkout};
+use crate::runner::Stop;
 
 /// How long steps may take to end when the runner is told to stop and has waited long enough.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 const STOP_REASON: &str = "the runner was told to stop";
+
+/// Where a job is carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub folder: &'a JobFolder,
+    /// The number of its slot. No other job has it at the same time.
+    pub slot: u32,
+    /// What its checkout may reach.
+    pub access: &'a Access,
+}
 
 /// What every part of the work on a job needs.
 struct Work<'a, B> {
@@ -40,6 +50,7 @@ struct Work<'a, B> {
     lease: &'a Arc<Lease>,
     starting: &'a Starting,
     folder: &'a JobFolder,
+    slot: u32,
     backend: &'a B,
     access: &'a Access,
     /// When the stage's time is over.
@@ -74,10 +85,9 @@ impl From<String> for Trouble {
 pub async fn run<B: Backend>(
     (job, asked): (Arc<Job>, Instant),
     client: &JobClient,
-    folder: &JobFolder,
+    Place { folder, slot, access }: Place<'_>,
     backend: &B,
-    access: &Access,
-    stop: CancellationToken,
+    stop: &Stop,
 ) {
     let received = Instant::now();
     let length = Duration::from_secs(job.lease_seconds.into());
@@ -86,8 +96,17 @@ pub async fn run<B: Backend>(
     let lease = Arc::new(lease);
     let starting = Arc::new(Starting::default());
     let mut beside = beside(&job, client, folder, &lease, &starting, stop);
-    let work =
-        Work { job: &job, client, lease: &lease, starting: &starting, folder, backend, access, deadline };
+    let work = Work {
+        job: &job,
+        client,
+        lease: &lease,
+        starting: &starting,
+        folder,
+        slot,
+        backend,
+        access,
+        deadline,
+    };
     work.carry_out().await;
     beside.shutdown().await;
     if let Err(error) = folder.remove().await {
@@ -102,7 +121,7 @@ fn beside(
     folder: &JobFolder,
     lease: &Arc<Lease>,
     starting: &Arc<Starting>,
-    stop: CancellationToken,
+    stop: &Stop,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let (own_job, own_client, own_lease) = (Arc::clone(job), client.clone(), Arc::clone(lease));
@@ -110,9 +129,9 @@ fn beside(
     let silence = Duration::from_secs(job.silence_seconds.into());
     let (control, own_lease, starting) = (folder.control(), Arc::clone(lease), Arc::clone(starting));
     tasks.spawn(async move { alive::run(&control, silence, &own_lease, &starting).await });
-    let own_lease = Arc::clone(lease);
+    let (now, own_lease) = (stop.now.clone(), Arc::clone(lease));
     tasks.spawn(async move {
-        stop.cancelled().await;
+        now.cancelled().await;
         let reason = STOP_REASON.to_owned();
         own_lease.cancel(Cancellation { grace: STOP_GRACE, reason, by: CanceledBy::Runner });
     });
@@ -154,20 +173,20 @@ impl<B: Backend> Work<'_, B> {
         let materials =
             Materials { job: self.job, client: self.client, lease: self.lease, folder: self.folder };
         let ready = async {
-            self.prepare(&materials).await?;
+            let images = self.prepare(&materials).await?;
             let found = materials.restore_caches().await;
             self.give_workspace().await?;
-            Ok::<_, Trouble>(found)
+            Ok::<_, Trouble>((images, found))
         };
-        let found = match self.unless_interrupted(ready).await {
-            Ok(found) => found,
+        let (images, found) = match self.unless_interrupted(ready).await {
+            Ok(ready) => ready,
             Err(outcome) => return outcome,
         };
         for (number, step) in self.job.steps.iter().enumerate() {
             if self.lease.cancellation().is_some() {
                 return Outcome::Done;
             }
-            match self.step(number, step).await {
+            match self.step(number, step, &images).await {
                 StepOutcome::Succeeded => {}
                 StepOutcome::Ended => return Outcome::Done,
                 StepOutcome::TimedOut => return Outcome::TimedOut(None),
@@ -187,7 +206,7 @@ impl<B: Backend> Work<'_, B> {
     }
 
     /// Everything that may fail before the first step.
-    async fn prepare(&self, materials: &Materials<'_>) -> Result<(), Trouble> {
+    async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, Trouble> {
         if let Some(source) = &self.job.source {
             let done = checkout(source, &self.folder.workspace(), self.access).await;
             let done = done.map_err(|error| Trouble {
@@ -198,7 +217,7 @@ impl<B: Backend> Work<'_, B> {
             reported.map_err(|error| format!("what was checked out was not accepted: {error}"))?;
         }
         materials.unpack_inputs().await?;
-        self.backend.ready(self.job).await.map_err(|error| Trouble {
+        self.backend.ready(self.job, self.slot).await.map_err(|error| Trouble {
             failure: match error {
                 NotReady::ImageNotFound(_) => Some(PermanentFailure::ImageNotFound),
                 NotReady::Other(_) => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use greenroom_api_types::runner::{JobStep, StepEnd, StepEndStatus};
+use greenroom_api_types::runner::{JobStep, StepEnd, StepEndStatus, StepStart};
 use greenroom_client::{Appended, JobClient};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -14,7 +14,7 @@ use super::Work;
 use super::lease::{Cancellation, Lease};
 use super::patience::{Unanswered, insist};
 use super::verdict::{End, Interruption, verdict};
-use crate::backend::{Backend, Ended, OUTPUT_FILE, Running, StepPlan};
+use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::job::outputs;
 use crate::log::{Limits, LogEnd, Masker, Pump, Signs, Sink, Taken};
 
@@ -42,8 +42,8 @@ pub(super) enum StepOutcome {
 }
 
 impl<B: Backend> Work<'_, B> {
-    pub(super) async fn step(&self, number: usize, step: &JobStep) -> StepOutcome {
-        let plan = match self.plan(number, step) {
+    pub(super) async fn step(&self, number: usize, step: &JobStep, images: &Images) -> StepOutcome {
+        let plan = match self.plan(number, step, images) {
             Ok(plan) => plan,
             Err(error) => {
                 return StepOutcome::Failed(format!("the step's folder could not be made: {error}"));
@@ -53,18 +53,20 @@ impl<B: Backend> Work<'_, B> {
             Ok(running) => running,
             Err(error) => return StepOutcome::Failed(error.to_string()),
         };
-        let outcome = self.run_prepared(step, &plan, &mut running).await;
+        let begin = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
+        let outcome = self.run_prepared(step, (&plan, &begin), &mut running).await;
         if let Err(error) = running.remove().await {
             tracing::error!(%error, "a step could not be cleared away");
         }
         outcome
     }
 
-    fn plan(&self, number: usize, step: &JobStep) -> std::io::Result<StepPlan> {
+    fn plan(&self, number: usize, step: &JobStep, images: &Images) -> std::io::Result<StepPlan> {
         Ok(StepPlan {
             job_id: self.job.job_id.clone(),
             step_run_id: step.step_run_id.clone(),
-            image: step.image.clone(),
+            slot: self.slot,
+            image: images.get(&step.image).map_or(&step.image, |image| &image.reference).clone(),
             run: step.run.clone(),
             network: self.job.network,
             variables: step.variables.clone(),
@@ -73,11 +75,16 @@ impl<B: Backend> Work<'_, B> {
         })
     }
 
-    async fn run_prepared(&self, step: &JobStep, plan: &StepPlan, running: &mut B::Running) -> StepOutcome {
+    async fn run_prepared(
+        &self,
+        step: &JobStep,
+        (plan, begin): (&StepPlan, &StepStart),
+        running: &mut B::Running,
+    ) -> StepOutcome {
         let id = &step.step_run_id;
         // Here the server checks the fence. Nothing of the step has run before this was answered.
         let allowed = tokio::select! {
-            allowed = insist(self.lease, "start of a step", || self.client.start_step(id)) => allowed,
+            allowed = insist(self.lease, "start of a step", || self.client.start_step(id, begin)) => allowed,
             // It will not run any more, whatever the server answers.
             _ = self.lease.canceled() => return StepOutcome::Ended,
             () = tokio::time::sleep_until(self.deadline) => return StepOutcome::TimedOut,

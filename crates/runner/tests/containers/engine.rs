@@ -27,7 +27,9 @@ impl Engine {
         fs::write(
             folder.path().join("containers.conf"),
             "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
-             [containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=20000:20000\"]\n",
+             [containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=20000:20000\"]\n"
+                .to_owned()
+                + &networks(folder.path()),
         )
         .unwrap();
         let part = |name: &str| folder.path().join(name).display().to_string();
@@ -62,6 +64,14 @@ impl Engine {
         self.podman(&["ps", "--all", "--format", "{{.ID}}"]).lines().map(str::to_owned).collect()
     }
 
+    /// The names of all networks that there are, `podman` being the engine's own.
+    pub fn networks(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.podman(&["network", "ls", "--format", "{{.Name}}"]).lines().map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
     pub async fn backend(&self, work_dir: &Path, change: impl FnOnce(&mut Isolation)) -> Container {
         let mut isolation = Isolation {
             memory_bytes: 128 * 1024 * 1024,
@@ -93,6 +103,17 @@ impl Drop for Engine {
         // Its own files are the engine's to remove: some are mounted.
         let _ = podman(self.folder.path()).args(["system", "reset", "--force"]).output();
     }
+}
+
+/// Networks of this engine only, with addresses that no other engine of these tests has.
+fn networks(folder: &Path) -> String {
+    let path = folder.join("networks");
+    fs::create_dir(&path).unwrap();
+    let part = 100 + std::process::id() % 100;
+    format!(
+        "[network]\nnetwork_config_dir = \"{}\"\ndefault_subnet_pools = [{{\"base\" = \"10.{part}.0.0/16\", \"size\" = 24}}]\n",
+        path.display()
+    )
 }
 
 fn podman(folder: &Path) -> Command {
@@ -136,11 +157,11 @@ fn make_image(folder: &Path) {
         ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
     let busybox = busybox.unwrap_or_else(|| panic!("a static busybox is missing: {INSTALL}"));
     let root = folder.join("root");
-    for part in ["bin", "tmp", "etc", "proc", "dev", "sys"] {
+    for part in ["bin", "tmp", "etc", "proc", "dev", "sys", "var/tmp"] {
         fs::create_dir_all(root.join(part)).unwrap();
     }
     fs::copy(busybox, root.join("bin/busybox")).unwrap();
-    for name in "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true ulimit mkdir"
+    for name in "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true ulimit mkdir mv ip nc httpd"
         .split(' ')
     {
         symlink("busybox", root.join("bin").join(name)).unwrap();

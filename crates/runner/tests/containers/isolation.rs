@@ -30,6 +30,7 @@ pub fn plan(folder: &Path, run: &str, silence_seconds: u64) -> StepPlan {
     StepPlan {
         job_id: "job_1".to_owned(),
         step_run_id: "stp_1".to_owned(),
+        slot: 0,
         image: IMAGE.to_owned(),
         run: run.to_owned(),
         network: Network::None,

@@ -9,4 +9,6 @@ mod support;
 mod engine;
 mod isolation;
 mod life;
+mod network;
 mod output;
+mod writable;

@@ -1,22 +1,36 @@
-//! Images: pulled if they are not there.
+//! Images: pulled if they are not there, and resolved to a digest.
 
 use bollard::Docker;
 use bollard::errors::Error;
 use bollard::query_parameters::CreateImageOptionsBuilder;
 use futures_util::TryStreamExt;
 
-use crate::backend::{BackendError, NotReady};
+use crate::backend::{BackendError, Image, NotReady};
 
-/// Nothing of the registry is asked about an image that is there: what a tag means is decided when the pipeline is
-/// planned, not by each runner for itself.
-pub(super) async fn provide(docker: &Docker, image: &str) -> Result<(), NotReady> {
-    match docker.inspect_image(image).await {
-        Ok(_) => return Ok(()),
-        Err(Error::DockerResponseServerError { status_code: 404, .. }) => {}
-        Err(error) => {
-            return Err(BackendError::new(&format!("the image {image} could not be looked up"), error).into());
-        }
+/// The registry is not asked about an image that is on this machine, so a tag may stand for an older image here than elsewhere.
+/// The digest tells which image a step ran in, and all steps of the job use the image that the name stands for now.
+pub(super) async fn provide(docker: &Docker, image: &str) -> Result<Image, NotReady> {
+    if let Some(found) = look_up(docker, image).await? {
+        return Ok(found);
     }
+    pull(docker, image).await?;
+    let vanished = || BackendError(format!("the image {image} was pulled, and is not there"));
+    Ok(look_up(docker, image).await?.ok_or_else(vanished)?)
+}
+
+async fn look_up(docker: &Docker, image: &str) -> Result<Option<Image>, BackendError> {
+    match docker.inspect_image(image).await {
+        Ok(found) => {
+            let id = found.id.unwrap_or_else(|| image.to_owned());
+            let digest = digest(image, &id, &found.repo_digests.unwrap_or_default());
+            Ok(Some(Image { reference: id, digest }))
+        }
+        Err(Error::DockerResponseServerError { status_code: 404, .. }) => Ok(None),
+        Err(error) => Err(BackendError::new(&format!("the image {image} could not be looked up"), error)),
+    }
+}
+
+async fn pull(docker: &Docker, image: &str) -> Result<(), NotReady> {
     tracing::info!(image, "pulling");
     let options = CreateImageOptionsBuilder::new().from_image(&with_tag(image)).build();
     docker.create_image(Some(options), None, None).try_for_each(|_| std::future::ready(Ok(()))).await.map_err(
@@ -26,6 +40,28 @@ pub(super) async fn provide(docker: &Docker, image: &str) -> Result<(), NotReady
             if permanent { NotReady::ImageNotFound(error.to_string()) } else { error.into() }
         },
     )
+}
+
+/// The digest of the image's manifest in the repository that its name says; that of its configuration if it has never been
+/// in a registry.
+fn digest(image: &str, id: &str, repo_digests: &[String]) -> String {
+    let parts =
+        |known: &String| known.split_once('@').map(|(name, digest)| (name.to_owned(), digest.to_owned()));
+    let known: Vec<(String, String)> = repo_digests.iter().filter_map(parts).collect();
+    let named = repository(image);
+    let is_named = |name: &str| name == named || name.ends_with(&format!("/{named}"));
+    let own = known.iter().find(|(name, _)| is_named(name)).or_else(|| known.first());
+    own.map_or_else(|| id.to_owned(), |(_, digest)| digest.clone())
+}
+
+/// The name without tag and digest.
+fn repository(image: &str) -> &str {
+    let image = image.split('@').next().unwrap_or(image);
+    let start = image.rfind('/').map_or(0, |at| at + 1);
+    match image[start..].find(':') {
+        Some(tag) => &image[..start + tag],
+        None => image,
+    }
 }
 
 /// What registries answer, in the words of Docker and Podman, for an image that they don't have or don't give out.
@@ -87,6 +123,24 @@ mod tests {
         }
         assert!(is_permanent("localhost/app:1", &Error::RequestTimeoutError));
         assert!(!is_permanent("registry.test/app:1", &Error::RequestTimeoutError));
+    }
+
+    #[test]
+    fn a_digest_is_that_of_the_repository_which_the_name_says() {
+        let known = ["docker.io/library/alpine@sha256:aa", "registry.test:5000/team/app@sha256:bb"];
+        let known = known.map(str::to_owned);
+        for (image, expected) in [
+            ("alpine", "sha256:aa"),
+            ("alpine:3.20", "sha256:aa"),
+            ("registry.test:5000/team/app:1", "sha256:bb"),
+            ("registry.test:5000/team/app", "sha256:bb"),
+            ("team/app@sha256:bb", "sha256:bb"),
+            // A name that the image has here only.
+            ("mine", "sha256:aa"),
+        ] {
+            assert_eq!(digest(image, "sha256:id", &known), expected, "{image}");
+        }
+        assert_eq!(digest("alpine", "sha256:id", &[]), "sha256:id");
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::str::FromStr;
 
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
-use greenroom_api_types::runner::Network;
 
 use crate::backend::{ALIVE_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan};
 
 const WORKSPACE: &str = "/workspace";
-const ENTRY: &str = "/greenroom/entry";
+/// Where the entrypoint is in a container.
+pub(super) const ENTRY: &str = "/greenroom/entry";
 const CONTROL: &str = "/greenroom/control";
 const OUTPUT: &str = "/greenroom/output";
 
@@ -69,10 +69,11 @@ impl Isolation {
         plan: &StepPlan,
         entry: &Path,
         labels: HashMap<String, String>,
+        network_mode: String,
     ) -> ContainerCreateBody {
         ContainerCreateBody {
             image: Some(plan.image.clone()),
-            user: self.user.map(|User { user, group }| format!("{user}:{group}")),
+            user: self.user(),
             env: Some(environment(plan)),
             // Both are said, so that nothing of the image's own start comes in between.
             entrypoint: Some(vec![ENTRY.to_owned()]),
@@ -84,12 +85,21 @@ impl Isolation {
             attach_stderr: Some(true),
             open_stdin: Some(false),
             tty: Some(false),
-            host_config: Some(self.host_config(plan, entry)),
+            host_config: Some(self.host_config(plan, entry, network_mode)),
             ..ContainerCreateBody::default()
         }
     }
 
-    fn host_config(&self, plan: &StepPlan, entry: &Path) -> HostConfig {
+    /// The user as the engine expects it.
+    pub(super) fn user(&self) -> Option<String> {
+        self.user.map(|User { user, group }| format!("{user}:{group}"))
+    }
+
+    pub(super) fn ulimits(&self) -> Vec<ResourcesUlimits> {
+        self.ulimits.iter().map(ulimit).collect()
+    }
+
+    fn host_config(&self, plan: &StepPlan, entry: &Path, network_mode: String) -> HostConfig {
         let folders = &plan.folders;
         let bind = |from: &Path, to: &str, mode: &str| format!("{}:{to}:{mode}", from.display());
         HostConfig {
@@ -112,8 +122,8 @@ impl Isolation {
             memory_swap: Some(self.memory_bytes),
             nano_cpus: Some(self.cpu_thousandths.saturating_mul(1_000_000)),
             pids_limit: Some(self.pids),
-            ulimits: Some(self.ulimits.iter().map(ulimit).collect()),
-            network_mode: Some(network(plan.network).to_owned()),
+            ulimits: Some(self.ulimits()),
+            network_mode: Some(network_mode),
             // The entrypoint is the first process, and reaps.
             init: Some(false),
             // The log is read as it comes and kept by the server; a second one would only fill this machine's disk.
@@ -125,14 +135,6 @@ impl Isolation {
 
 fn ulimit(limit: &Ulimit) -> ResourcesUlimits {
     ResourcesUlimits { name: Some(limit.name.clone()), soft: Some(limit.soft), hard: Some(limit.hard) }
-}
-
-fn network(network: Network) -> &'static str {
-    match network {
-        Network::None => "none",
-        Network::Bridge => "bridge",
-        Network::Host => "host",
-    }
 }
 
 fn command(plan: &StepPlan) -> Vec<String> {

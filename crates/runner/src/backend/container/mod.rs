@@ -3,6 +3,7 @@
 mod entrypoint;
 mod image;
 mod isolation;
+mod network;
 mod running;
 
 use std::collections::HashMap;
@@ -13,11 +14,11 @@ use bollard::query_parameters::{
     CreateContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
 };
 use bollard::{API_DEFAULT_VERSION, Docker};
-use greenroom_api_types::runner::Job;
+use greenroom_api_types::runner::{Job, Network};
 
 pub use self::isolation::{Isolation, Ulimit, User};
 pub use self::running::Contained;
-use super::{Backend, BackendError, NotReady, Result, StepPlan};
+use super::{Backend, BackendError, Images, NotReady, Result, StepPlan};
 
 /// For one request to the container engine. Waiting and reading output have none.
 const REQUEST_SECONDS: u64 = 60;
@@ -37,6 +38,8 @@ pub struct Container {
     work_dir: PathBuf,
     entry: PathBuf,
     isolation: Isolation,
+    /// Part of the names of its networks.
+    mark: String,
 }
 
 impl Container {
@@ -57,7 +60,8 @@ impl Container {
         };
         let docker = docker.map_err(failed)?.negotiate_version().await.map_err(failed)?;
         let (work_dir, entry) = (work_dir.to_owned(), entry.to_owned());
-        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation })
+        let mark = network::mark(runner, &work_dir);
+        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation, mark })
     }
 
     fn labels(&self) -> HashMap<String, String> {
@@ -66,15 +70,43 @@ impl Container {
             (FOLDER_LABEL.to_owned(), self.work_dir.display().to_string()),
         ])
     }
+
+    /// What finds the containers and networks of this runner.
+    fn label_filters(&self) -> Vec<String> {
+        self.labels().iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+
+    /// Pulls the images of a job's steps that are not there, and resolves all of them.
+    async fn images(&self, job: &Job) -> std::result::Result<Images, NotReady> {
+        let mut images = Images::new();
+        for step in &job.steps {
+            if images.contains_key(&step.image) {
+                continue;
+            }
+            let image =
+                tokio::time::timeout(PULL_LIMIT, image::provide(&self.docker, &step.image))
+                    .await
+                    .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
+            images.insert(step.image.clone(), image);
+        }
+        Ok(images)
+    }
+
+    fn network_mode(&self, plan: &StepPlan) -> String {
+        match plan.network {
+            Network::None => "none".to_owned(),
+            Network::Bridge => self.network_name(plan.slot),
+            Network::Host => "host".to_owned(),
+        }
+    }
 }
 
 impl Backend for Container {
     type Running = Contained;
 
     async fn sweep(&self) -> Result<()> {
-        let ours: Vec<String> = self.labels().iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let options =
-            ListContainersOptionsBuilder::new().all(true).filters(&HashMap::from([("label", ours)])).build();
+        let filters = HashMap::from([("label", self.label_filters())]);
+        let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
         let failed = |error| BackendError::new("the former life's containers could not be removed", error);
         for left in self.docker.list_containers(Some(options)).await.map_err(failed)? {
             let Some(id) = left.id else { continue };
@@ -82,25 +114,30 @@ impl Backend for Container {
             let force = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
             running::unless_gone(self.docker.remove_container(&id, Some(force)).await).map_err(failed)?;
         }
-        Ok(())
+        self.remove_networks().await
     }
 
-    async fn ready(&self, job: &Job) -> std::result::Result<(), NotReady> {
+    async fn ready(&self, job: &Job, slot: u32) -> std::result::Result<Images, NotReady> {
         // Checked again: it may have been replaced since the runner started.
         entrypoint::check(&self.entry)?;
-        for step in &job.steps {
-            tokio::time::timeout(PULL_LIMIT, image::provide(&self.docker, &step.image))
-                .await
-                .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
+        if job.network != Network::Bridge {
+            return self.images(job).await;
         }
-        Ok(())
+        let clear = async { self.clear_slot(slot).await.map_err(NotReady::from) };
+        let (images, is_held) = tokio::try_join!(self.images(job), clear)?;
+        if let (false, Some(image)) = (is_held, images.values().next()) {
+            self.make_network(slot, &image.reference).await?;
+        }
+        Ok(images)
     }
 
     async fn prepare(&self, plan: &StepPlan) -> Result<Contained> {
         let mut labels = self.labels();
         labels.insert(JOB_LABEL.to_owned(), plan.job_id.clone());
         labels.insert(STEP_LABEL.to_owned(), plan.step_run_id.clone());
-        let body = self.isolation.container(plan, &self.entry, labels);
+        labels.insert(network::SLOT_LABEL.to_owned(), plan.slot.to_string());
+        labels.insert(network::HOLDER_LABEL.to_owned(), "false".to_owned());
+        let body = self.isolation.container(plan, &self.entry, labels, self.network_mode(plan));
         let options = CreateContainerOptionsBuilder::new().build();
         let made = self.docker.create_container(Some(options), body).await;
         let made = made.map_err(|error| BackendError::new("the container could not be made", error))?;
