@@ -8,12 +8,18 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The code of a refusal that is no problem of our server: something in between has answered.
 pub const UNEXPECTED_ANSWER: &str = "unexpected_answer";
+/// The code with which the server rejects every request of a runner whose token was revoked.
+pub const RUNNER_REVOKED: &str = "runner_revoked";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The token was revoked, or the job is no longer this runner's: stop the work.
     #[error("the server has taken it back: {detail}")]
-    Gone { detail: String },
+    Gone {
+        /// Stable name of the problem: [`RUNNER_REVOKED`], or that of what became of the job.
+        code: String,
+        detail: String,
+    },
     /// The server understood, and says no; asking again would not help.
     #[error("{code}: {detail}")]
     Refused {
@@ -40,6 +46,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the runner's token was revoked. Only the server itself can tell: what something in between answers does not count.
+    pub fn is_runner_revoked(&self) -> bool {
+        matches!(self, Error::Gone { code, .. } if code == RUNNER_REVOKED)
+    }
+
     /// The problem's name, if the server has refused.
     pub fn refusal(&self) -> Option<&str> {
         match self {
@@ -63,7 +74,10 @@ impl Error {
         let detail =
             problem.as_ref().map_or_else(|| format!("status {status}"), |problem| problem.detail.clone());
         match status {
-            410 => Error::Gone { detail },
+            410 => {
+                let code = problem.map_or_else(|| UNEXPECTED_ANSWER.to_owned(), |problem| problem.code);
+                Error::Gone { code, detail }
+            }
             408 | 429 | 500.. => Error::Unavailable { reason: detail, retry_after, status: Some(status) },
             _ => {
                 let (code, extensions) = match problem {
@@ -119,9 +133,18 @@ mod tests {
     #[test]
     fn gone_is_gone_with_or_without_words() {
         assert!(
-            matches!(Error::from_answer(410, None, &problem("job_gone")), Error::Gone { detail } if detail == "so it is")
+            matches!(Error::from_answer(410, None, &problem("job_gone")), Error::Gone { detail, .. } if detail == "so it is")
         );
         assert!(matches!(Error::from_answer(410, None, b""), Error::Gone { .. }));
+    }
+
+    #[test]
+    fn only_the_server_itself_revokes_a_runner() {
+        assert!(Error::from_answer(410, None, &problem(RUNNER_REVOKED)).is_runner_revoked());
+        for (status, body) in [(410, problem("job_gone")), (410, Vec::new()), (401, problem(RUNNER_REVOKED))]
+        {
+            assert!(!Error::from_answer(status, None, &body).is_runner_revoked(), "{status}");
+        }
     }
 
     #[test]

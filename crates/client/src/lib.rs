@@ -7,5 +7,5 @@ pub mod runner;
 mod transfer;
 
 pub use self::connection::{Connection, Settings};
-pub use self::error::{Error, Result, UNEXPECTED_ANSWER};
+pub use self::error::{Error, RUNNER_REVOKED, Result, UNEXPECTED_ANSWER};
 pub use self::runner::{Appended, JobClient, RunnerClient};

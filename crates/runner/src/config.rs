@@ -126,6 +126,18 @@ impl Config {
         }
     }
 
+    /// Whether requests leave this machine over plain HTTP.
+    pub fn sends_token_in_the_clear(&self) -> bool {
+        let Some(rest) = self.url.strip_prefix("http://") else { return false };
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = match authority.strip_prefix('[') {
+            Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        };
+        let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        !is_loopback && host != "localhost"
+    }
+
     pub fn name(&self) -> anyhow::Result<String> {
         match &self.name {
             Some(name) => Ok(name.clone()),
@@ -185,6 +197,21 @@ mod tests {
         assert!(parsed("").is_err());
         assert!(parsed("--token a --token-file b").is_err());
         assert_eq!(parsed("--token a").unwrap().token().unwrap(), "a");
+    }
+
+    #[test]
+    fn plain_http_is_for_this_machine() {
+        for (url, in_the_clear) in [
+            ("https://greenroom.test/api/v1", false),
+            ("http://127.0.0.1:8080/api/v1", false),
+            ("http://[::1]:8080/api/v1", false),
+            ("http://localhost/api/v1", false),
+            ("http://greenroom.test/api/v1", true),
+            ("http://10.0.0.1:8080/api/v1", true),
+        ] {
+            let config = Config { url: url.to_owned(), ..parsed("--token a").unwrap() };
+            assert_eq!(config.sends_token_in_the_clear(), in_the_clear, "{url}");
+        }
     }
 
     #[test]

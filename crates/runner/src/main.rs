@@ -1,5 +1,6 @@
 //! `greenroom-runner`: carries out what pipelines say.
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +13,16 @@ use greenroom_runner::backend::dummy::Dummy;
 use greenroom_runner::backend::process::Process;
 use greenroom_runner::config::{BackendKind, Config};
 use greenroom_runner::job::folders::WorkDir;
-use greenroom_runner::runner::{Runner, Stop};
+use greenroom_runner::runner::{Ending, Runner, Stop};
 use greenroom_runner::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
+/// The exit code of a runner whose token was revoked: `EX_NOPERM` of `sysexits.h`. Starting it again would not help.
+const EXIT_REVOKED: u8 = 77;
+
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
+async fn main() -> anyhow::Result<ExitCode> {
     let config = Config::parse();
     telemetry::logs(&config.log.filter, config.log.format)?;
     let work_dir = WorkDir::take(&config.work_dir)
@@ -39,7 +43,7 @@ async fn main() -> anyhow::Result<()> {
     }
 }
 
-async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyhow::Result<()> {
+async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyhow::Result<ExitCode> {
     let settings = Settings {
         base: config.url.clone(),
         token: config.token()?,
@@ -56,10 +60,20 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
     let stop = Stop::default();
     let mut listener = JoinSet::new();
     listener.spawn(listen(stop.clone()));
+    if config.sends_token_in_the_clear() {
+        tracing::warn!(url = config.url, "the runner's token is sent without encryption: use https://");
+    }
     tracing::info!(url = config.url, concurrency = config.concurrency, backend = ?config.backend, "started");
-    runner.run(stop).await?;
-    tracing::info!("stopped");
-    Ok(())
+    match runner.run(stop).await? {
+        Ending::Stopped => {
+            tracing::info!("stopped");
+            Ok(ExitCode::SUCCESS)
+        }
+        Ending::Revoked => {
+            tracing::error!(code = EXIT_REVOKED, "exiting: this runner's token was revoked");
+            Ok(ExitCode::from(EXIT_REVOKED))
+        }
+    }
 }
 
 /// The first signal drains, the second does not wait for that.

@@ -41,28 +41,40 @@ pub struct Stop {
     pub drain: CancellationToken,
     /// What runs is to end now.
     pub now: CancellationToken,
+    /// The runner's token was revoked: nothing of its jobs may run any more, and nothing is reported.
+    pub revoked: CancellationToken,
+}
+
+/// Why a runner has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It was told to.
+    Stopped,
+    /// Its token was revoked: it would never get a job again.
+    Revoked,
 }
 
 /// A job, when it was requested, and the slot in which it runs.
 type Taken = (Job, Instant, Slot);
 
 impl<B: Backend> Runner<B> {
-    /// Until it is told to stop and every job has ended.
-    pub async fn run(self, stop: Stop) -> anyhow::Result<()> {
+    /// Until it is told to stop, or its token is revoked, and every job has ended.
+    pub async fn run(self, stop: Stop) -> anyhow::Result<Ending> {
         self.backend.sweep().await?;
         self.work_dir.sweep().await?;
         let slots = Slots::new(self.concurrency);
         let mut jobs = JoinSet::new();
         let mut asking: FuturesUnordered<_> =
-            (0..ASKING).map(|_| self.next_job(&slots, Pauses::default())).collect();
+            (0..ASKING).map(|_| self.next_job(&slots, Pauses::default(), &stop.revoked)).collect();
         loop {
             while jobs.try_join_next().is_some() {}
             let (job, pauses) = tokio::select! {
                 biased;
+                () = stop.revoked.cancelled() => break,
                 () = stop.drain.cancelled() => break,
                 Some(asked) = asking.next() => asked,
             };
-            asking.push(self.next_job(&slots, pauses));
+            asking.push(self.next_job(&slots, pauses, &stop.revoked));
             let Some((job, asked, slot)) = job else { continue };
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
@@ -70,16 +82,26 @@ impl<B: Backend> Runner<B> {
             jobs.spawn(work.instrument(span));
         }
         drop(asking);
-        self.drain(jobs, &stop).await;
+        if !stop.revoked.is_cancelled() {
+            self.drain(jobs, &stop).await;
+        } else if !jobs.is_empty() {
+            tracing::warn!(jobs = jobs.len(), "ending the jobs of this revoked runner");
+            while jobs.join_next().await.is_some() {}
+        }
         // No job runs any more, so that everything with this runner's labels is to be removed, such as its networks.
         if let Err(error) = self.backend.sweep().await {
             tracing::warn!(%error, "something was left behind; the next start removes it");
         }
-        Ok(())
+        Ok(if stop.revoked.is_cancelled() { Ending::Revoked } else { Ending::Stopped })
     }
 
     /// Waits for a slot, and then for a job; none if none came. Also the pauses to go on with.
-    async fn next_job(&self, slots: &Slots, mut pauses: Pauses) -> (Option<Taken>, Pauses) {
+    async fn next_job(
+        &self,
+        slots: &Slots,
+        mut pauses: Pauses,
+        revoked: &CancellationToken,
+    ) -> (Option<Taken>, Pauses) {
         let Some(slot) = slots.take().await else { return (None, pauses) };
         let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
         let asked = Instant::now();
@@ -88,6 +110,17 @@ impl<B: Backend> Runner<B> {
             Err(Error::Unavailable { reason, retry_after, .. }) => {
                 tracing::warn!(reason, "the server could not be asked for a job");
                 pauses.next(retry_after)
+            }
+            Err(error) if error.is_runner_revoked() => {
+                tracing::error!("this runner's token was revoked; an admin can make a new runner");
+                revoked.cancel();
+                return (None, pauses);
+            }
+            Err(Error::Refused { status: 404, .. }) => {
+                tracing::error!(
+                    "the server has no jobs for runners at this address; does --url end with /api/v1?"
+                );
+                REFUSED_PAUSE
             }
             Err(error) => {
                 tracing::error!(%error, "the server gives this runner no jobs; is its token still good?");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use greenroom_api_types::runner::Job;
 use greenroom_client::{Error, JobClient, UNEXPECTED_ANSWER};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::lease::{CanceledBy, Cancellation, Lease};
 
@@ -12,8 +13,9 @@ use super::lease::{CanceledBy, Cancellation, Lease};
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
 const SHORTEST_ANSWER: Duration = Duration::from_secs(1);
 
-/// Until the job is no longer this runner's. The first one is sent at once if the work waits for it.
-pub async fn run(client: &JobClient, job: &Job, lease: &Lease) {
+/// Until the job is no longer this runner's. The first one is sent at once if the work waits for it. `revoked` is told if the
+/// server answers that the runner's token was revoked: then no job is this runner's any more.
+pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &CancellationToken) {
     let interval = Duration::from_secs(job.heartbeat_seconds.max(1).into());
     let limit = Duration::from_secs(job.lease_seconds.into()) / 3;
     let limit = limit.clamp(SHORTEST_ANSWER, LONGEST_ANSWER);
@@ -34,6 +36,9 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease) {
             Err(error) if is_final(&error) => {
                 tracing::warn!(%error, "the job is no longer this runner's");
                 lease.revoke();
+                if error.is_runner_revoked() {
+                    revoked.cancel();
+                }
                 return;
             }
             Err(error) => {

@@ -81,7 +81,8 @@ impl From<String> for Trouble {
     }
 }
 
-/// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end.
+/// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end; when the runner was revoked,
+/// they are killed.
 pub async fn run<B: Backend>(
     (job, asked): (Arc<Job>, Instant),
     client: &JobClient,
@@ -125,10 +126,16 @@ fn beside(
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let (own_job, own_client, own_lease) = (Arc::clone(job), client.clone(), Arc::clone(lease));
-    tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease).await });
+    let revoked = stop.revoked.clone();
+    tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease, &revoked).await });
     let silence = Duration::from_secs(job.silence_seconds.into());
     let (control, own_lease, starting) = (folder.control(), Arc::clone(lease), Arc::clone(starting));
     tasks.spawn(async move { alive::run(&control, silence, &own_lease, &starting).await });
+    let (revoked, own_lease) = (stop.revoked.clone(), Arc::clone(lease));
+    tasks.spawn(async move {
+        revoked.cancelled().await;
+        own_lease.revoke();
+    });
     let (now, own_lease) = (stop.now.clone(), Arc::clone(lease));
     tasks.spawn(async move {
         now.cancelled().await;

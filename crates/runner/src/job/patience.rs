@@ -63,7 +63,7 @@ where
         };
         let (retry_after, reason) = match answer {
             Ok(answer) => return Ok(answer),
-            Err(Error::Gone { detail }) => {
+            Err(Error::Gone { detail, .. }) => {
                 tracing::warn!(what, detail, "the server has taken the job back");
                 lease.revoke();
                 return Err(Unanswered::Over);

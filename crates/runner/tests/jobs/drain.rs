@@ -15,12 +15,17 @@ use crate::support::running::{base, entry};
 use crate::support::server::{Server, TOKEN};
 use crate::support::{DEADLINE, eventually};
 
-struct Program {
+pub(crate) struct Program {
     child: Child,
 }
 
 impl Program {
-    fn start(server: &Server, folder: &Path, drain_seconds: u64) -> Self {
+    pub(crate) fn start(server: &Server, folder: &Path, drain_seconds: u64) -> Self {
+        Self::with_log(server, folder, drain_seconds, Stdio::inherit())
+    }
+
+    /// Its own log goes there.
+    pub(crate) fn with_log(server: &Server, folder: &Path, drain_seconds: u64, log: Stdio) -> Self {
         let token = folder.join("token");
         fs::write(&token, format!("{TOKEN}\n")).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_greenroom-runner"))
@@ -31,7 +36,7 @@ impl Program {
             .arg(entry())
             .arg("--work-dir")
             .arg(folder.join("work"))
-            .stderr(Stdio::inherit())
+            .stderr(log)
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -42,8 +47,14 @@ impl Program {
         kill(Pid::from_raw(self.child.id().unwrap().try_into().unwrap()), signal).unwrap();
     }
 
-    async fn ends(mut self) -> bool {
-        tokio::time::timeout(DEADLINE, self.child.wait()).await.expect("the program ends").unwrap().success()
+    async fn ends(self) -> bool {
+        self.exit_code().await == Some(0)
+    }
+
+    /// How it ended; `None` if by a signal.
+    pub(crate) async fn exit_code(mut self) -> Option<i32> {
+        let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
+        ended.expect("the program ends").unwrap().code()
     }
 }
 

@@ -12,4 +12,5 @@ mod log;
 mod materials;
 mod outage;
 mod outputs;
+mod revoked;
 mod steps;

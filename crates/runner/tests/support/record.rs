@@ -19,6 +19,8 @@ pub struct Record {
     pub artifact: Option<Vec<u8>>,
     pub caches: HashMap<String, Vec<u8>>,
     pub checkout: Option<CheckedOut>,
+    /// The digests of the images that steps were started in.
+    pub images: HashMap<String, String>,
     pub complete: Option<Complete>,
 }
 
@@ -31,6 +33,8 @@ pub struct Rules {
     pub away: bool,
     /// Answers every call about a job with 410.
     pub gone: bool,
+    /// The runner's token was revoked: answers every call with 410 and that code.
+    pub revoked: bool,
     /// Answers heartbeats with 503, and nothing else.
     pub deaf: bool,
     pub cancel: Option<Cancel>,

@@ -43,7 +43,9 @@ impl Running {
         let stop = Stop::default();
         let mut task = JoinSet::new();
         let told = stop.clone();
-        task.spawn(async move { runner.run(told).await.unwrap() });
+        task.spawn(async move {
+            runner.run(told).await.unwrap();
+        });
         Running { folder, stop, task }
     }
 

@@ -13,7 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::runner::{CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd};
+use greenroom_api_types::runner::{
+    CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart,
+};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
@@ -131,6 +133,9 @@ fn turned_away(known: &Shared, headers: &HeaderMap) -> Option<Response> {
     if header("authorization") != Some("Bearer grr_test") || header(JOB_TOKEN_HEADER) != job_token {
         return Some(refused(401, "unauthenticated"));
     }
+    if known.rules.revoked {
+        return Some(refused(410, "runner_revoked"));
+    }
     if known.rules.gone {
         return Some(refused(410, "job_gone"));
     }
@@ -146,6 +151,9 @@ async fn acquire(State(known): State<Shared>) -> Response {
     for _ in 0..20 {
         let taken = {
             let mut known = known.lock().unwrap();
+            if known.rules.revoked {
+                return refused(410, "runner_revoked");
+            }
             known.waiting.pop_front().map(|job| {
                 let kept = std::mem::take(&mut known.record.caches);
                 known.record = Record { job: Some(job.clone()), caches: kept, ..Record::default() };
@@ -170,7 +178,11 @@ async fn heartbeat(State(known): State<Shared>) -> Response {
     Json(Data { data: Heartbeat { lease_seconds, cancel: known.rules.cancel.clone() } }).into_response()
 }
 
-async fn start(State(known): State<Shared>, Path((_, step)): Path<(String, String)>) -> Response {
+async fn start(
+    State(known): State<Shared>,
+    Path((_, step)): Path<(String, String)>,
+    Json(start): Json<StepStart>,
+) -> Response {
     let mut known = known.lock().unwrap();
     if known.rules.unavailable_start {
         known.record.turned_away += 1;
@@ -180,6 +192,7 @@ async fn start(State(known): State<Shared>, Path((_, step)): Path<(String, Strin
         return refused(409, code);
     }
     known.record.calls.push(format!("start {step}"));
+    known.record.images.extend(start.image_digest.map(|digest| (step, digest)));
     StatusCode::OK.into_response()
 }
 
