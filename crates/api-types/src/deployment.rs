@@ -110,6 +110,10 @@ pub struct StepRun {
     pub reason: Option<String>,
     /// What it wrote to `$GREENROOM_OUTPUT`.
     pub outputs: serde_json::Value,
+    /// What its image stood for: the digest of the image's manifest, or of its configuration if it has never been in a registry.
+    /// Null before the step has started, and from runners that use no containers.
+    #[schema(example = "sha256:1ff6c18fbef2045af6b9c16bf034cc421a29027b800e4f9b68ae9b1cb3e9ae07")]
+    pub image_digest: Option<String>,
     /// How long its log is.
     pub log_bytes: i64,
     pub started_at: Option<Timestamp>,

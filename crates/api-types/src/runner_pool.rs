@@ -1,7 +1,7 @@
 //! Runners and their pools, as admins see them.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::runner::Network;
@@ -47,6 +47,11 @@ pub struct RunnerPool {
     pub name: String,
     /// What the steps of its runners may reach: `none`, `bridge` or `host`.
     pub network: Network,
+    /// The ids of the pipelines whose jobs it takes; null for all.
+    pub pipelines: Option<Vec<String>>,
+    /// The environments that its jobs may deploy to: names, templates such as `pr-*`, and `none` for stages that deploy to
+    /// none; null for all.
+    pub environments: Option<Vec<String>>,
     pub runners: i64,
     /// Jobs that wait for a runner.
     pub queued: i64,
@@ -59,4 +64,19 @@ pub struct RunnerPool {
 pub struct UpdateRunnerPool {
     /// Holds for jobs that are given out from now on.
     pub network: Option<Network>,
+    /// Restricts the pool to jobs of these pipelines, by id; `null` lifts it. Holds for jobs that are queued or given out from
+    /// now on.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100)]
+    pub pipelines: Option<Option<Vec<String>>>,
+    /// Restricts the pool to jobs that deploy to these environments of the pipelines: names, templates such as `pr-*`, and
+    /// `none` for stages that deploy to none; `null` lifts it.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100)]
+    pub environments: Option<Option<Vec<String>>>,
+}
+
+/// Tells a field that is null from one that is not there.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<String>>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }

@@ -1,5 +1,10 @@
-//! Runner pools: which runners take a stage, and what its steps may reach there.
+//! Runner pools: which jobs their runners take, and what the steps of these may reach.
 
+use crate::definition::NO_ENVIRONMENT;
+use crate::deployment::Purpose;
+use crate::id::PipelineId;
+use crate::slug::Slug;
+use crate::token_grant::{MAX_PIPELINES, PipelineLimit};
 use crate::word::words;
 
 /// What the steps of a pool's runners may reach.
@@ -14,3 +19,176 @@ pub enum Network {
 }
 
 words!(Network { None = "none", Bridge = "bridge", Host = "host" });
+
+/// A pool can be restricted to so many environments.
+pub const MAX_ENVIRONMENTS: usize = 100;
+
+/// Which jobs a pool takes. The default takes all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restriction {
+    pub pipelines: PipelineLimit,
+    /// Names, templates (`pr-*`), or `none` for stages that deploy to no environment; `None`: any.
+    pub environments: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRestriction {
+    #[error("must name 1 to {MAX_PIPELINES} pipelines; null for all of them")]
+    PipelineCount,
+    #[error("must name 1 to {MAX_ENVIRONMENTS} environments; null for all of them")]
+    EnvironmentCount,
+    #[error("`{0}` is neither an environment's name, nor a template such as `pr-*`, nor `none`")]
+    EnvironmentName(String),
+    #[error("means something only within a pipeline: name `pipelines` as well")]
+    EnvironmentsWithoutPipelines,
+}
+
+/// Why a pool does not take a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTaken {
+    Pipeline,
+    Environment,
+}
+
+impl Restriction {
+    /// `None` stands for all. An empty list is rejected: whoever removes the last entry does not mean to open the pool.
+    pub fn new(
+        pipelines: Option<Vec<PipelineId>>,
+        environments: Option<Vec<String>>,
+    ) -> Result<Self, InvalidRestriction> {
+        if pipelines.as_ref().is_some_and(|named| !(1..=MAX_PIPELINES).contains(&named.len())) {
+            return Err(InvalidRestriction::PipelineCount);
+        }
+        if let Some(named) = &environments {
+            if !(1..=MAX_ENVIRONMENTS).contains(&named.len()) {
+                return Err(InvalidRestriction::EnvironmentCount);
+            }
+            if let Some(wrong) = named.iter().find(|name| !is_environment(name)) {
+                return Err(InvalidRestriction::EnvironmentName(wrong.clone()));
+            }
+            if pipelines.is_none() {
+                return Err(InvalidRestriction::EnvironmentsWithoutPipelines);
+            }
+        }
+        let environments = environments.map(|mut named| {
+            named.sort_unstable();
+            named.dedup();
+            named
+        });
+        Ok(Self { pipelines: PipelineLimit::new(pipelines), environments })
+    }
+
+    /// Why the pool does not take a job of this pipeline that deploys to this environment; `None` if it does.
+    pub fn refuses(&self, pipeline: PipelineId, environment: &str) -> Option<NotTaken> {
+        if !self.pipelines.contains(pipeline) {
+            return Some(NotTaken::Pipeline);
+        }
+        let named = self.environments.as_ref()?;
+        let is_named = |entry: &String| match entry.strip_suffix('*') {
+            Some(prefix) => environment.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()),
+            None => entry == environment,
+        };
+        if named.iter().any(is_named) { None } else { Some(NotTaken::Environment) }
+    }
+}
+
+/// The environment that a job deploys to: the ephemeral one of its session, or the lasting one that its stage names. `none` if
+/// neither.
+pub fn target_environment<'a>(
+    purpose: Purpose,
+    ephemeral: Option<&'a str>,
+    of_stage: Option<&'a str>,
+) -> &'a str {
+    let target = match purpose {
+        Purpose::Pipeline => of_stage,
+        Purpose::Session | Purpose::Teardown => ephemeral,
+    };
+    target.unwrap_or(NO_ENVIRONMENT)
+}
+
+fn is_environment(text: &str) -> bool {
+    match text.strip_suffix('*') {
+        // The star stands for at least one character of a name.
+        Some(prefix) => !prefix.is_empty() && format!("{prefix}x").parse::<Slug>().is_ok(),
+        None => text == NO_ENVIRONMENT || text.parse::<Slug>().is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn id(number: u128) -> PipelineId {
+        PipelineId::from(Uuid::from_u128(number))
+    }
+
+    fn restriction(pipelines: &[u128], environments: Option<&[&str]>) -> Restriction {
+        let environments =
+            environments.map(|named| named.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        Restriction::new(Some(pipelines.iter().copied().map(id).collect()), environments).unwrap()
+    }
+
+    #[test]
+    fn a_pool_takes_what_it_is_not_restricted_from() {
+        let only_one = restriction(&[1], None);
+        let production = restriction(&[1], Some(&["production", "pr-*"]));
+        let nowhere = restriction(&[1], Some(&["none"]));
+        use NotTaken::{Environment, Pipeline};
+        for (pool, pipeline, environment, expected) in [
+            (&Restriction::default(), 2, "qa", None),
+            (&only_one, 1, "qa", None),
+            (&only_one, 1, "none", None),
+            (&only_one, 2, "qa", Some(Pipeline)),
+            (&production, 1, "production", None),
+            (&production, 1, "pr-7", None),
+            (&production, 1, "pr-", Some(Environment)),
+            (&production, 1, "production-2", Some(Environment)),
+            (&production, 1, "none", Some(Environment)),
+            (&production, 2, "production", Some(Pipeline)),
+            (&nowhere, 1, "none", None),
+            (&nowhere, 1, "qa", Some(Environment)),
+        ] {
+            assert_eq!(
+                pool.refuses(id(pipeline), environment),
+                expected,
+                "{pool:?} {pipeline} {environment}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_restriction_names_something_and_environments_only_of_pipelines() {
+        let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let one = || Some(vec![id(1)]);
+        use InvalidRestriction::{EnvironmentCount, EnvironmentsWithoutPipelines, PipelineCount};
+        for (pipelines, environments, expected) in [
+            (Some(vec![]), None, PipelineCount),
+            (Some(vec![id(1); 101]), None, PipelineCount),
+            (one(), Some(vec![]), EnvironmentCount),
+            (None, names(&["production"]), EnvironmentsWithoutPipelines),
+        ] {
+            assert_eq!(Restriction::new(pipelines, environments), Err(expected));
+        }
+        for wrong in ["", "*", "Production", "pr-*-x", "a b", "-*"] {
+            let found = Restriction::new(one(), names(&[wrong]));
+            assert_eq!(found, Err(InvalidRestriction::EnvironmentName(wrong.to_owned())));
+        }
+        let sorted = Restriction::new(Some(vec![id(2), id(1), id(2)]), names(&["qa", "pr-*", "qa"])).unwrap();
+        assert_eq!(sorted, restriction(&[1, 2], Some(&["pr-*", "qa"])));
+    }
+
+    #[test]
+    fn in_a_session_a_job_deploys_to_its_ephemeral_environment_whatever_the_stage_names() {
+        for (purpose, ephemeral, of_stage, expected) in [
+            (Purpose::Pipeline, None, Some("production"), "production"),
+            (Purpose::Pipeline, None, None, "none"),
+            (Purpose::Session, Some("qa-1"), Some("production"), "qa-1"),
+            (Purpose::Teardown, Some("qa-1"), None, "qa-1"),
+            (Purpose::Session, None, Some("production"), "none"),
+        ] {
+            assert_eq!(target_environment(purpose, ephemeral, of_stage), expected);
+        }
+    }
+}

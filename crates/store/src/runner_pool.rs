@@ -1,9 +1,11 @@
 //! Runner pools. One comes into being when a runner or a stage first names it.
 
-use greenroom_domain::id::{OrganizationId, PoolId};
-use greenroom_domain::runner_pool::Network;
+use greenroom_domain::id::{OrganizationId, PipelineId, PoolId};
+use greenroom_domain::runner_pool::{Network, Restriction};
 
+use crate::deployment::restriction;
 use crate::error::word;
+use crate::token::limit_ids;
 use crate::{Command, Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,7 @@ pub struct Pool {
     pub id: PoolId,
     pub name: String,
     pub network: Network,
+    pub restriction: Restriction,
     pub revision: i64,
     /// Runners that were not revoked.
     pub runners: i64,
@@ -23,6 +26,8 @@ struct Row {
     id: uuid::Uuid,
     name: String,
     network: String,
+    pipelines: Option<Vec<uuid::Uuid>>,
+    environments: Option<Vec<String>>,
     revision: i64,
     runners: i64,
     queued: i64,
@@ -37,6 +42,7 @@ impl TryFrom<Row> for Pool {
             id: row.id.into(),
             name: row.name,
             network: word("runner_pools.network", &row.network)?,
+            restriction: restriction(row.pipelines, row.environments),
             revision: row.revision,
             runners: row.runners,
             queued: row.queued,
@@ -50,7 +56,7 @@ macro_rules! pool_query {
     ($end:literal, $organization:expr, $name:expr) => {
         sqlx::query_as!(
             Row,
-            r#"select p.id, p.name, p.network, p.revision,
+            r#"select p.id, p.name, p.network, p.pipelines, p.environments, p.revision,
                       (select count(*) from runners r where r.organization_id = $1 and r.pool_id = p.id
                            and r.revoked_at is null) as "runners!",
                       (select count(*) from jobs j where j.organization_id = $1 and j.pool_id = p.id
@@ -91,18 +97,45 @@ impl Command {
         row.map(Pool::try_from).transpose()
     }
 
-    /// Holds for jobs that are given out from now on.
-    pub async fn set_pool_network(&mut self, pool: PoolId, network: Network) -> Result<i64, StoreError> {
+    /// Holds for jobs that are given out from now on. The new revision.
+    pub async fn set_pool(
+        &mut self,
+        pool: PoolId,
+        network: Network,
+        restriction: &Restriction,
+    ) -> Result<i64, StoreError> {
         let organization = self.organization();
         let revision = sqlx::query_scalar!(
-            "update runner_pools set network = $3, revision = revision + 1
+            "update runner_pools set network = $3, pipelines = $4, environments = $5, revision = revision + 1
              where organization_id = $1 and id = $2 returning revision",
             organization,
             pool.uuid(),
             network.as_str(),
+            limit_ids(&restriction.pipelines) as Option<Vec<uuid::Uuid>>,
+            restriction.environments.as_deref() as Option<&[String]>,
         )
         .fetch_one(self.connection())
         .await?;
         Ok(revision)
+    }
+
+    /// The first of these pools, by name, that is restricted to other pipelines.
+    pub async fn pool_of_other_pipelines(
+        &mut self,
+        pools: &[String],
+        pipeline: PipelineId,
+    ) -> Result<Option<String>, StoreError> {
+        let organization = self.organization();
+        let found = sqlx::query_scalar!(
+            "select name from runner_pools
+             where organization_id = $1 and name = any($2) and pipelines is not null and not ($3 = any(pipelines))
+             order by name limit 1",
+            organization,
+            pools,
+            pipeline.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(found)
     }
 }

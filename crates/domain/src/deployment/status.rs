@@ -123,6 +123,8 @@ pub enum Reason {
     RepositoryUnavailable,
     /// The registry has no such image, or does not give it out.
     ImageNotFound,
+    /// The stage's pool takes no jobs of this pipeline, or none that deploy to this environment.
+    PoolRestricted,
     /// The stage asks for something that this installation can't do yet.
     Unsupported,
     /// The definition can't be read any more, or its `if` can't be worked out.
@@ -155,6 +157,7 @@ words!(Reason {
     CommitNotOnBranch = "commit_not_on_branch",
     RepositoryUnavailable = "repository_unavailable",
     ImageNotFound = "image_not_found",
+    PoolRestricted = "pool_restricted",
     Unsupported = "unsupported",
     InvalidDefinition = "invalid_definition",
     ConditionLimit = "condition_limit",

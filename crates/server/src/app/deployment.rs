@@ -3,7 +3,7 @@
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::Person;
-use greenroom_domain::deployment::NotRetried;
+use greenroom_domain::deployment::{NotRetried, Reason};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::{Branch, CommitId};
@@ -128,6 +128,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
     let newest = jobs.iter().find(|job| job.stage == record.key && job.attempt == record.attempt);
     let steps = newest.map(|job| job.steps.iter().cloned().map(step).collect()).unwrap_or_default();
     let detail = record.detail.or_else(|| newest.and_then(|job| job.detail.clone()));
+    let detail = detail.or_else(|| restricted(record.reason.as_deref(), &record.pool));
     Stage {
         key: record.key,
         name: record.name,
@@ -145,6 +146,16 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         deadline_at: record.deadline_at,
         steps,
     }
+}
+
+/// What a stage says whose pool does not take it.
+fn restricted(reason: Option<&str>, pool: &str) -> Option<String> {
+    (reason == Some(Reason::PoolRestricted.as_str())).then(|| {
+        format!(
+            "the pool `{pool}` takes no jobs of this pipeline, or none that deploy to this environment: use another pool, or \
+             ask an admin to allow it"
+        )
+    })
 }
 
 pub fn attempt(record: JobRecord) -> Attempt {
@@ -170,6 +181,7 @@ fn step(record: StepRecord) -> StepRun {
         exit_code: record.exit_code,
         reason: record.reason,
         outputs: record.outputs,
+        image_digest: record.image_digest,
         log_bytes: record.log_bytes,
         started_at: record.started_at,
         ended_at: record.ended_at,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use greenroom_api_types::runner::{
     Artifact as Input, Cache, CheckedOut, Complete, Heartbeat, Job, JobStep, MustBeOn, PermanentFailure,
-    Source, StepEnd, StepEndStatus,
+    Source, StepEnd, StepEndStatus, StepStart,
 };
 use greenroom_domain::definition::NO_ENVIRONMENT;
 use greenroom_domain::definition::{self, Step, StepWork};
@@ -254,8 +254,17 @@ pub async fn heartbeat(app: &App, word: JobWord<'_>) -> Result<Heartbeat, Failur
     })
 }
 
-pub async fn begin_step(app: &App, word: JobWord<'_>, step: StepRunId) -> Result<(), Failure> {
-    match app.store.begin_step(word, step).await? {
+pub async fn begin_step(
+    app: &App,
+    word: JobWord<'_>,
+    step: StepRunId,
+    start: &StepStart,
+) -> Result<(), Failure> {
+    let digest = start.image_digest.as_deref();
+    if digest.is_some_and(|digest| !is_digest(digest)) {
+        return Err(Failure::field("/imageDigest", "must be `sha256:` and 64 of the digits 0-9 and a-f"));
+    }
+    match app.store.begin_step(word, step, digest).await? {
         Begun::Yes => Ok(()),
         Begun::Gone => Err(gone()),
         Begun::Unproven => Err(Failure::new(
@@ -321,6 +330,11 @@ pub async fn record_checkout(app: &App, word: JobWord<'_>, done: &CheckedOut) ->
         CheckoutRecorded::Gone => Err(gone()),
         CheckoutRecorded::OtherCommit(own) => Err(other_commit(&own)),
     }
+}
+
+fn is_digest(text: &str) -> bool {
+    let digits = text.strip_prefix("sha256:").unwrap_or_default();
+    digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn full_commit(commit: &str) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use crate::app::definition::Checked;
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
+use crate::app::runner_pool::check_pools;
 
 /// `checked` is the request's definition.
 pub async fn create(
@@ -32,6 +33,7 @@ pub async fn create(
     };
     let repository = repository(request.repository.as_deref())?;
     let id = PipelineId::from(Uuid::now_v7());
+    check_pools(command, id, &checked.definition).await?;
     let made = command.create_pipeline(id, &slug, &name, repository.as_ref(), &checked.stored).await;
     let made = made.map_err(|error| slug_taken(error, slug.as_str()))?;
     environment::define(command, made.id, &checked.definition).await?;
@@ -80,6 +82,9 @@ pub async fn update(
         && new_definition.is_none();
     if same {
         return Ok(before);
+    }
+    if let Some(checked) = new_definition {
+        check_pools(command, before.id, &checked.definition).await?;
     }
     let edited = command.edit_pipeline(&before, &edit, new_definition.map(|checked| &checked.stored)).await;
     let after = edited.map_err(|error| slug_taken(error, edit.slug))?;

@@ -1,14 +1,21 @@
-//! Runner pools: what their steps may reach.
+//! Runner pools: which jobs they take, and what their steps may reach.
 
+use std::collections::BTreeSet;
+
+use greenroom_api_types::problem::FieldProblem;
 use greenroom_api_types::runner_pool::{RunnerPool, UpdateRunnerPool};
+use greenroom_api_types::token::pipeline_list;
+use greenroom_domain::definition::Definition;
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::runner_pool::Network;
+use greenroom_domain::id::PipelineId;
+use greenroom_domain::runner_pool::{InvalidRestriction, Network, Restriction};
 use greenroom_store::Command;
 use greenroom_store::runner_pool::Pool;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
+use crate::app::token::pipeline_ids;
 
 pub async fn update(
     command: &mut Command,
@@ -19,20 +26,82 @@ pub async fn update(
     let before = command.runner_pool_for_update(name).await?.ok_or_else(Failure::not_found)?;
     condition.check(before.revision)?;
     let network = request.network.map_or(before.network, Network::from);
-    if network == before.network {
+    let restriction = restriction(&before.restriction, request)?;
+    if network == before.network && restriction == before.restriction {
         return Ok(before);
     }
-    let revision = command.set_pool_network(before.id, network).await?;
+    if let Some(unknown) = command.unknown_pipeline(&restriction.pipelines).await? {
+        return Err(Failure::field(
+            "/pipelines",
+            format!("{unknown} is not a pipeline of this organization"),
+        ));
+    }
+    let revision = command.set_pool(before.id, network, &restriction).await?;
     command
         .tell(NewEvent {
             event_type: EventType::RunnerPoolUpdated,
             subject: format!("runner-pools/{name}"),
-            before: Some(json!({ "network": before.network })),
-            after: Some(json!({ "network": network })),
+            before: Some(event_data(before.network, &before.restriction)),
+            after: Some(event_data(network, &restriction)),
             reason: None,
         })
         .await?;
-    Ok(Pool { network, revision, ..before })
+    Ok(Pool { network, restriction, revision, ..before })
+}
+
+/// What is left out of the request stays as it is.
+fn restriction(before: &Restriction, request: &UpdateRunnerPool) -> Result<Restriction, Failure> {
+    let pipelines = match &request.pipelines {
+        Some(given) => given.as_deref().map(pipeline_ids).transpose()?,
+        None => before.pipelines.ids().map(<[PipelineId]>::to_vec),
+    };
+    let environments = match &request.environments {
+        Some(given) => given.clone(),
+        None => before.environments.clone(),
+    };
+    Restriction::new(pipelines, environments).map_err(|invalid| {
+        let pointer = match invalid {
+            InvalidRestriction::PipelineCount => "/pipelines",
+            _ => "/environments",
+        };
+        Failure::field(pointer, invalid)
+    })
+}
+
+/// Rejects a definition with a stage whose pool is restricted to other pipelines. Which environments a pool takes is checked
+/// when a job is queued: where a stage deploys to depends on the deployment.
+pub async fn check_pools(
+    command: &mut Command,
+    pipeline: PipelineId,
+    definition: &Definition,
+) -> Result<(), Failure> {
+    let pools: BTreeSet<String> =
+        definition.stages.iter().map(|stage| definition.pool(stage).to_owned()).collect();
+    let pools: Vec<String> = pools.into_iter().collect();
+    let Some(refusing) = command.pool_of_other_pipelines(&pools, pipeline).await? else { return Ok(()) };
+    let stages = definition.stages.iter().filter(|stage| definition.pool(stage) == refusing);
+    let stages: Vec<String> = stages.map(|stage| format!("`{}`", stage.key)).collect();
+    let error = FieldProblem {
+        pointer: "/definition".to_owned(),
+        detail: format!(
+            "names the pool `{refusing}` for {}, which takes no jobs of this pipeline",
+            stages.join(", ")
+        ),
+        ..FieldProblem::default()
+    };
+    let detail = format!(
+        "The pool `{refusing}` is restricted to other pipelines. Use another pool, or ask an admin to add this pipeline \
+         ({pipeline}) to the pool's `pipelines`; a new pipeline can be added once it exists."
+    );
+    Err(Failure { errors: vec![error], ..Failure::new(Code::InvalidDefinition, detail) })
+}
+
+fn event_data(network: Network, restriction: &Restriction) -> Value {
+    json!({
+        "network": network,
+        "pipelines": restriction.pipelines.ids(),
+        "environments": restriction.environments,
+    })
 }
 
 pub fn shown(pool: Pool) -> RunnerPool {
@@ -40,6 +109,8 @@ pub fn shown(pool: Pool) -> RunnerPool {
         id: pool.id.to_string(),
         name: pool.name,
         network: pool.network.into(),
+        pipelines: pipeline_list(&pool.restriction.pipelines),
+        environments: pool.restriction.environments,
         runners: pool.runners,
         queued: pool.queued,
         running: pool.running,

@@ -61,7 +61,8 @@ pub async fn create(
     Ok((token, secret))
 }
 
-fn pipeline_ids(texts: &[String]) -> Result<Vec<PipelineId>, Failure> {
+/// The pipelines that a request names by their ids in its field `pipelines`.
+pub fn pipeline_ids(texts: &[String]) -> Result<Vec<PipelineId>, Failure> {
     let ids = texts
         .iter()
         .enumerate()

@@ -11,7 +11,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd,
+    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd, StepStart,
 };
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::text::Name;
@@ -124,8 +124,13 @@ async fn heartbeat(State(app): State<App>, having: Having) -> Result<Json<Data<H
     Ok(Json(Data { data: job::heartbeat(&app, having.word()).await? }))
 }
 
-async fn start_step(State(app): State<App>, having: Having, at: StepAt) -> Result<Json<Data<()>>, Failure> {
-    job::begin_step(&app, having.word(), step(&at)?).await?;
+async fn start_step(
+    State(app): State<App>,
+    having: Having,
+    at: StepAt,
+    body: Body<StepStart>,
+) -> Result<Json<Data<()>>, Failure> {
+    job::begin_step(&app, having.word(), step(&at)?, &body.value).await?;
     Ok(Json(Data { data: () }))
 }
 

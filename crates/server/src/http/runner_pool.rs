@@ -38,7 +38,7 @@ pub async fn get_runner_pool(
     Ok(answer(found.ok_or_else(Failure::not_found)?)?.into_response())
 }
 
-/// Set what a pool's steps may reach; it holds for jobs that are given out from then on
+/// Set what a pool's steps may reach, and restrict it to pipelines and environments; holds for jobs given out from then on
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), ("poolName" = String, Path), IdempotencyKey, IfMatch),
     request_body = UpdateRunnerPool,

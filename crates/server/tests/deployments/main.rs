@@ -19,6 +19,7 @@ mod give_up;
 mod live;
 mod logs;
 mod overdue;
+mod pools;
 mod reports;
 mod retention;
 mod rights;

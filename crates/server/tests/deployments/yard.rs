@@ -100,14 +100,19 @@ impl Yard {
 
     /// Gives the runner the first job that waits.
     pub async fn take(&self, advance: &Advance) -> Job {
+        self.try_take(advance).await.unwrap()
+    }
+
+    /// The same; `None` if the job is not given out.
+    pub async fn try_take(&self, advance: &Advance) -> Option<Job> {
         let dispatch = advance.dispatch.first().unwrap();
         let secret = new_secret_of(SecretKind::Job);
         let hash = secret.hash();
         let word = JobWord { runner: &self.runner, job: dispatch.job_id, secret: &hash };
         let store = &self.server.server.app.store;
-        let assigned = store.assign_job(word, b"task", Duration::from_secs(60)).await.unwrap().unwrap();
+        let assigned = store.assign_job(word, b"task", Duration::from_secs(60)).await.unwrap()?;
         let steps = assigned.steps.iter().map(|(id, _)| id.to_string()).collect();
-        Job { id: dispatch.job_id, secret, steps }
+        Some(Job { id: dispatch.job_id, secret, steps })
     }
 
     /// Requests a job, as a runner does.

@@ -38,8 +38,63 @@ async fn a_pools_network_is_set_and_told(pool: PgPool) {
     assert_eq!(told.len(), 1, "{told:?}");
     let (category, subject, data) = (&told[0]["category"], &told[0]["subject"], &told[0]["data"]);
     assert_eq!((category, subject), (&json!("audit"), &json!("runner-pools/big")));
-    assert_eq!(data["before"], json!({ "network": "bridge" }));
-    assert_eq!(data["after"], json!({ "network": "none" }));
+    let state = |network: &str| json!({ "network": network, "pipelines": null, "environments": null });
+    assert_eq!((&data["before"], &data["after"]), (&state("bridge"), &state("none")));
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_pool_is_restricted_and_the_restriction_lifted(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    server.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;
+    let definition = "stages: { build: { steps: [{ image: a, run: b }] } }";
+    let made = server.post(&owner, "/pipelines", json!({ "name": "Shop", "definition": definition })).await;
+    let shop = made["data"]["id"].as_str().unwrap().to_owned();
+    let unknown = "pip_0190a0b0-0000-7000-8000-000000000001";
+    for (body, pointer) in [
+        (json!({ "pipelines": [] }), "/pipelines"),
+        (json!({ "pipelines": ["shop"] }), "/pipelines/0"),
+        (json!({ "pipelines": [unknown] }), "/pipelines"),
+        (json!({ "environments": ["production"] }), "/environments"),
+        (json!({ "pipelines": [shop], "environments": [] }), "/environments"),
+        (json!({ "pipelines": [shop], "environments": ["Production"] }), "/environments"),
+        (json!({ "pipelines": [shop], "environments": ["*"] }), "/environments"),
+        (json!({ "pipelines": "all" }), "/pipelines"),
+    ] {
+        wrong_field(set(&server, &owner, &body).await, pointer).await;
+    }
+    let restriction = json!({ "pipelines": [shop], "environments": ["production", "pr-*"] });
+    let changed = good(set(&server, &owner, &restriction).await, 200).await;
+    let expected = json!(["pr-*", "production"]);
+    assert_eq!(
+        (&changed["data"]["pipelines"], &changed["data"]["environments"]),
+        (&json!([shop]), &expected)
+    );
+    assert_eq!(server.get(&owner, "/runner-pools/big").await["data"], changed["data"]);
+    // What is left out stays, and environments do not stay without pipelines.
+    let changed = good(set(&server, &owner, &json!({ "network": "none" })).await, 200).await;
+    assert_eq!(changed["data"]["environments"], expected);
+    wrong_field(set(&server, &owner, &json!({ "pipelines": null })).await, "/environments").await;
+    let lifted = json!({ "pipelines": null, "environments": null });
+    let changed = good(set(&server, &owner, &lifted).await, 200).await;
+    assert_eq!(
+        (&changed["data"]["pipelines"], &changed["data"]["environments"]),
+        (&Value::Null, &Value::Null)
+    );
+    let told: Vec<Value> = server
+        .events(&pool, &owner)
+        .await
+        .into_iter()
+        .filter(|event| event["type"] == "runner_pool.updated")
+        .map(|event| event["data"]["after"].clone())
+        .collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told.contains(&json!({ "network": "bridge", "pipelines": [shop], "environments": expected })));
+
+    // Only admins restrict pools.
+    let maintainer = server.member(&owner, "acme", "maintainer").await;
+    problem(set(&server, &maintainer, &restriction).await, 403, "forbidden").await;
     server.end().await;
 }
 

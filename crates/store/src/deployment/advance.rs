@@ -46,6 +46,8 @@ pub(crate) struct Held {
     definition_version: i32,
     /// Of the pipeline, by now.
     pub(crate) current_version: i32,
+    /// The organization has pools that don't take every job.
+    pub(crate) has_restricted_pools: bool,
     planned: bool,
     has_slot: bool,
     pipeline_status: PipelineStatus,
@@ -89,7 +91,9 @@ impl Change {
             };
             plan = Some(held.use_plan(made));
         }
+        self.restrict_pools(&mut held, &definition, plan.as_deref()).await?;
         held.state = advance(held.state.clone(), facts, held.timing(), held.now);
+        held.lift_restrictions();
         self.write_deployment(&held, &before, &definition, plan.as_deref()).await?;
         if plan.is_some() {
             self.note_what_to_clean_up(&held, &definition).await?;
@@ -135,7 +139,9 @@ impl Change {
                       d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.started_at,
                       p.repository is not null as "has_repository!", p.slug, p.status as pipeline_status,
                       p.stop_mode as "stop_mode?",
-                      p.definition_version as current_version, clock_timestamp() as "now!"
+                      p.definition_version as current_version, clock_timestamp() as "now!",
+                      exists (select 1 from runner_pools r
+                          where r.organization_id = $1 and r.pipelines is not null) as "has_restricted_pools!"
                from deployments d join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where d.organization_id = $1 and d.id = $2 for update of d"#,
             organization,
@@ -161,6 +167,7 @@ impl Change {
             trigger: row.trigger,
             definition_version: row.definition_version,
             current_version: row.current_version,
+            has_restricted_pools: row.has_restricted_pools,
             planned: row.planned,
             has_slot,
             pipeline_status: word("pipelines.status", &row.pipeline_status)?,
@@ -266,6 +273,10 @@ impl Held {
             return Timing { grace: SignedDuration::ZERO, ..TIMING };
         }
         TIMING
+    }
+
+    pub(crate) fn definition_version(&self) -> i32 {
+        self.definition_version
     }
 
     fn plan_inputs(&self) -> PlanInputs {

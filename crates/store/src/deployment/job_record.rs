@@ -30,6 +30,7 @@ pub struct StepRecord {
     pub status: String,
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
+    pub image_digest: Option<String>,
     pub outputs: serde_json::Value,
     pub log_bytes: i64,
     pub started_at: Option<Timestamp>,
@@ -58,7 +59,8 @@ impl Store {
         .await?;
         let ids: Vec<uuid::Uuid> = rows.iter().map(|row| row.id).collect();
         let steps = sqlx::query!(
-            "select id, job_id, name, status, exit_code, reason, outputs, log_bytes, started_at, ended_at from step_runs
+            "select id, job_id, name, status, exit_code, reason, image_digest, outputs, log_bytes, started_at, ended_at
+             from step_runs
              where organization_id = $1 and job_id = any($2) order by job_id, position",
             organization.uuid(),
             &ids,
@@ -90,6 +92,7 @@ impl Store {
                     status: step.status,
                     exit_code: step.exit_code,
                     reason: step.reason,
+                    image_digest: step.image_digest,
                     outputs: step.outputs,
                     log_bytes: step.log_bytes,
                     started_at: time(step.started_at),

@@ -46,7 +46,7 @@ pub struct Assigned {
 }
 
 impl Store {
-    /// Gives a job to a runner; `None` if it is not to be had any more.
+    /// Gives a job to a runner; `None` if it is not to be had any more, or its pool was restricted since and does not take it.
     pub async fn assign_job(
         &self,
         word: JobWord<'_>,
@@ -57,6 +57,10 @@ impl Store {
         let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
         let Some(held) = change.hold_without_stages(deployment).await? else { return Ok(None) };
         if held.state.cancel.is_some() || held.state.status.is_end() {
+            return Ok(None);
+        }
+        if change.refuse_restricted_job(&held, word.job).await? {
+            change.commit().await?;
             return Ok(None);
         }
         let organization = change.organization();

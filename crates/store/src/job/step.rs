@@ -46,7 +46,13 @@ pub enum Noted {
 
 impl Store {
     /// Lets a step start, if nothing has overtaken it: fence and lease are looked at in the transaction that writes `running`.
-    pub async fn begin_step(&self, word: JobWord<'_>, step: StepRunId) -> Result<Begun, StoreError> {
+    /// `image_digest` is what the runner reports of the step's image.
+    pub async fn begin_step(
+        &self,
+        word: JobWord<'_>,
+        step: StepRunId,
+        image_digest: Option<&str>,
+    ) -> Result<Begun, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
         let organization = change.organization();
         // An environment that is just changing hands is waited for: afterwards its fence is another.
@@ -91,7 +97,8 @@ impl Store {
                ),
                step as (
                    update step_runs s
-                   set status = 'running', started_at = coalesce(s.started_at, $6, clock_timestamp())
+                   set status = 'running', started_at = coalesce(s.started_at, $6, clock_timestamp()),
+                       image_digest = coalesce(s.image_digest, $7)
                    from job
                    where s.organization_id = $1 and s.id = $5 and s.job_id = $2 and s.status in ('pending', 'running')
                    returning s.id
@@ -103,6 +110,7 @@ impl Store {
             word.secret.as_slice(),
             step.uuid(),
             moment as Option<jiff_sqlx::Timestamp>,
+            image_digest,
         )
         .fetch_optional(change.connection())
         .await?;

@@ -1,0 +1,144 @@
+//! Pools that are restricted to pipelines and environments: checked when a stage is about to be queued, and again when its job
+//! is about to be given to a runner.
+
+use std::collections::HashMap;
+
+use greenroom_domain::definition::Definition;
+use greenroom_domain::deployment::{PlannedStage, Reason, StageStatus};
+use greenroom_domain::id::JobId;
+use greenroom_domain::runner_pool::{NotTaken, Restriction, target_environment};
+
+use super::advance::Held;
+use crate::StoreError;
+use crate::change::Change;
+use crate::token::pipeline_limit;
+
+/// How a stage ends whose pool does not take it. It is the user's mistake, or the admin's: a retry would not help.
+const RESTRICTED: (StageStatus, Reason) = (StageStatus::Failed, Reason::PoolRestricted);
+
+/// Reads the columns `pipelines` and `environments` of a pool.
+pub(crate) fn restriction(
+    pipelines: Option<Vec<uuid::Uuid>>,
+    environments: Option<Vec<String>>,
+) -> Restriction {
+    Restriction { pipelines: pipeline_limit(pipelines), environments }
+}
+
+impl Held {
+    fn refused_by(&self, pool: &Restriction, definition: &Definition, stage: &str) -> Option<NotTaken> {
+        let of_stage = definition.stage(stage).and_then(|stage| stage.environment.as_deref());
+        let ephemeral = self.environment.as_ref().map(|(_, name)| name.as_str());
+        pool.refuses(self.pipeline_id, target_environment(self.purpose, ephemeral, of_stage))
+    }
+
+    /// Takes the verdicts back that [`Change::restrict_pools`] has given and that were not carried out: they are about this
+    /// moment only.
+    pub(super) fn lift_restrictions(&mut self) {
+        for stage in &mut self.state.stages {
+            if stage.status == StageStatus::Pending && stage.verdict == Some(RESTRICTED) {
+                stage.verdict = None;
+            }
+        }
+    }
+}
+
+impl Change {
+    /// Lets every stage fail at its turn whose pool does not take it now. `plan`: the stages that are not in the database yet.
+    pub(super) async fn restrict_pools(
+        &mut self,
+        held: &mut Held,
+        definition: &Definition,
+        plan: Option<&[PlannedStage]>,
+    ) -> Result<(), StoreError> {
+        if !held.has_restricted_pools {
+            return Ok(());
+        }
+        let restricted = self.restricted_pools().await?;
+        let pools: HashMap<String, String> = match plan {
+            Some(plan) => plan.iter().map(|stage| (stage.key.clone(), stage.pool.clone())).collect(),
+            None => self.pools_of(held).await?,
+        };
+        let refused: Vec<bool> = held
+            .state
+            .stages
+            .iter()
+            .map(|stage| {
+                let pool = pools.get(&stage.key).and_then(|name| restricted.get(name));
+                pool.is_some_and(|pool| held.refused_by(pool, definition, &stage.key).is_some())
+            })
+            .collect();
+        for (stage, refused) in held.state.stages.iter_mut().zip(refused) {
+            if refused && stage.status == StageStatus::Pending && stage.verdict.is_none() {
+                stage.verdict = Some(RESTRICTED);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a job that waits for a runner if its pool does not take it any more. Whether it did.
+    pub(crate) async fn refuse_restricted_job(
+        &mut self,
+        held: &Held,
+        job: JobId,
+    ) -> Result<bool, StoreError> {
+        if !held.has_restricted_pools {
+            return Ok(false);
+        }
+        let organization = self.organization();
+        let row = sqlx::query!(
+            "select j.stage_key, p.pipelines, p.environments
+             from jobs j join runner_pools p on p.organization_id = $1 and p.id = j.pool_id
+             where j.organization_id = $1 and j.id = $2 and j.status = 'queued'",
+            organization,
+            job.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let Some(row) = row else { return Ok(false) };
+        let definition = self.definition_of(held.pipeline_id, held.definition_version()).await?;
+        let pool = restriction(row.pipelines, row.environments);
+        if held.refused_by(&pool, &definition, &row.stage_key).is_none() {
+            return Ok(false);
+        }
+        sqlx::query!(
+            "with ended as (
+                 update jobs set status = 'failed', reason = $4, ended_at = clock_timestamp()
+                 where organization_id = $1 and id = $2
+             )
+             insert into wakes (organization_id, deployment_id) values ($1, $3)",
+            organization,
+            job.uuid(),
+            held.id.uuid(),
+            Reason::PoolRestricted.as_str(),
+        )
+        .execute(self.connection())
+        .await?;
+        self.end_open_steps(job.uuid(), "canceled").await?;
+        Ok(true)
+    }
+
+    async fn restricted_pools(&mut self) -> Result<HashMap<String, Restriction>, StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            "select name, pipelines, environments from runner_pools
+             where organization_id = $1 and pipelines is not null",
+            organization,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(rows.into_iter().map(|row| (row.name, restriction(row.pipelines, row.environments))).collect())
+    }
+
+    /// The pools of a deployment's stages, by the stages' keys.
+    async fn pools_of(&mut self, held: &Held) -> Result<HashMap<String, String>, StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            "select key, pool from stages where organization_id = $1 and deployment_id = $2",
+            organization,
+            held.id.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(rows.into_iter().map(|row| (row.key, row.pool)).collect())
+    }
+}
