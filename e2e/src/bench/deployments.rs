@@ -7,7 +7,6 @@ mod engine;
 mod idle;
 mod log;
 mod log_file;
-mod machine;
 mod many_logs;
 mod podman;
 pub(crate) mod runner;

@@ -8,6 +8,7 @@ pub(crate) mod deadline;
 pub(crate) mod folder;
 pub(crate) mod git_server;
 pub(crate) mod left_over;
+pub(crate) mod machine;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod program;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::machine::{Memory, nanoseconds_on_processor};
 use super::runner::Kind;
 use super::site::Site;
 use super::{BenchDeployments, Figures};
 use crate::bench::say;
+use crate::parts::machine::{Memory, nanoseconds_on_processor};
 use crate::parts::programs::Programs;
 
 /// What it does when it starts is not idling.

@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::container::time;
 use super::log_file::{LogFile, MIB};
-use super::machine::Memory;
 use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures, many_logs};
 use crate::bench::{median, say};
+use crate::parts::machine::Memory;
 use crate::parts::programs::Programs;
 
 const PATIENCE: Duration = Duration::from_secs(900);

@@ -10,11 +10,11 @@ use tokio::net::unix::pipe;
 
 use super::log::read;
 use super::log_file::{LogFile, MIB};
-use super::machine::Memory;
 use super::runner::Kind;
 use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
 use crate::bench::say;
+use crate::parts::machine::Memory;
 use crate::parts::programs::Programs;
 
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
