@@ -2,6 +2,7 @@
 //! the runner too, are in `fault/deployments.rs`, daemons with bugs in them in `fault/planted.rs`.
 
 mod deployments;
+mod overload;
 mod planted;
 mod second_installation;
 
@@ -19,6 +20,8 @@ pub(crate) enum Target {
     Locks(Locks),
     /// Deployments, from their acceptance to their last step. The same exit codes
     Deployments(deployments::Options),
+    /// A hostile organization attacks with everything that it may send while another one works. The same exit codes
+    Overload(overload::Options),
     /// Both against daemons with bugs in them, each of which has to be found
     Planted(planted::Options),
     /// Two installations on one Temporal namespace: none may touch the other's workflows. The same exit codes
@@ -56,6 +59,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
     match target {
         Target::Locks(options) => locks(workspace, options),
         Target::Deployments(options) => deployments::run(workspace, options),
+        Target::Overload(options) => overload::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),
     }

@@ -15,6 +15,7 @@ mod history;
 mod ledger;
 mod locks;
 mod options;
+mod overload;
 mod progress;
 mod report;
 mod settle;
@@ -33,12 +34,19 @@ pub(crate) enum Fault {
     Locks(options::Locks),
     /// Deployments from their acceptance to their last step, under faults; the same exit codes.
     Deployments(deployments::Deployments),
+    /// A hostile organization attacks while another one works; the same exit codes.
+    Overload(overload::Overload),
+    /// The attacker of `overload`.
+    #[command(hide = true)]
+    Attacker(overload::Attacker),
 }
 
 pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
     let outcome = match what {
         Fault::Locks(options) => locks::run(options).await,
         Fault::Deployments(options) => Box::pin(deployments::run(options)).await,
+        Fault::Overload(options) => Box::pin(overload::run(options)).await,
+        Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
     // A campaign that could not be carried out must not be taken for one that found something.
     outcome.or_else(|error| {

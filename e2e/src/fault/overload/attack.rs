@@ -1,0 +1,100 @@
+//! The attacks: what each one is called, how large it is, and how long its connections wait after a refusal.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::overload::options::Scale;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Attack {
+    /// Requests whose bodies arrive byte by byte.
+    SlowBodies,
+    /// Runners' long polls for a job.
+    Polls,
+    /// Streams of a step's log that gets no new lines.
+    LogStreams,
+    /// Downloads of a large log that are never read.
+    UnreadDownloads,
+    /// Log uploads with forged job tokens whose bodies arrive byte by byte.
+    SlowUploads,
+    /// Requests with tokens that look valid and do not exist.
+    ForgedTokens,
+    /// Pipeline definitions with conditions nested as deeply as their length allows.
+    NestedConditions,
+    /// JSON bodies with 10,000 nested arrays.
+    DeepJson,
+    /// YAML definitions whose aliases expand to billions of nodes.
+    YamlBombs,
+    /// Bodies of 256 MiB, compressed with gzip.
+    GzipBombs,
+}
+
+/// What the size of an attack counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Connections that are held open at the same time.
+    Connections,
+    RequestsPerSecond,
+}
+
+impl Attack {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::SlowBodies,
+        Self::Polls,
+        Self::LogStreams,
+        Self::UnreadDownloads,
+        Self::SlowUploads,
+        Self::ForgedTokens,
+        Self::NestedConditions,
+        Self::DeepJson,
+        Self::YamlBombs,
+        Self::GzipBombs,
+    ];
+
+    pub(crate) const fn unit(self) -> Unit {
+        match self {
+            Self::SlowBodies | Self::Polls | Self::LogStreams | Self::UnreadDownloads | Self::SlowUploads => {
+                Unit::Connections
+            }
+            Self::ForgedTokens
+            | Self::NestedConditions
+            | Self::DeepJson
+            | Self::YamlBombs
+            | Self::GzipBombs => Unit::RequestsPerSecond,
+        }
+    }
+
+    pub(crate) const fn size(self, scale: Scale) -> usize {
+        let (full, small) = match self {
+            Self::SlowBodies => (1_400, 700),
+            // The server lets 1,000 requests wait: fewer would not fill it.
+            Self::Polls => (1_010, 1_010),
+            Self::LogStreams => (3_500, 600),
+            Self::UnreadDownloads => (150, 40),
+            Self::SlowUploads => (100, 50),
+            Self::ForgedTokens => (500, 100),
+            Self::NestedConditions | Self::DeepJson | Self::YamlBombs | Self::GzipBombs => (20, 5),
+        };
+        match scale {
+            Scale::Full => full,
+            Scale::Small => small,
+        }
+    }
+
+    /// How long a connection that was refused waits before it tries again. It sets the attempts per second of an attack
+    /// that is refused: a fifth of its connections a second, a tenth of the many log streams.
+    pub(crate) const fn pause_after_refusal(self) -> Duration {
+        match self {
+            Self::LogStreams => Duration::from_secs(10),
+            _ => Duration::from_secs(5),
+        }
+    }
+
+    /// How a phase with this attack alone is called.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,128 @@
+//! `fault overload`: a hostile organization attacks with everything that it may send while another one works. The second
+//! must not notice; and a control without limits must show that it would.
+
+mod assault;
+mod attack;
+mod attacker;
+mod hostile;
+mod judge;
+mod options;
+mod phase;
+mod prepare;
+mod report;
+mod sample;
+mod shape;
+mod stack;
+mod victim;
+mod window;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::fault::overload::attack::{Attack, Unit};
+pub(crate) use crate::fault::overload::attacker::{Attacker, run as run_attacker};
+use crate::fault::overload::hostile::HostileTenant;
+use crate::fault::overload::judge::{Control, Observed};
+pub(crate) use crate::fault::overload::options::Overload;
+use crate::fault::overload::options::Scale;
+use crate::fault::overload::phase::{Field, Measured};
+use crate::fault::overload::report::Report;
+use crate::fault::overload::stack::{Limits, Stack};
+use crate::fault::overload::victim::Victim;
+use crate::fault::overload::victim::recorder::Recorder;
+use crate::fault::overload::victim::relay::Relay;
+use crate::fault::overload::window::{Counts, p95_of_reads};
+use crate::parts::say::say;
+
+/// Not measured: the victim's first claims, connections and caches.
+const WARM_UP: Duration = Duration::from_secs(4);
+/// Files of a program beside the attack's connections.
+const OTHER_FILES: usize = 1_000;
+
+pub(crate) async fn run(options: Overload) -> anyhow::Result<ExitCode> {
+    let connections: usize = Attack::ALL
+        .iter()
+        .filter(|attack| attack.unit() == Unit::Connections)
+        .map(|attack| attack.size(options.scale))
+        .sum();
+    prepare::raise_open_files(connections + OTHER_FILES).await?;
+    say("starting PostgreSQL, Temporal, a server, a worker and a runner");
+    let mut stack = Box::pin(Stack::start(&options)).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let report = tokio::select! {
+        report = Box::pin(campaign(&mut stack, &options)) => report,
+        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+    };
+    if options.keep {
+        say(&format!("kept: {}", stack.folder.path.display()));
+    }
+    stack.end().await?;
+    let report = report?;
+    report.print(options.json)?;
+    Ok(report.exit_code())
+}
+
+async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let recorder = Arc::new(Recorder::default());
+    let (mut victim, runner) = Victim::make(stack, Arc::clone(&recorder)).await?;
+    let relay = Relay::start(&stack.address().to_string(), Arc::clone(&recorder)).await?;
+    stack.start_runner(&runner, &relay.url)?;
+    let hostile = HostileTenant::make(stack, options.scale).await?;
+    let gzip_bomb = prepare::make_gzip_bomb(&stack.folder.path).await?;
+    let mut field = Field { recorder, hostile, gzip_bomb, scale: options.scale };
+
+    victim.start();
+    say("measuring the victim without an attack");
+    let (from, to) = field.quiet(options.quiet()).await;
+    let quiet_p95 = p95_of_reads(&field.recorder.copy().calls, from, to);
+    let mut measured = Vec::new();
+    for attacks in options.phases() {
+        let lasting = if attacks.len() > 1 { options.together() } else { options.alone() };
+        measured.push(field.attack(stack, &attacks, lasting, quiet_p95).await?);
+    }
+    // Only when everything that was begun has ended, it is known what was lost.
+    victim.end().await?;
+    let (record, failures) = (field.recorder.copy(), stack.failures());
+    let mut observed = Observed {
+        quiet: Counts::between(&record, from, to),
+        quiet_p95,
+        phases: measured.iter().map(|measured| measured.phase(&record)).collect(),
+        control: None,
+        failures,
+    };
+    observed.control = Some(control(stack, &mut victim, &mut field, options).await?);
+    Ok(Report::new(options.scale, started.elapsed(), &observed, record.complaints))
+}
+
+/// Everything at once against a server whose limits are off.
+async fn control(
+    stack: &mut Stack,
+    victim: &mut Victim,
+    field: &mut Field,
+    options: &Overload,
+) -> anyhow::Result<Control> {
+    say("control: the same without limits");
+    stack.start_server(Limits::Off).await?;
+    victim.start();
+    let (from, to) = field.quiet(options.quiet() / 2).await;
+    let quiet_p95 = p95_of_reads(&field.recorder.copy().calls, from, to);
+    // Small: until harm is seen. Full: long enough to show how much there is.
+    let is_enough = |field: &Field, began: Instant| {
+        let counts = Counts::between(&field.recorder.copy(), began, Instant::now());
+        options.scale == Scale::Small && counts.harm().iter().any(|(_, count)| *count > 0)
+    };
+    let Measured { began, at_size, ended, .. } =
+        field.attack_until(stack, &Attack::ALL, (options.together() / 2, "control"), is_enough).await?;
+    let record = field.recorder.copy();
+    victim.abort().await;
+    Ok(Control {
+        quiet_p95,
+        counts: Counts::between(&record, began, ended),
+        p95: p95_of_reads(&record.calls, at_size, ended),
+    })
+}

@@ -1,0 +1,115 @@
+//! How large an attack was, from its samples.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::fault::overload::attack::{Attack, Unit};
+use crate::fault::overload::sample::{Sample, Tally};
+
+/// The least, the middle and the largest of the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) min: usize,
+    pub(crate) median: usize,
+    pub(crate) max: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Shape {
+    /// Connections at the same time, or requests per second.
+    pub(crate) size: usize,
+    pub(crate) unit: &'static str,
+    pub(crate) samples: usize,
+    /// Connections that were open at the time of a sample.
+    pub(crate) open: Spread,
+    /// Connections that the server had refused and that waited to be opened again.
+    pub(crate) refused: Spread,
+    /// Both together, with those that were being opened.
+    pub(crate) at_work: Spread,
+    pub(crate) attempts_per_second: f64,
+    /// Since the attack began.
+    pub(crate) answers: BTreeMap<u16, u64>,
+    pub(crate) closed: u64,
+    pub(crate) failed: u64,
+}
+
+impl Shape {
+    pub(crate) fn new(attack: Attack, size: usize, samples: &[Sample]) -> Self {
+        let tallies: Vec<(u64, &Tally)> = samples
+            .iter()
+            .filter_map(|sample| sample.attacks.get(&attack).map(|tally| (sample.at_millis, tally)))
+            .collect();
+        let spread = |of: fn(&Tally) -> usize| spread(tallies.iter().map(|(_, tally)| of(tally)).collect());
+        let attempts_per_second = match (tallies.first(), tallies.last()) {
+            (Some((from, first)), Some((to, last))) if to > from => {
+                (last.attempts - first.attempts) as f64 * 1e3 / (to - from) as f64
+            }
+            _ => 0.0,
+        };
+        let last = tallies.last().map(|(_, tally)| (*tally).clone()).unwrap_or_default();
+        let unit = match attack.unit() {
+            Unit::Connections => "connections",
+            Unit::RequestsPerSecond => "requestsPerSecond",
+        };
+        Self {
+            size,
+            unit,
+            samples: tallies.len(),
+            open: spread(|tally| tally.open),
+            refused: spread(|tally| tally.refused),
+            at_work: spread(Tally::at_work),
+            attempts_per_second,
+            answers: last.answers,
+            closed: last.closed,
+            failed: last.failed,
+        }
+    }
+
+    /// The server's own mistakes: an attacker may be refused, but not by an internal error.
+    pub(crate) fn internal_errors(&self) -> u64 {
+        self.answers
+            .iter()
+            .filter(|(status, _)| **status >= 500 && **status != 503)
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+fn spread(mut values: Vec<usize>) -> Spread {
+    values.sort_unstable();
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    Spread { min: at(0), median: at(values.len() / 2), max: at(values.len().saturating_sub(1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at_millis: u64, open: usize, refused: usize, attempts: u64) -> Sample {
+        let tally = Tally { open, refused, attempts, ..Tally::default() };
+        Sample { at_millis, attacks: BTreeMap::from([(Attack::Polls, tally)]) }
+    }
+
+    #[test]
+    fn refused_connections_are_at_work() {
+        let samples = [sample(1_000, 80, 20, 100), sample(2_000, 10, 85, 300), sample(3_000, 40, 60, 500)];
+        let shape = Shape::new(Attack::Polls, 100, &samples);
+        assert_eq!((shape.open.min, shape.open.median, shape.open.max), (10, 40, 80));
+        assert_eq!((shape.at_work.min, shape.at_work.max), (95, 100));
+        assert!((shape.attempts_per_second - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_samples_there_is_nothing() {
+        let shape = Shape::new(Attack::SlowBodies, 100, &[sample(0, 1, 1, 1)]);
+        assert_eq!((shape.samples, shape.at_work), (0, Spread::default()));
+    }
+
+    #[test]
+    fn only_internal_errors_are_the_servers_mistakes() {
+        let answers = BTreeMap::from([(200, 1), (408, 2), (429, 3), (503, 4), (500, 5)]);
+        assert_eq!(Shape { answers, ..Shape::default() }.internal_errors(), 5);
+    }
+}

@@ -1,0 +1,104 @@
+//! Stands between the victim's runner and the server, and records each request with its answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::fault::overload::victim::recorder::{Call, Operation, Recorder};
+use crate::parts::say::say;
+
+/// Longer than a poll for a job.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+#[derive(Clone)]
+struct Forward {
+    http: reqwest::Client,
+    /// Without a path.
+    server: String,
+    recorder: Arc<Recorder>,
+}
+
+pub(crate) struct Relay {
+    /// With `/api/v1`, for the runner.
+    pub(crate) url: String,
+    _serving: JoinSet<()>,
+}
+
+impl Relay {
+    pub(crate) async fn start(server: &str, recorder: Arc<Recorder>) -> anyhow::Result<Self> {
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
+        let forward = Forward { http, server: format!("http://{server}"), recorder };
+        let app = Router::new().fallback(forward_one).with_state(forward);
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("http://{}/api/v1", listener.local_addr()?);
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            if let Err(error) = axum::serve(listener, app).await {
+                say(&format!("the runner's relay has ended: {error}"));
+            }
+        });
+        Ok(Self { url, _serving: serving })
+    }
+}
+
+/// A request under way. If the runner gives up on it, it is dropped without an answer, which is recorded as well.
+struct Pending {
+    at: Instant,
+    operation: Operation,
+    path: String,
+    status: Option<u16>,
+    recorder: Arc<Recorder>,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let call =
+            Call { at: self.at, took: self.at.elapsed(), operation: self.operation, status: self.status };
+        if !call.is_good() {
+            let path = &self.path;
+            self.recorder.complain(format!("runner: {path}: {:?} after {:?}", call.status, call.took));
+        }
+        self.recorder.call(call);
+    }
+}
+
+async fn forward_one(State(forward): State<Forward>, request: Request) -> Response {
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    let operation = if path.ends_with("/heartbeat") { Operation::JobHeartbeat } else { Operation::Runner };
+    let recorder = Arc::clone(&forward.recorder);
+    let mut pending = Pending { at: Instant::now(), operation, path, status: None, recorder };
+    match answer(&forward, &pending.path, request).await {
+        Ok((status, response)) => {
+            pending.status = Some(status);
+            response
+        }
+        Err(_) => StatusCode::BAD_GATEWAY.into_response(),
+    }
+}
+
+async fn answer(forward: &Forward, path: &str, request: Request) -> anyhow::Result<(u16, Response)> {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MAX_BODY_BYTES).await?;
+    let mut headers = parts.headers;
+    for name in ["host", "content-length", "transfer-encoding", "connection"] {
+        headers.remove(name);
+    }
+    let url = format!("{}{path}", forward.server);
+    let answer = forward.http.request(parts.method, url).headers(headers).body(body).send().await?;
+    let (status, mut headers) = (answer.status(), answer.headers().clone());
+    for name in ["transfer-encoding", "connection"] {
+        headers.remove(name);
+    }
+    let mut response = Response::new(Body::from(answer.bytes().await?));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    Ok((status.as_u16(), response))
+}
