@@ -66,6 +66,13 @@ impl Store {
         Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default(), definitions: Arc::default() }
     }
 
+    /// The same database through other connections.
+    #[must_use]
+    pub fn through(&self, pool: PgPool) -> Self {
+        let definitions = Arc::clone(&self.definitions);
+        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default(), definitions }
+    }
+
     fn pool(&self) -> PgPool {
         self.pool.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -90,6 +97,14 @@ impl Store {
     pub fn connections(&self) -> (u32, usize) {
         let pool = self.pool();
         (pool.size(), pool.num_idle())
+    }
+
+    /// Whether a quarter of the connections that this pool may have is not in use.
+    pub fn has_spare_connections(&self) -> bool {
+        let pool = self.pool();
+        let (max, open) = (pool.options().get_max_connections(), pool.size());
+        let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
+        max.saturating_sub(open).saturating_add(idle) >= (max / 4).max(1)
     }
 
     pub async fn close(&self) {
