@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 
 /// The header that carries a job's token.
 pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
+/// The header with which a runner that waits for a job states how many jobs it runs at once. The server lets it have one
+/// such request more than that.
+pub const CONCURRENCY_HEADER: &str = "x-greenroom-concurrency";
 
 /// Asks for a job, and waits for one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use greenroom_api_types::runner::{
-    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd,
+    StepStart,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -25,18 +26,28 @@ const DEFAULT_WAIT_SECONDS: u32 = 30;
 #[derive(Clone, Debug)]
 pub struct RunnerClient {
     connection: Connection,
+    concurrency: Option<u32>,
 }
 
 impl RunnerClient {
     pub fn new(connection: Connection) -> Self {
-        RunnerClient { connection }
+        RunnerClient { connection, concurrency: None }
+    }
+
+    /// States how many jobs this runner runs at once: the server bounds the requests for a job by it.
+    #[must_use]
+    pub fn with_concurrency(self, jobs: u32) -> Self {
+        RunnerClient { concurrency: Some(jobs), ..self }
     }
 
     /// Waits for a job; none if none came.
     pub async fn acquire(&self, ask: &Acquire) -> Result<Option<Job>> {
         let wait = Duration::from_secs(ask.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS).into());
         let path = ["runner", "jobs", "acquire"];
-        let request = self.connection.request(Method::POST, &path, wait + ACQUIRE_MARGIN).json(ask);
+        let mut request = self.connection.request(Method::POST, &path, wait + ACQUIRE_MARGIN).json(ask);
+        if let Some(jobs) = self.concurrency {
+            request = request.header(CONCURRENCY_HEADER, jobs);
+        }
         read_if_any(send(request).await?).await
     }
 

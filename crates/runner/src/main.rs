@@ -50,7 +50,7 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
         program: concat!("greenroom-runner/", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     let runner = Runner {
-        client: RunnerClient::new(Connection::new(&settings)?),
+        client: RunnerClient::new(Connection::new(&settings)?).with_concurrency(config.concurrency),
         backend: Arc::new(backend),
         work_dir: Arc::new(work_dir),
         concurrency: config.concurrency,
