@@ -15,6 +15,7 @@ use crate::parts::daemon::Daemon;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin};
 use crate::scenarios::services::{Services, dev_stack};
+use crate::stack::LIMITS_OFF;
 
 const ORGANIZATION: &str = "bench";
 const PIPELINE: &str = "bench";
@@ -62,6 +63,8 @@ impl Site {
         ];
         let mut of_server = variables.clone();
         of_server.push(("GREENROOM_LISTEN", format!("127.0.0.1:{port}")));
+        // All of the load is one organization's.
+        of_server.push((LIMITS_OFF.0, LIMITS_OFF.1.to_owned()));
         of_server.push(("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())));
         let log = |role: &str| folder.join("logs").join(format!("{role}.log"));
         let mut server = Daemon::new("serve", daemon.clone(), log("serve"), of_server)?;
