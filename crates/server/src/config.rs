@@ -42,18 +42,12 @@ pub struct DatabaseConfig {
 
 #[derive(Clone, Debug, Args)]
 pub struct ListenConfig {
-    /// How many database connections this server may open for requests.
-    #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = 16)]
-    pub database_connections: u32,
     /// Where the API and the pages are served.
     #[arg(long, env = "GREENROOM_LISTEN", default_value = "127.0.0.1:7420")]
     pub listen: SocketAddr,
     /// For how many seconds a server that is told to stop says `not ready` before it stops accepting.
     #[arg(long, env = "GREENROOM_DRAIN_DELAY_SECONDS", default_value_t = 0)]
     pub drain_delay_seconds: u64,
-    /// How many requests this server works on at once; more are answered 503.
-    #[arg(long, env = "GREENROOM_MAX_IN_FLIGHT", default_value_t = 512)]
-    pub max_in_flight: usize,
 }
 
 #[derive(Clone, Debug, Args)]

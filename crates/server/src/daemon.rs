@@ -22,30 +22,51 @@ use crate::app::removal;
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
 };
-use crate::http::{Limits, operator_router, router};
-use crate::serve::serve;
+use crate::http::{operator_router, router};
+use crate::limits::{DEADLINE, LimitSettings, Limits};
+use crate::serve::{Connections, serve};
 use crate::telemetry;
 
 const UPKEEP: Duration = Duration::from_secs(5);
-const DEADLINE: Duration = Duration::from_secs(15);
 /// For the sequencer, the feed, the watch over streams, their signs of life, the relay, the watcher of the database, and now
 /// and then what keeps house.
 const SYSTEM_CONNECTIONS: u32 = 7;
+/// Reserved connections are waited for longer than others, and let go of sooner: whoever holds one waits for another's lock
+/// for a second at most, so that even if all of them wait for locks there is soon one again.
+const RESERVED_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+const RESERVED_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+const RESERVED_STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
 pub struct Databases {
     pub requests: Store,
+    /// For requests that keep locks and jobs alive.
+    pub reserved: Store,
     pub system: Store,
     pub health: Reachability,
 }
 
 impl Databases {
-    pub fn open(config: &DatabaseConfig, request_connections: u32) -> anyhow::Result<Self> {
+    pub fn open(
+        config: &DatabaseConfig,
+        request_connections: u32,
+        reserved_connections: u32,
+    ) -> anyhow::Result<Self> {
         let settings = PoolSettings::new(&config.database_url, "greenroom", request_connections);
         let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
+        let reserved = PoolSettings {
+            application_name: "greenroom-reserved",
+            max_connections: reserved_connections.max(1),
+            acquire_timeout: RESERVED_ACQUIRE_TIMEOUT,
+            lock_timeout: RESERVED_LOCK_TIMEOUT,
+            statement_timeout: RESERVED_STATEMENT_TIMEOUT,
+            ..settings.clone()
+        };
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
+        let requests = Store::new(connect(&settings).context(bad_url)?);
         Ok(Self {
-            requests: Store::new(connect(&settings).context(bad_url)?),
+            reserved: requests.through(connect(&reserved).context(bad_url)?),
+            requests,
             system: Store::new(connect(&system).context(bad_url)?),
             health: Reachability::default(),
         })
@@ -89,10 +110,12 @@ impl Server {
         jobs: (Objects, JobTiming),
         (listener, limits): (TcpListener, Limits),
     ) -> Self {
-        let app = App::new(databases.requests, SequencerBell::default(), databases.health, engine, jobs);
+        let stores = (databases.requests, databases.reserved);
+        let connections = Connections::of(&limits);
+        let app = App::new(stores, limits, SequencerBell::default(), databases.health, engine, jobs);
         let (tasks, system) = (Tasks::default(), databases.system);
-        let (store, all, health) =
-            (system.clone(), vec![app.store.clone(), system.clone()], app.health.clone());
+        let all = app.stores().into_iter().chain([&system]).cloned().collect();
+        let (store, health) = (system.clone(), app.health.clone());
         tasks.run(|stop| health::watch(store, all, health, stop));
         let (store, engine) = (system.clone(), app.engine.clone());
         tasks.run(|stop| installation::identify(store, engine, stop));
@@ -110,9 +133,11 @@ impl Server {
         tasks.run(|stop| async move { own.vigil.run(store, stop).await });
         let own = app.clone();
         tasks.run(|stop| async move { own.authentication.record_uses(stop).await });
+        let limits = app.limits.clone();
+        tasks.run(|stop| async move { limits.forget_idle(stop).await });
 
         let (listening, stop_accepting) = (TaskTracker::new(), CancellationToken::new());
-        let serving = serve(listener, router(app.clone(), limits), stop_accepting.clone());
+        let serving = serve(listener, router(app.clone()), connections, stop_accepting.clone());
         listening.spawn(async move {
             if let Err(error) = serving.await {
                 tracing::error!(error = &error as &dyn std::error::Error, "the API's port failed");
@@ -141,17 +166,17 @@ pub async fn run_server(
     database: &DatabaseConfig,
     temporal: &TemporalConfig,
     jobs: &JobConfig,
-    listen: &ListenConfig,
+    (listen, limits): (&ListenConfig, LimitSettings),
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
     let engine = Engine::new(temporal.engine()?);
-    let databases = Databases::open(database, listen.database_connections)?;
+    let databases = Databases::open(database, limits.database_connections, limits.reserved_connections)?;
     let listener = TcpListener::bind(listen.listen)
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
     let jobs = (Objects::open(&jobs.objects, std::env::vars())?, jobs.timing());
-    let limits = Limits::new(DEADLINE, listen.max_in_flight);
+    let limits = Limits::with(DEADLINE, limits);
     let server = Server::start(databases, engine, jobs, (listener, limits));
     operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
@@ -170,7 +195,8 @@ pub async fn run_worker(
     retention: &RetentionConfig,
 ) -> anyhow::Result<()> {
     let engine = Engine::new(temporal.engine()?);
-    let databases = Databases::open(database, work.worker_concurrency)?;
+    // A worker serves no requests and opens none of the reserved connections.
+    let databases = Databases::open(database, work.worker_concurrency, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
     let all = vec![store.clone(), databases.requests.clone()];
@@ -225,7 +251,7 @@ async fn operate(
             TcpListener::bind(address).await.with_context(|| format!("can't listen on {address}"))?;
         let router = operator_router(health.clone(), draining.clone(), metrics);
         tasks.run(|stop| async move {
-            if let Err(error) = serve(listener, router, stop).await {
+            if let Err(error) = serve(listener, router, Connections::default(), stop).await {
                 tracing::error!(error = &error as &dyn std::error::Error, "the operators' port failed");
             }
         });

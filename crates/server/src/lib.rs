@@ -7,5 +7,6 @@ pub mod config;
 pub mod daemon;
 pub mod give_up;
 pub mod http;
+pub mod limits;
 pub mod serve;
 pub mod telemetry;

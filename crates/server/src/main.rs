@@ -7,6 +7,7 @@ use greenroom_server::config::{
     DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, TemporalConfig,
     WorkConfig,
 };
+use greenroom_server::limits::LimitSettings;
 use greenroom_server::{admin, daemon, http, telemetry};
 
 /// A request makes and drops many small things: the system's allocator took a quarter of the server's time.
@@ -34,6 +35,8 @@ enum Command {
         jobs: JobConfig,
         #[command(flatten)]
         listen: ListenConfig,
+        #[command(flatten)]
+        limits: Box<LimitSettings>,
         #[command(flatten)]
         operator: OperatorConfig,
     },
@@ -73,8 +76,8 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     telemetry::logs(&arguments.log.filter, arguments.log.format)?;
     match arguments.command {
-        Command::Serve { database, temporal, jobs, listen, operator } => {
-            daemon::run_server(&database, &temporal, &jobs, &listen, &operator).await
+        Command::Serve { database, temporal, jobs, listen, limits, operator } => {
+            daemon::run_server(&database, &temporal, &jobs, (&listen, *limits), &operator).await
         }
         Command::Worker { database, temporal, work, operator, retention } => {
             daemon::run_worker(&database, &temporal, &work, &operator, &retention).await

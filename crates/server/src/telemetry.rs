@@ -37,6 +37,14 @@ pub fn metrics() -> anyhow::Result<PrometheusHandle> {
 
 /// What Prometheus shows as HELP.
 fn describe() {
+    metrics::describe_counter!(
+        "greenroom_requests_limited_total",
+        "Requests that were answered 429, by the limit that they met."
+    );
+    metrics::describe_counter!(
+        "greenroom_connections_refused_total",
+        "Connections that were closed because their address had as many as it may have."
+    );
     metrics::describe_counter!("greenroom_wakes_delivered_total", "Wake-ups that Temporal took.");
     metrics::describe_counter!(
         "greenroom_wakes_put_off_total",

@@ -10,6 +10,8 @@ use greenroom_domain::scope::Scope;
 use greenroom_store::StoreError;
 use serde_json::{Map, Value};
 
+use crate::limits::Exceeded;
+
 macro_rules! codes {
     ($($code:ident $name:literal $status:literal $title:literal),* $(,)?) => {
         /// The stable name of a problem. Each has a page in `docs/errors/`.
@@ -82,6 +84,7 @@ codes! {
     InvalidRequest        "invalid_request"         422 "Invalid request",
     InvalidDefinition     "invalid_definition"      422 "Invalid pipeline definition",
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
+    RateLimited           "rate_limited"            429 "Too many requests",
     Internal              "internal"                500 "Internal error",
     DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
     ObjectsUnavailable    "objects_unavailable"     503 "Logs and artifacts are away",
@@ -106,13 +109,22 @@ pub struct Failure {
     pub detail: Cow<'static, str>,
     pub errors: Vec<FieldProblem>,
     pub extensions: Map<String, Value>,
+    /// The limit that the request has met, for the header fields that tell of it.
+    pub limit: Option<Box<Exceeded>>,
     /// For the log.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, detail: detail.into(), errors: Vec::new(), extensions: Map::new(), source: None }
+        Self {
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            extensions: Map::new(),
+            limit: None,
+            source: None,
+        }
     }
 
     /// Not there and not yours are told in the same words.

@@ -55,16 +55,23 @@ use self::feed::Feed;
 use self::job::JobTiming;
 use self::objects::Objects;
 use self::vigil::Vigil;
+use crate::limits::{Capacity, Limits};
 
 /// So many pieces, each of 1 MiB at most.
 const LOG_ROOM: usize = 32;
 
 /// What every use case can reach. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Parts>);
+pub struct App {
+    /// With the connections that this request may use.
+    pub store: Store,
+    parts: Arc<Parts>,
+}
 
 pub struct Parts {
-    pub store: Store,
+    general: Store,
+    reserved: Store,
+    pub limits: Limits,
     pub authentication: Authentication,
     pub feed: Feed,
     pub vigil: Vigil,
@@ -90,19 +97,23 @@ pub struct Parts {
 }
 
 impl App {
+    /// `stores`: one with connections for all requests, and one with those that are reserved.
     pub fn new(
-        store: Store,
+        (store, reserved): (Store, Store),
+        limits: Limits,
         bell: SequencerBell,
         health: Reachability,
         engine: Engine,
         (objects, job_timing): (Objects, JobTiming),
     ) -> Self {
-        Self(Arc::new(Parts {
-            authentication: Authentication::new(store.clone()),
+        let parts = Arc::new(Parts {
+            authentication: Authentication::new(store.clone(), reserved.clone()),
             feed: Feed::default(),
             vigil: Vigil::default(),
             attendance: Attendance::default(),
-            store,
+            general: store.clone(),
+            reserved,
+            limits,
             bell,
             relay_bell: RelayBell::default(),
             engine,
@@ -114,7 +125,23 @@ impl App {
             health,
             departures: TaskTracker::new(),
             draining: CancellationToken::new(),
-        }))
+        });
+        Self { store, parts }
+    }
+
+    /// The same, with the database connections that belong to a capacity.
+    #[must_use]
+    pub fn with(&self, capacity: Capacity) -> Self {
+        let store = match capacity {
+            Capacity::General => &self.parts.general,
+            Capacity::Reserved => &self.parts.reserved,
+        };
+        Self { store: store.clone(), parts: Arc::clone(&self.parts) }
+    }
+
+    /// The stores of requests, general and reserved.
+    pub fn stores(&self) -> [&Store; 2] {
+        [&self.parts.general, &self.parts.reserved]
     }
 }
 
@@ -122,6 +149,6 @@ impl std::ops::Deref for App {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }

@@ -57,6 +57,7 @@ const PAGES: &[(&str, &str)] = pages![
     "precondition_failed",
     "queue_full",
     "range_not_satisfiable",
+    "rate_limited",
     "request_timeout",
     "runner_revoked",
     "scope_missing",

@@ -1,9 +1,9 @@
 //! The outermost layer: every request gets an id, a deadline and a line in the log; every failure, also a panic, leaves
-//! as a problem with that id.
+//! as a problem with that id. It finds out who sends the request, holds them to their limits, waits for the body, and only
+//! then takes one of the server's slots.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
@@ -12,34 +12,22 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use greenroom_domain::text::is_hidden;
-use tokio::sync::Semaphore;
 use tracing::Instrument;
 
+use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::http::arrival;
+use crate::http::class::{class, is_upload, uses_database};
 use crate::http::flight::Flight;
+use crate::http::identity::Identity;
+use crate::http::paced_body::PacedBody;
 use crate::http::problem::Pending;
 use crate::http::request_id::{self, RequestId};
+use crate::limits::{Class, PeerAddress, Sender, Slot};
 
 const LONGEST_URI: usize = 4 * 1024;
-const MOST_WAITING: usize = 1_000;
 
-/// What one server takes on.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    pub deadline: Duration,
-    in_flight: Arc<Semaphore>,
-    /// Requests that wait for a turn. They hold a connection of the client's, and nothing else.
-    waiting: Arc<Semaphore>,
-}
-
-impl Limits {
-    pub fn new(deadline: Duration, in_flight: usize) -> Self {
-        let waiting = Arc::new(Semaphore::new(MOST_WAITING));
-        Self { deadline, in_flight: Arc::new(Semaphore::new(in_flight)), waiting }
-    }
-}
-
-pub async fn edge(State(limits): State<Limits>, mut request: Request, next: Next) -> Response {
+pub async fn edge(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
     request.extensions_mut().insert(id.clone());
@@ -48,7 +36,8 @@ pub async fn edge(State(limits): State<Limits>, mut request: Request, next: Next
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", id = %id.0, method = %method, route = %route);
 
-    let response = answer(&limits, request, next).instrument(span.clone()).await;
+    let response = Box::pin(answer(&app, &route, request, next)).instrument(span.clone()).await;
+    let response = response.unwrap_or_else(Failure::into_response);
     let response = finish(response, &id);
 
     let (status, elapsed) = (response.status().as_u16(), started.elapsed());
@@ -58,37 +47,68 @@ pub async fn edge(State(limits): State<Limits>, mut request: Request, next: Next
     response
 }
 
-async fn answer(limits: &Limits, request: Request, next: Next) -> Response {
+async fn answer(app: &App, route: &str, request: Request, next: Next) -> Result<Response, Failure> {
     if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > LONGEST_URI) {
-        return Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most.").into_response();
+        return Err(Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most."));
     }
     let (mut parts, body) = request.into_parts();
     let names = RawPathParams::from_request_parts(&mut parts, &()).await;
     // Nothing has such a name, and PostgreSQL can't compare with NUL. Without variables in the path there is nothing to check.
     if names.is_ok_and(|names| names.iter().any(|(_, value)| value.chars().any(is_hidden))) {
-        return Failure::not_found().into_response();
+        return Err(Failure::not_found());
     }
-    let mut request = Request::from_parts(parts, body);
-    let Ok(place) = Arc::clone(&limits.in_flight).try_acquire_owned() else {
-        return Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.")
-            .into_response();
+    let limits = &app.limits;
+    let class = class(&parts.method, route);
+    let address = limits.client_address(parts.extensions.get::<PeerAddress>().copied(), &parts.headers).0;
+    let identity = Identity::find(app, &parts.headers, (address, class));
+    let identity = tokio::time::timeout(limits.deadline, identity).await.map_err(|_| too_late())??;
+    let sender = identity.sender(address);
+    let counted = limits.admit(sender, class)?;
+    let (body, charge) = match sender {
+        Sender::Bearer(bearer) if !is_upload(&parts.method, route) => {
+            arrival::whole(limits, bearer, body).await?
+        }
+        // Nothing reads the body of a request without a valid token.
+        _ => (Body::new(PacedBody::new(body)), None),
     };
-    let flight = Flight::new(place, limits.deadline, Arc::clone(&limits.waiting));
-    request.extensions_mut().insert(flight.clone());
-    let handled = std::panic::AssertUnwindSafe(next.run(request)).catch_unwind();
-    match flight.in_time(handled).await {
+    let flight = Flight::new(limits, sender, counted, charge);
+    let of_connections = uses_database(&parts.method, route);
+    parts.extensions.insert(identity);
+    parts.extensions.insert(flight.clone());
+    let work = async {
+        let slot = slot(app, class, sender, of_connections).await?;
+        parts.extensions.insert(slot.capacity);
+        flight.begin_work(slot);
+        Ok::<_, Failure>(next.run(Request::from_parts(parts, body)).await)
+    };
+    match flight.in_time(std::panic::AssertUnwindSafe(work).catch_unwind()).await {
         Some(Ok(response)) => response,
         Some(Err(panic)) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Failure::internal(text.unwrap_or_else(|| "a handler panicked".to_owned())).into_response()
+            Err(Failure::internal(text.unwrap_or_else(|| "a handler panicked".to_owned())))
         }
-        None => Failure::new(
-            Code::DeadlineExceeded,
-            "The request took too long and was given up. If it was a change, its outcome is not known: repeat it with \
-             the same Idempotency-Key.",
-        )
-        .into_response(),
+        None => Err(too_late()),
+    }
+}
+
+fn too_late() -> Failure {
+    Failure::new(
+        Code::DeadlineExceeded,
+        "The request took too long and was given up. If it was a change, its outcome is not known: repeat it with \
+         the same Idempotency-Key.",
+    )
+}
+
+async fn slot(app: &App, class: Class, sender: Sender, of_connections: bool) -> Result<Slot, Failure> {
+    let slots = &app.limits.slots;
+    match (class, sender) {
+        (Class::Reserved, Sender::Bearer(bearer)) => {
+            let reserved = slots.reserved(bearer, || app.store.has_spare_connections()).await;
+            reserved.ok_or_else(|| Failure::internal("the reserved slots were closed"))
+        }
+        (Class::General, Sender::Bearer(bearer)) if of_connections => slots.general(Some(bearer)).await,
+        _ => slots.general(None).await,
     }
 }
 

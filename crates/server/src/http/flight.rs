@@ -1,43 +1,82 @@
-//! A request at work: its place among those in flight, and its deadline. One that begins to wait gives up the first and
-//! gets more of the second, so that those who wait can't keep out those who work.
+//! A request under way: its slot among those at work, what it counts for, and its deadline. One that begins to wait gives up
+//! the slot and gets more time, so that those who wait can't keep out those who work.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::app::failure::{Code, Failure};
+use crate::app::failure::Failure;
+use crate::limits::{Charge, Counted, Limits, Sender, Slot};
 
 #[derive(Clone)]
 pub struct Flight {
     state: Arc<Mutex<State>>,
-    waiting: Arc<Semaphore>,
+    limits: Limits,
+    sender: Sender,
 }
 
 struct State {
-    /// Among those that work, or among those that wait.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
+    /// What it counts for, of its token and organization, or of its address.
+    _counted: Counted,
+    /// The memory of its body.
+    _charge: Option<Charge>,
     deadline: Instant,
 }
 
+enum Place {
+    /// Before it has a slot, and while only its body matters.
+    Nowhere,
+    AtWork {
+        _slot: Slot,
+    },
+    Waiting {
+        _permit: OwnedSemaphorePermit,
+    },
+}
+
 impl Flight {
-    pub fn new(place: OwnedSemaphorePermit, deadline: Duration, waiting: Arc<Semaphore>) -> Self {
-        let state = State { _place: place, deadline: Instant::now() + deadline };
-        Self { state: Arc::new(Mutex::new(state)), waiting }
+    /// The time begins now.
+    pub fn new(limits: &Limits, sender: Sender, counted: Counted, charge: Option<Charge>) -> Self {
+        let deadline = Instant::now() + limits.deadline;
+        let state = State { _place: Place::Nowhere, _counted: counted, _charge: charge, deadline };
+        Self { state: Arc::new(Mutex::new(state)), limits: limits.clone(), sender }
+    }
+
+    pub fn begin_work(&self, slot: Slot) {
+        self.state()._place = Place::AtWork { _slot: slot };
     }
 
     /// Goes over to those that wait, for so much longer.
     pub fn waits(&self, longer: Duration) -> Result<(), Failure> {
-        let place = Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| {
-            let detail =
-                "Too many requests wait on this server already. Queue instead (`queue: true`), or try again.";
-            Failure::new(Code::Overloaded, detail)
-        })?;
+        let permit = self.limits.wait()?;
         let mut state = self.state();
-        state._place = place;
+        state._place = Place::Waiting { _permit: permit };
+        state.deadline += longer;
+        Ok(())
+    }
+
+    /// Waits for a job, for so much longer. `concurrency` is how many jobs the runner says that it runs at once.
+    pub fn polls(&self, concurrency: Option<u32>, longer: Duration) -> Result<(), Failure> {
+        if let Sender::Bearer(bearer) = self.sender {
+            let counted = self.limits.poll(bearer, concurrency)?;
+            self.state()._counted = counted;
+        }
+        self.waits(longer)
+    }
+
+    /// Takes an archive in, for so much longer. It counts as an upload until the request is over, and takes neither a slot nor
+    /// a place among those that wait.
+    pub fn uploads(&self, longer: Duration) -> Result<(), Failure> {
+        let Sender::Bearer(bearer) = self.sender else { return Err(Failure::unauthenticated()) };
+        let counted = self.limits.upload(bearer)?;
+        let mut state = self.state();
+        state._counted = counted;
+        state._place = Place::Nowhere;
         state.deadline += longer;
         Ok(())
     }

@@ -13,6 +13,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::openapi::header;
+use crate::http::permit::with_capacity;
 
 const LONGEST: usize = 255;
 const ORGANIZATION: &str = "orgId";
@@ -114,7 +115,8 @@ async fn pipeline_id(parts: &Parts, app: &App, name: PipelineName) -> Result<Opt
     match (name, parts.extensions.get::<Arc<Principal>>()) {
         (PipelineName::Id(id), _) => Ok(Some(id)),
         (name @ PipelineName::Slug(_), Some(principal)) => {
-            let found = app.store.pipeline(principal.organization_id, &name).await?;
+            let store = with_capacity(parts, app).store;
+            let found = store.pipeline(principal.organization_id, &name).await?;
             Ok(found.map(|pipeline| pipeline.id))
         }
         (PipelineName::Slug(_), None) => Ok(None),

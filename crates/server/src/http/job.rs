@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    Acquire, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd, StepStart,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, LogSize, StepEnd,
+    StepStart,
 };
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::text::Name;
@@ -21,13 +22,14 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::app::authentication::NoRunner;
 use crate::app::failure::{Code, Failure};
 use crate::app::{job, log};
 use crate::http::body::{Body, read};
 use crate::http::flight::Flight;
+use crate::http::identity::Identity;
 use crate::http::job_archive;
 use crate::http::path::id;
+use crate::http::permit::with_capacity;
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -47,21 +49,26 @@ struct Asking(RunnerPrincipal);
 impl FromRequestParts<App> for Asking {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = header
-            .and_then(|text| text.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .and_then(|(_, token)| TokenSecret::read(SecretKind::Runner, token.trim()).ok())
-            .ok_or_else(unknown)?;
-        app.authentication.runner(&token).await.map(Self).map_err(|why| match why {
-            NoRunner::Unknown => unknown(),
-            NoRunner::Revoked => Failure::new(
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+        match parts.extensions.get::<Identity>() {
+            Some(Identity::Runner(runner)) => Ok(Self(RunnerPrincipal::clone(runner))),
+            Some(Identity::RevokedRunner) => Err(Failure::new(
                 Code::RunnerRevoked,
                 "This runner's token was revoked. End its jobs at once; an admin can make a new runner.",
-            ),
-            NoRunner::Store(error) => error.into(),
-        })
+            )),
+            identity => Err(identity.and_then(Identity::take_failure).unwrap_or_else(unknown)),
+        }
+    }
+}
+
+/// The app with the database connections that the request may use.
+struct Serving(App);
+
+impl FromRequestParts<App> for Serving {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        Ok(Self(with_capacity(parts, app)))
     }
 }
 
@@ -105,13 +112,15 @@ async fn acquire(
     State(app): State<App>,
     Asking(runner): Asking,
     flight: Flight,
+    headers: HeaderMap,
     body: Body<Acquire>,
 ) -> Result<Response, Failure> {
+    let concurrency = headers.get(CONCURRENCY_HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
     let wait =
         body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
     let version = body.value.version.as_deref().map(Name::new).transpose();
     let version = version.map_err(|error| Failure::field("/version", error))?;
-    flight.waits(job::LONGEST_WAIT)?;
+    flight.polls(concurrency, job::LONGEST_WAIT)?;
     let version = version.as_ref().map(Name::as_str);
     app.store.runner_seen(runner.organization_id, runner.id, version).await?;
     match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {
@@ -120,12 +129,12 @@ async fn acquire(
     }
 }
 
-async fn heartbeat(State(app): State<App>, having: Having) -> Result<Json<Data<Heartbeat>>, Failure> {
+async fn heartbeat(Serving(app): Serving, having: Having) -> Result<Json<Data<Heartbeat>>, Failure> {
     Ok(Json(Data { data: job::heartbeat(&app, having.word()).await? }))
 }
 
 async fn start_step(
-    State(app): State<App>,
+    Serving(app): Serving,
     having: Having,
     at: StepAt,
     body: Body<StepStart>,
@@ -135,7 +144,7 @@ async fn start_step(
 }
 
 async fn end_step(
-    State(app): State<App>,
+    Serving(app): Serving,
     having: Having,
     at: StepAt,
     body: Body<StepEnd, END>,
@@ -154,7 +163,7 @@ async fn record_checkout(
 }
 
 async fn complete(
-    State(app): State<App>,
+    Serving(app): Serving,
     having: Having,
     body: Body<Complete>,
 ) -> Result<Json<Data<()>>, Failure> {

@@ -38,7 +38,7 @@ async fn keep_artifact(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<Data<()>>, Failure> {
-    flight.waits(UPLOAD)?;
+    flight.uploads(UPLOAD)?;
     artifact::keep(&app, having.word(), sha256(&headers), request.into_body()).await?;
     Ok(Json(Data { data: () }))
 }
@@ -59,7 +59,7 @@ async fn keep_cache(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<Data<()>>, Failure> {
-    flight.waits(UPLOAD)?;
+    flight.uploads(UPLOAD)?;
     cache::keep(&app, having.word(), &key, sha256(&headers), request.into_body()).await?;
     Ok(Json(Data { data: () }))
 }

@@ -40,8 +40,9 @@ pub async fn stream_log(
     let at = seen.or(query.0.after_seq).unwrap_or(0);
     let app = permit.app.clone();
     let watch = app.vigil.watch(&permit.principal);
+    let counted = app.limits.stream(permit.principal.as_ref().into())?;
     let tail = Tail { app: app.clone(), of, at, ready: VecDeque::new(), ended: false };
-    let messages = stream::unfold((tail, watch), |(mut tail, watch)| async move {
+    let messages = stream::unfold((tail, watch, counted), |(mut tail, watch, counted)| async move {
         let app = tail.app.clone();
         let message = tokio::select! {
             biased;
@@ -49,7 +50,7 @@ pub async fn stream_log(
             () = app.draining.cancelled() => None,
             message = tail.next() => message,
         };
-        message.map(|message| (Ok::<_, Infallible>(message), (tail, watch)))
+        message.map(|message| (Ok::<_, Infallible>(message), (tail, watch, counted)))
     });
     Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
 }

@@ -1,8 +1,10 @@
 //! The API over HTTP: thin handlers, one file per noun, and the ground rules that hold for all of them.
 
 mod answer;
+mod arrival;
 mod body;
 mod cache;
+mod class;
 mod cleanup;
 mod definition_schema;
 mod deployment;
@@ -18,6 +20,7 @@ mod give_up;
 mod handover;
 mod health;
 mod idempotency;
+mod identity;
 mod job;
 mod job_archive;
 mod log;
@@ -28,6 +31,7 @@ mod mutation;
 mod not_modified;
 mod openapi;
 mod organization;
+mod paced_body;
 mod page;
 mod path;
 mod permit;
@@ -50,7 +54,7 @@ mod transfer;
 mod waiting;
 mod watch;
 
-pub use self::edge::Limits;
 pub use self::health::operator_router;
 pub use self::openapi::document;
 pub use self::router::router;
+pub use crate::limits::Limits;

@@ -91,7 +91,7 @@ fn tags() -> Vec<Tag> {
 
 fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     let public = operation.security.is_some();
-    let mut statuses = vec![503];
+    let mut statuses = vec![429, 503];
     if !public {
         statuses.extend([401, 403, 404, 422]);
     }
@@ -132,7 +132,23 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
             response.headers.insert("X-Request-Id".to_owned(), id().into());
         }
     }
+    if let Some(RefOr::T(limited)) = operation.responses.responses.get_mut("429") {
+        for (name, description) in RATE_LIMIT_HEADERS {
+            let schema = ObjectBuilder::new().schema_type(Type::String);
+            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
+            limited.headers.insert(name.to_owned(), header.into());
+        }
+    }
 }
+
+const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
+    ("Retry-After", "Seconds to wait before the next try"),
+    (
+        "RateLimit",
+        "The limit that was met, what is left of it, and in how many seconds there is more: `\"token_rate\";r=0;t=1`",
+    ),
+    ("RateLimit-Policy", "The limit itself: `\"token_rate\";q=200;w=1` is 200 per second"),
+];
 
 fn has_header(operation: &Operation, name: &str) -> bool {
     operation.parameters.iter().flatten().any(|parameter| match parameter {
@@ -166,6 +182,7 @@ fn describe(status: u16) -> &'static str {
         415 => "Not JSON",
         416 => "Nothing in that range; `Content-Range` says how much there is",
         422 => "Wrong or unknown fields or parameters",
+        429 => "More than the token, its organization or the address may send",
         _ => "Temporarily unavailable; try again",
     }
 }

@@ -6,7 +6,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::header;
 use axum::http::request::Parts;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::policy::Act;
@@ -15,8 +14,10 @@ use greenroom_domain::principal::Principal;
 use crate::app::App;
 use crate::app::at_once::Asker;
 use crate::app::failure::Failure;
+use crate::http::identity::Identity;
 use crate::http::pipeline_limit;
 use crate::http::request_id::RequestId;
+use crate::limits::Capacity;
 
 /// Who sends the request: authenticated, and a member of the organization in the path. It permits nothing yet: for what
 /// every token may do, and for use cases that require the action themselves.
@@ -41,7 +42,7 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
-        let principal = authenticate(parts, app).await?;
+        let principal = authenticate(parts)?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
         if let Some((_, organization)) = path.iter().find(|(name, _)| *name == "orgId")
             && !principal.is_of(organization)
@@ -50,7 +51,7 @@ impl FromRequestParts<App> for Caller {
         }
         // For what is extracted after it: an Idempotency-Key is bound to ids of this organization.
         parts.extensions.insert(Arc::clone(&principal));
-        Ok(Self { app: app.clone(), principal, request_id })
+        Ok(Self { app: with_capacity(parts, app), principal, request_id })
     }
 }
 
@@ -99,13 +100,16 @@ impl<A: Act, R: Reach> FromRequestParts<App> for Permit<A, R> {
     }
 }
 
+/// The app with the database connections that the request may use.
+pub fn with_capacity(parts: &Parts, app: &App) -> App {
+    app.with(parts.extensions.get().copied().unwrap_or(Capacity::General))
+}
+
 /// Who is asking, whatever they may do.
-pub async fn authenticate(parts: &Parts, app: &App) -> Result<Arc<Principal>, Failure> {
-    let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = header
-        .and_then(|text| text.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim())
-        .ok_or_else(Failure::unauthenticated)?;
-    app.authentication.principal(token).await
+fn authenticate(parts: &Parts) -> Result<Arc<Principal>, Failure> {
+    match parts.extensions.get::<Identity>() {
+        Some(Identity::User(principal)) => Ok(Arc::clone(principal)),
+        Some(identity) => Err(identity.take_failure().unwrap_or_else(Failure::unauthenticated)),
+        None => Err(Failure::internal("a request whose sender was not looked for")),
+    }
 }

@@ -41,6 +41,9 @@ impl IntoResponse for Failure {
             }
             _ => {}
         }
+        if let Some(limit) = &self.limit {
+            limit.write(headers);
+        }
         response.extensions_mut().insert(Pending(Problem {
             r#type: format!("/docs/errors/{}", self.code.name()),
             title: self.code.title().to_owned(),

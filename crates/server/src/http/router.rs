@@ -13,9 +13,9 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::{
-    Limits, cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event,
-    give_up, handover, health, job, log, log_stream, me, member, not_modified, openapi, organization,
-    pipeline, runner, runner_pool, session, token, transfer, watch,
+    cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event, give_up,
+    handover, health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline,
+    runner, runner_pool, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -95,7 +95,7 @@ impl ApiRouter {
 }
 
 /// Everything that one server answers.
-pub fn router(app: App, limits: Limits) -> Router {
+pub fn router(app: App) -> Router {
     let ApiRouter { router, document } = api();
     let document = serde_json::to_string(&document).unwrap_or_default();
     // The list is asked for with and without the slash at its end.
@@ -121,7 +121,7 @@ pub fn router(app: App, limits: Limits) -> Router {
             Failure::new(Code::MethodNotAllowed, "This address does not answer to this method. See /docs.")
                 .into_response()
         })
-        .layer(axum::middleware::from_fn_with_state(limits, edge::edge))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), edge::edge))
         // Outside of the limits: a server with much to do is alive.
         .merge(health::probes(app.health.clone(), app.draining.clone()))
 }

@@ -36,6 +36,7 @@ pub async fn create_runner(
 ) -> Answered {
     let mut mutation = permit.open(key, &body.bytes).await?;
     let (made, secret) = runner::create(&mut mutation.command, &body.value).await?;
+    permit.app.authentication.remember(secret.hash()).await;
     let kept = CreatedRunner { record: runner::shown(made), token: None };
     let shown = CreatedRunner { token: Some(secret.reveal().to_owned()), ..kept.clone() };
     mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await

@@ -23,6 +23,7 @@ use crate::app::attendance::Attending;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
 use crate::http::permit::Caller;
+use crate::limits::Counted;
 
 const PAGE: i64 = 500;
 const RECONNECT: Duration = Duration::from_secs(1);
@@ -41,6 +42,7 @@ pub async fn open(
             "This server is shutting down. Connect again to reach another.",
         ));
     }
+    let counted = permit.app.limits.stream(permit.principal.as_ref().into())?;
     let organization = permit.organization();
     // Subscribed before the history is read, so that nothing falls in between.
     let live = permit.app.feed.subscribe(organization);
@@ -66,6 +68,7 @@ pub async fn open(
         behind: sequence < head,
         waiting,
         _attending: attending,
+        _counted: counted,
     };
     Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
 }
@@ -83,6 +86,7 @@ struct Follower {
     waiting: VecDeque<sse::Event>,
     /// Says for as long as the stream is open that its user is there.
     _attending: Option<Attending>,
+    _counted: Counted,
 }
 
 fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {

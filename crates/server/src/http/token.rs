@@ -76,6 +76,7 @@ pub async fn create_api_token(
 ) -> Answered {
     let mut mutation = permit.open(key, &body.bytes).await?;
     let (made, secret) = token::create(&mut mutation.command, &body.value).await?;
+    permit.app.authentication.remember(secret.hash()).await;
     let kept = CreatedApiToken { record: made.into(), token: None };
     let shown = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..kept.clone() };
     mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await

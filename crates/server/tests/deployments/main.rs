@@ -21,6 +21,7 @@ mod logs;
 mod overdue;
 mod pools;
 mod reports;
+mod reserved;
 mod retention;
 mod rights;
 mod runs;

@@ -29,7 +29,10 @@ pub struct Job {
 
 impl Yard {
     pub async fn new(pool: &PgPool, definition: &str) -> Self {
-        let server = TestServer::start(pool).await;
+        Self::on(TestServer::start(pool).await, definition).await
+    }
+
+    pub async fn on(server: TestServer, definition: &str) -> Self {
         let owner = server.organization("acme").await;
         let body = json!({ "name": "Shop", "slug": "shop", "definition": definition });
         let (status, made) =

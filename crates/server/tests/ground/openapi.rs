@@ -61,7 +61,7 @@ fn every_operation_is_whole() {
         let responses = operation["responses"].as_object().unwrap();
         assert!(responses.keys().any(|status| status.starts_with('2')), "{name}: an answer that is good");
         let public = operation.get("security").is_some();
-        let mut problems = vec!["503"];
+        let mut problems = vec!["429", "503"];
         if !public {
             problems.extend(["401", "403", "404", "422"]);
         }
@@ -74,6 +74,9 @@ fn every_operation_is_whole() {
         for status in problems {
             let schema = &responses[status]["content"]["application/problem+json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Problem", "{name}: {status}");
+        }
+        for header in ["Retry-After", "RateLimit", "RateLimit-Policy"] {
+            assert!(responses["429"]["headers"][header].is_object(), "{name}: {header}");
         }
         for (status, response) in responses {
             assert!(response["headers"]["X-Request-Id"].is_object(), "{name}: {status}: X-Request-Id");

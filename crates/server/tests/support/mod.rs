@@ -63,7 +63,7 @@ impl TestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let jobs = (Objects::in_memory(), JobTiming::default());
-        let databases = Databases::open(&config, 8).unwrap();
+        let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
         let server = Server::start(databases, nobodys_engine(), jobs, (listener, limits));
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

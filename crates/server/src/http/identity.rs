@@ -1,0 +1,93 @@
+//! Who sends a request, found out before anything else is done for it: limits go by it. Whether that is enough for the
+//! operation is for `permit` and `job` to say.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::{HeaderMap, header};
+use greenroom_domain::principal::Principal;
+use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_store::job::RunnerPrincipal;
+
+use crate::app::App;
+use crate::app::authentication::RunnerFound;
+use crate::app::failure::Failure;
+use crate::limits::{Bearer, Class, Sender};
+
+/// The edge puts it into every request.
+#[derive(Clone)]
+pub enum Identity {
+    /// No token, or one that is not valid.
+    Nobody,
+    User(Arc<Principal>),
+    Runner(Arc<RunnerPrincipal>),
+    RevokedRunner,
+    /// The token could not be looked up. An operation that needs none is served all the same.
+    Unclear(Arc<Mutex<Option<Failure>>>),
+}
+
+impl Identity {
+    /// Fails only if the address has sent too many invalid tokens, before the database is asked for one more.
+    pub async fn find(
+        app: &App,
+        headers: &HeaderMap,
+        (address, class): (IpAddr, Class),
+    ) -> Result<Self, Failure> {
+        // The checksum turns typing errors and noise away before the database hears of them.
+        let Some((kind, secret)) = bearer(headers).and_then(read) else { return Ok(Self::Nobody) };
+        let (authentication, failures) = (&app.authentication, &app.limits.failures);
+        let hash = secret.hash();
+        let known = authentication.was_valid(&hash);
+        let _turn = if known { None } else { Some(failures.before_look_up(address).await?) };
+        let found = match kind {
+            SecretKind::Runner => authentication.runner(hash, class).await.map(|found| match found {
+                Some(RunnerFound::Active(runner)) => Self::Runner(Arc::new(runner)),
+                Some(RunnerFound::Revoked) => Self::RevokedRunner,
+                None => Self::Nobody,
+            }),
+            _ => authentication
+                .principal(hash, class)
+                .await
+                .map(|found| found.map_or(Self::Nobody, Self::User)),
+        };
+        Ok(match found {
+            Ok(invalid @ (Self::Nobody | Self::RevokedRunner)) => {
+                if !known {
+                    failures.failed(address);
+                } else if failures.failed_again(&hash) {
+                    authentication.forget(&hash).await;
+                }
+                invalid
+            }
+            Ok(found) => found,
+            Err(failure) => Self::Unclear(Arc::new(Mutex::new(Some(failure)))),
+        })
+    }
+
+    pub fn sender(&self, address: IpAddr) -> Sender {
+        match self {
+            Self::User(principal) => Sender::Bearer(Bearer::from(principal.as_ref())),
+            Self::Runner(runner) => Sender::Bearer(Bearer::from(runner.as_ref())),
+            Self::Nobody | Self::RevokedRunner | Self::Unclear(_) => Sender::Address(address),
+        }
+    }
+
+    /// Why the token could not be looked up, for the first who asks.
+    pub fn take_failure(&self) -> Option<Failure> {
+        match self {
+            Self::Unclear(failure) => failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            _ => None,
+        }
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn read(token: &str) -> Option<(SecretKind, TokenSecret)> {
+    let of = |kind| TokenSecret::read(kind, token).ok().map(|secret| (kind, secret));
+    of(SecretKind::Api).or_else(|| of(SecretKind::Runner))
+}

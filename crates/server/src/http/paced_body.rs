@@ -1,0 +1,139 @@
+//! A request body that has to keep coming: below 1 KiB/s for ten seconds it ends with an error. Only the time in which the
+//! server waits for the client counts, so a server that is slow to take the body in is not taken for a slow client.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+const WINDOW: Duration = Duration::from_secs(10);
+const MIN_BYTES_PER_WINDOW: usize = 10 * 1024;
+
+#[derive(Debug)]
+pub struct TooSlow;
+
+impl fmt::Display for TooSlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body came more slowly than 1 KiB/s for 10 seconds")
+    }
+}
+
+impl Error for TooSlow {}
+
+pub struct PacedBody {
+    body: Body,
+    window: Duration,
+    /// How much came in this window, and for how long it was waited for before now.
+    bytes: usize,
+    waited: Duration,
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    since: Instant,
+    /// Until the window is over.
+    timer: Pin<Box<Sleep>>,
+}
+
+impl PacedBody {
+    pub fn new(body: Body) -> Self {
+        Self { body, window: WINDOW, bytes: 0, waited: Duration::ZERO, waiting: None }
+    }
+
+    /// Called while nothing has come. An error once too little has come in a whole window.
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<TooSlow> {
+        loop {
+            let left = self.window.saturating_sub(self.waited);
+            let waiting = self.waiting.get_or_insert_with(|| {
+                let since = Instant::now();
+                Waiting { since, timer: Box::pin(sleep_until(since + left)) }
+            });
+            if waiting.timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            if self.bytes < MIN_BYTES_PER_WINDOW {
+                return Poll::Ready(TooSlow);
+            }
+            (self.bytes, self.waited, self.waiting) = (0, Duration::ZERO, None);
+        }
+    }
+}
+
+impl HttpBody for PacedBody {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.get_mut();
+        match Pin::new(&mut this.body).poll_frame(context) {
+            Poll::Ready(frame) => {
+                if let Some(waiting) = this.waiting.take() {
+                    this.waited += waiting.since.elapsed();
+                }
+                if let Some(Ok(frame)) = &frame {
+                    this.bytes += frame.data_ref().map_or(0, Bytes::len);
+                }
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
+            Poll::Pending => this.wait(context).map(|slow| Some(Err(slow.into()))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{StreamExt, stream};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    /// A body whose pieces come with a pause before each, in hundredths of a second; a window has a tenth.
+    fn paced(pieces: Vec<(u64, usize)>) -> PacedBody {
+        let pieces = stream::iter(pieces).then(|(pause, bytes)| async move {
+            tokio::time::sleep(Duration::from_millis(10 * pause)).await;
+            Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; bytes]))
+        });
+        PacedBody { window: Duration::from_millis(100), ..PacedBody::new(Body::from_stream(pieces)) }
+    }
+
+    async fn is_too_slow(pieces: Vec<(u64, usize)>) -> bool {
+        paced(pieces).collect().await.is_err_and(|error| error.is::<TooSlow>())
+    }
+
+    #[tokio::test]
+    async fn too_little_in_a_window_is_too_slow() {
+        assert!(!is_too_slow(vec![(1, 1)]).await);
+        assert!(is_too_slow(vec![(100, 1)]).await);
+        assert!(is_too_slow(vec![(2, 100); 30]).await);
+        assert!(!is_too_slow(vec![(2, 8 * 1024); 30]).await);
+        // A large piece does not pay for a long silence after the next one.
+        assert!(is_too_slow(vec![(0, 1024 * 1024), (11, 1), (100, 1)]).await);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_takes_its_time_is_not_the_clients_fault() {
+        let mut body = paced(vec![(1, 10); 5]);
+        while let Some(frame) = body.frame().await {
+            frame.unwrap();
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    }
+}

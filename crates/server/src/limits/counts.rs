@@ -1,0 +1,139 @@
+//! How much of the server each party uses at this moment. A party has an entry only while it uses something, so the table
+//! is never larger than what is in use.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use uuid::Uuid;
+
+/// Whose use of the server is limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Party {
+    /// An API token or a runner's token, by the id of its record.
+    Token(Uuid),
+    Organization(Uuid),
+    Address(IpAddr),
+    /// All addresses together that come after the table of addresses is full.
+    OtherAddresses,
+}
+
+impl Party {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Token(_) => "token",
+            Self::Organization(_) => "organization",
+            Self::Address(_) | Self::OtherAddresses => "address",
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Requests,
+    /// Requests with reserved capacity are counted apart, so that others of the same party can't keep them out.
+    ReservedRequests,
+    Streams,
+    Polls,
+    Uploads,
+    Downloads,
+    Connections,
+}
+
+impl Kind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requests | Self::ReservedRequests => "in_flight",
+            Self::Streams => "streams",
+            Self::Polls => "polls",
+            Self::Uploads => "uploads",
+            Self::Downloads => "downloads",
+            Self::Connections => "connections",
+        }
+    }
+}
+
+type Key = (Kind, Party);
+
+/// Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    in_use: Arc<Mutex<HashMap<Key, u32>>>,
+}
+
+/// One use that was counted, for its parties. It ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "the use ends when this is dropped"]
+pub struct Counted {
+    counts: Counts,
+    keys: [Option<Key>; 2],
+}
+
+impl Counts {
+    /// Counts one use for each of these parties, or for none of them: then the one that has reached its limit is returned.
+    /// A limit of 0 is off.
+    pub fn count(&self, kind: Kind, parties: [Option<(Party, u32)>; 2]) -> Result<Counted, (Party, u32)> {
+        let parties = parties.map(|party| party.filter(|(_, limit)| *limit > 0));
+        let mut in_use = self.in_use();
+        let used = |party| in_use.get(&(kind, party)).copied().unwrap_or(0);
+        if let Some(full) = parties.into_iter().flatten().find(|(party, limit)| used(*party) >= *limit) {
+            return Err(full);
+        }
+        let keys = parties.map(|party| party.map(|(party, _)| (kind, party)));
+        for key in keys.into_iter().flatten() {
+            *in_use.entry(key).or_insert(0) += 1;
+        }
+        Ok(Counted { counts: self.clone(), keys })
+    }
+
+    /// How many parties use something.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.in_use().len()
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, HashMap<Key, u32>> {
+        self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut in_use = self.counts.in_use();
+        for key in self.keys.into_iter().flatten() {
+            if let Some(used) = in_use.get_mut(&key) {
+                *used -= 1;
+                if *used == 0 {
+                    in_use.remove(&key);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_or_none_are_counted_and_nothing_stays() {
+        let counts = Counts::default();
+        let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
+        let organization = Party::Organization(Uuid::from_u128(3));
+        let count =
+            |token, limit| counts.count(Kind::Streams, [Some((token, limit)), Some((organization, 2))]);
+        let first = count(one, 1).unwrap();
+        assert_eq!(count(one, 1).unwrap_err(), (one, 1));
+        let second = count(other, 1).unwrap();
+        assert_eq!(count(Party::Token(Uuid::from_u128(4)), 1).unwrap_err(), (organization, 2));
+        // Another kind has a count of its own, and a limit of 0 is none.
+        drop(counts.count(Kind::Polls, [Some((one, 1)), Some((organization, 1))]).unwrap());
+        drop(counts.count(Kind::Streams, [Some((one, 0)), None]).unwrap());
+        assert_eq!(counts.len(), 3);
+        drop(first);
+        let third = count(one, 1).unwrap();
+        drop((second, third));
+        assert_eq!(counts.len(), 0);
+    }
+}

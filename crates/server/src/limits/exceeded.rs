@@ -1,0 +1,93 @@
+//! A limit that a request has met, and how the client learns of it: a problem, `Retry-After`, and the header fields of
+//! draft-ietf-httpapi-ratelimit-headers.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::app::failure::{Code, Failure};
+use crate::limits::{Kind, Party};
+
+pub const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    party: &'static str,
+    what: &'static str,
+    quota: u32,
+    /// The quota is for each second, and not for what happens at once.
+    per_second: bool,
+    retry_after: u64,
+}
+
+impl Exceeded {
+    /// More at once than the party may have.
+    pub const fn at_once(kind: Kind, (party, quota): (Party, u32)) -> Self {
+        Self { party: party.name(), what: kind.name(), quota, per_second: false, retry_after: 1 }
+    }
+
+    /// More in a second than the party may have, for so much longer.
+    pub fn rate(what: &'static str, (party, quota): (Party, u32), wait: Duration) -> Self {
+        let retry_after = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
+        Self { party: party.name(), what, quota, per_second: true, retry_after }
+    }
+
+    /// `token_in_flight`, `address_failures` and so on: for programs, and for metrics.
+    pub fn name(&self) -> String {
+        format!("{}_{}", self.party, self.what)
+    }
+
+    pub fn failure(self) -> Failure {
+        let (name, quota, party) = (self.name(), self.quota, self.party);
+        metrics::counter!("greenroom_requests_limited_total", "limit" => name.clone()).increment(1);
+        let whose = format!("this {party}");
+        let detail = match self.what {
+            "in_flight" => {
+                format!("There are {quota} requests of {whose} under way already, which is the limit.")
+            }
+            "rate" => format!("More than {quota} requests per second came from {whose}."),
+            "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
+            what => format!("There are {quota} {what} of {whose} already, which is the limit."),
+        };
+        let detail = format!("{detail} Nothing was done. Try again after the time in `Retry-After`.");
+        let failure = Failure::new(Code::RateLimited, detail)
+            .with("limit", name.into())
+            .with("retryAfterSeconds", self.retry_after.into());
+        Failure { limit: Some(Box::new(self)), ..failure }
+    }
+
+    pub fn write(&self, headers: &mut HeaderMap) {
+        let (name, quota, wait) = (self.name(), self.quota, self.retry_after);
+        let unit = if self.per_second { "w=1" } else { "qu=\"concurrent-requests\"" };
+        let fields = [
+            (header::RETRY_AFTER, wait.to_string()),
+            (POLICY, format!("\"{name}\";q={quota};{unit}")),
+            (RATE_LIMIT, format!("\"{name}\";r=0;t={wait}")),
+        ];
+        for (field, text) in fields {
+            if let Ok(value) = HeaderValue::from_str(&text) {
+                headers.insert(field, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_fields_have_the_form_of_the_draft() {
+        let mut headers = HeaderMap::new();
+        let token = Party::Token(uuid::Uuid::nil());
+        Exceeded::at_once(Kind::Requests, (token, 64)).write(&mut headers);
+        assert_eq!(headers["retry-after"], "1");
+        assert_eq!(headers["ratelimit-policy"], "\"token_in_flight\";q=64;qu=\"concurrent-requests\"");
+        assert_eq!(headers["ratelimit"], "\"token_in_flight\";r=0;t=1");
+        Exceeded::rate("rate", (token, 200), Duration::from_millis(1_200)).write(&mut headers);
+        assert_eq!(headers["retry-after"], "2");
+        assert_eq!(headers["ratelimit-policy"], "\"token_rate\";q=200;w=1");
+        assert_eq!(headers["ratelimit"], "\"token_rate\";r=0;t=2");
+    }
+}

@@ -1,0 +1,237 @@
+//! What one server takes on, and how much of it one token, one organization or one address can have. Everything is counted
+//! in this process; nothing here reads the database.
+
+mod bodies;
+mod client_address;
+mod counts;
+mod exceeded;
+mod failures;
+mod rate;
+mod settings;
+mod shares;
+mod slots;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use greenroom_domain::principal::Principal;
+use greenroom_store::job::RunnerPrincipal;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::app::failure::{Code, Failure};
+
+use self::bodies::BodyMemory;
+pub use self::bodies::Charge;
+pub use self::client_address::{ClientAddress, PeerAddress};
+use self::counts::Counts;
+pub use self::counts::{Counted, Kind, Party};
+pub use self::exceeded::{Exceeded, POLICY, RATE_LIMIT};
+use self::failures::Failures;
+use self::rate::Rate;
+pub use self::settings::{DEADLINE, LimitSettings, Switch};
+pub use self::shares::Share;
+use self::slots::Slots;
+pub use self::slots::{Capacity, Slot};
+
+/// A runner that does not state how many jobs it runs at once has as many requests for a job as it has requests.
+const POLLS_UNSTATED: u32 = 64;
+/// A runner's concurrency is at most this (`greenroom-runner --concurrency`).
+const MAX_CONCURRENCY: u32 = 256;
+const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Whose token a request carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    token: Uuid,
+    organization: Uuid,
+}
+
+impl From<&Principal> for Bearer {
+    fn from(principal: &Principal) -> Self {
+        Self { token: principal.token_id.uuid(), organization: principal.organization_id.uuid() }
+    }
+}
+
+impl From<&RunnerPrincipal> for Bearer {
+    fn from(runner: &RunnerPrincipal) -> Self {
+        Self { token: runner.id.uuid(), organization: runner.organization_id.uuid() }
+    }
+}
+
+/// Who a request is counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    Bearer(Bearer),
+    /// Without a valid token.
+    Address(IpAddr),
+}
+
+/// Which limits a request meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    General,
+    /// What keeps locks and jobs alive has capacity of its own.
+    Reserved,
+}
+
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Limits(Arc<Parts>);
+
+#[derive(Debug)]
+pub struct Parts {
+    pub deadline: Duration,
+    pub settings: LimitSettings,
+    pub slots: Slots,
+    pub bodies: BodyMemory,
+    pub failures: Failures,
+    counts: Counts,
+    general: Rates,
+    reserved: Rates,
+    address: Rate,
+    waiting: Arc<Semaphore>,
+}
+
+/// Requests with reserved capacity have rates of their own.
+#[derive(Debug)]
+struct Rates {
+    token: Rate,
+    organization: Rate,
+}
+
+impl Rates {
+    fn new(settings: &LimitSettings) -> Self {
+        Self {
+            token: Rate::new("rate", settings.token_rate, settings.token_burst),
+            organization: Rate::new("rate", settings.organization_rate, settings.organization_burst),
+        }
+    }
+
+    fn check(&self, bearer: Bearer) -> Result<(), Exceeded> {
+        self.token.check(Party::Token(bearer.token))?;
+        self.organization.check(Party::Organization(bearer.organization))
+    }
+}
+
+impl Limits {
+    /// The default limits, with another number of requests at once.
+    pub fn new(deadline: Duration, max_in_flight: usize) -> Self {
+        Self::with(deadline, LimitSettings { max_in_flight, ..LimitSettings::default() })
+    }
+
+    pub fn with(deadline: Duration, settings: LimitSettings) -> Self {
+        let settings = settings.effective();
+        Self(Arc::new(Parts {
+            deadline,
+            slots: Slots::new(&settings),
+            bodies: BodyMemory::new(&settings),
+            failures: Failures::new(settings.address_failures),
+            counts: Counts::default(),
+            general: Rates::new(&settings),
+            reserved: Rates::new(&settings),
+            address: Rate::new("rate", settings.address_rate, settings.address_burst),
+            waiting: Arc::new(Semaphore::new(settings.max_waiting)),
+            settings,
+        }))
+    }
+
+    /// Counts a request for its sender, until the result is dropped.
+    pub fn admit(&self, sender: Sender, class: Class) -> Result<Counted, Failure> {
+        let settings = &self.settings;
+        let admitted = match (sender, class) {
+            (Sender::Bearer(bearer), class) => {
+                let (kind, rates) = match class {
+                    Class::General => (Kind::Requests, &self.general),
+                    Class::Reserved => (Kind::ReservedRequests, &self.reserved),
+                };
+                let limits = (settings.token_in_flight, settings.organization_in_flight);
+                self.count(kind, bearer, limits).and_then(|counted| rates.check(bearer).map(|()| counted))
+            }
+            (Sender::Address(address), _) => {
+                let party = Party::Address(address);
+                let counted =
+                    self.counts.count(Kind::Requests, [Some((party, settings.address_in_flight)), None]);
+                let counted = counted.map_err(|full| Exceeded::at_once(Kind::Requests, full));
+                counted.and_then(|counted| self.address.check(party).map(|()| counted))
+            }
+        };
+        admitted.map_err(Exceeded::failure)
+    }
+
+    /// An event or log stream: to be held for as long as it is open.
+    pub fn stream(&self, bearer: Bearer) -> Result<Counted, Failure> {
+        let limits = (self.settings.token_streams, self.settings.organization_streams);
+        self.count(Kind::Streams, bearer, limits).map_err(Exceeded::failure)
+    }
+
+    /// An upload of an artifact or a cache: to be held until it has ended.
+    pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
+        let limits = (self.settings.token_uploads, self.settings.organization_uploads);
+        self.count(Kind::Uploads, bearer, limits).map_err(Exceeded::failure)
+    }
+
+    /// A download of a log, an artifact or a cache: to be held for as long as its body is sent.
+    pub fn download(&self, bearer: Bearer) -> Result<Counted, Failure> {
+        let limits = (self.settings.token_downloads, self.settings.organization_downloads);
+        self.count(Kind::Downloads, bearer, limits).map_err(Exceeded::failure)
+    }
+
+    /// A runner's request that waits for a job. `concurrency` is how many jobs the runner says that it runs at once.
+    pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
+        let polls = concurrency.map_or(POLLS_UNSTATED, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
+        let polls = if self.settings.limits == Switch::On { polls } else { 0 };
+        self.count(Kind::Polls, bearer, (polls, self.settings.organization_polls)).map_err(Exceeded::failure)
+    }
+
+    /// A connection from an address; `None` if it has too many. Trusted proxies have no limit.
+    pub fn connection(&self, peer: IpAddr) -> Option<Counted> {
+        let limit = if self.is_trusted(peer) { 0 } else { self.settings.address_connections };
+        let party = Party::Address(client_address::counted_as(peer));
+        self.counts.count(Kind::Connections, [Some((party, limit)), None]).ok()
+    }
+
+    /// A place among the requests of the whole server that wait and do nothing else.
+    pub fn wait(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| {
+            let detail =
+                "Too many requests wait on this server already. Queue instead (`queue: true`), or try again.";
+            Failure::new(Code::Overloaded, detail)
+        })
+    }
+
+    /// Forgets, every few seconds, whoever has not been seen for a while.
+    pub async fn forget_idle(&self, stop: CancellationToken) {
+        while tokio::time::timeout(FORGET_IDLE_INTERVAL, stop.cancelled()).await.is_err() {
+            for rates in [&self.general, &self.reserved] {
+                rates.token.forget_idle();
+                rates.organization.forget_idle();
+            }
+            self.address.forget_idle();
+            self.failures.forget_idle();
+        }
+    }
+
+    fn count(
+        &self,
+        kind: Kind,
+        bearer: Bearer,
+        (token, organization): (u32, u32),
+    ) -> Result<Counted, Exceeded> {
+        let parties = [
+            Some((Party::Token(bearer.token), token)),
+            Some((Party::Organization(bearer.organization), organization)),
+        ];
+        self.counts.count(kind, parties).map_err(|full| Exceeded::at_once(kind, full))
+    }
+}
+
+impl std::ops::Deref for Limits {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

@@ -1,0 +1,82 @@
+//! Requests per second, with bursts, for each party.
+
+use std::num::NonZeroU32;
+
+use governor::clock::Clock;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+
+use crate::limits::{Exceeded, Party};
+
+/// Tokens and organizations are those of the database, but anybody can come from many addresses.
+const MAX_ADDRESSES: usize = 100_000;
+
+pub struct Rate {
+    what: &'static str,
+    per_second: u32,
+    /// `None` if the limit is off.
+    limiter: Option<DefaultKeyedRateLimiter<Party>>,
+}
+
+impl Rate {
+    /// A rate of 0 is off.
+    pub fn new(what: &'static str, per_second: u32, burst: u32) -> Self {
+        let limiter = NonZeroU32::new(per_second).map(|rate| {
+            let burst = NonZeroU32::new(burst).unwrap_or(rate).max(rate);
+            RateLimiter::keyed(Quota::per_second(rate).allow_burst(burst))
+        });
+        Self { what, per_second, limiter }
+    }
+
+    /// Counts one, unless that would be too many.
+    pub fn check(&self, party: Party) -> Result<(), Exceeded> {
+        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let party = match party {
+            Party::Address(_) if limiter.len() >= MAX_ADDRESSES => Party::OtherAddresses,
+            party => party,
+        };
+        limiter.check_key(&party).map_err(|not_until| {
+            let wait = not_until.wait_time_from(limiter.clock().now());
+            Exceeded::rate(self.what, (party, self.per_second), wait)
+        })
+    }
+
+    /// Forgets the parties whose next request would find the same as their first one did.
+    pub fn forget_idle(&self) {
+        if let Some(limiter) = &self.limiter {
+            limiter.retain_recent();
+            limiter.shrink_to_fit();
+        }
+    }
+}
+
+impl std::fmt::Debug for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rate").field("what", &self.what).field("per_second", &self.per_second).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    #[test]
+    fn a_burst_and_no_more() {
+        let rate = Rate::new("rate", 2, 5);
+        let (one, other) = (Party::Token(uuid::Uuid::from_u128(1)), Party::Token(uuid::Uuid::from_u128(2)));
+        assert_eq!((0..20).filter(|_| rate.check(one).is_ok()).count(), 5);
+        assert!(rate.check(other).is_ok());
+        assert!((0..1_000).all(|_| Rate::new("rate", 0, 0).check(one).is_ok()));
+    }
+
+    #[test]
+    fn the_table_of_addresses_is_bounded() {
+        let rate = Rate::new("rate", 1, 1);
+        for number in 0..2 * MAX_ADDRESSES {
+            let address = IpAddr::from((number as u128).to_be_bytes());
+            let _ = rate.check(Party::Address(address));
+        }
+        assert!(rate.limiter.unwrap().len() <= MAX_ADDRESSES + 1);
+    }
+}

@@ -1,0 +1,209 @@
+//! The numbers behind the limits, as an operator sets them. A limit of 0 is off.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use ipnet::IpNet;
+
+/// How long a request may take from when its body has arrived until its response begins.
+pub const DEADLINE: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct LimitSettings {
+    /// How many database connections this server may open for requests. One organization can use half of them at once, and a
+    /// quarter more if no other has that.
+    #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = DEFAULTS.database_connections)]
+    pub database_connections: u32,
+    /// How many requests this server works on at once; more are answered 503.
+    #[arg(long, env = "GREENROOM_MAX_IN_FLIGHT", default_value_t = DEFAULTS.max_in_flight)]
+    pub max_in_flight: usize,
+    /// How many heartbeats, step starts, completions, renewals and releases it works on at once beside them.
+    #[arg(long, env = "GREENROOM_RESERVED_IN_FLIGHT", default_value_t = DEFAULTS.reserved_in_flight)]
+    pub reserved_in_flight: usize,
+    /// How many database connections are kept for those requests, beside `--database-connections`. One organization can use
+    /// half of them at once.
+    #[arg(long = "reserved-database-connections", env = "GREENROOM_RESERVED_DATABASE_CONNECTIONS", default_value_t = DEFAULTS.reserved_connections)]
+    pub reserved_connections: u32,
+    /// How many requests of all organizations may wait for a job or a turn at once.
+    #[arg(long, env = "GREENROOM_MAX_WAITING", default_value_t = DEFAULTS.max_waiting)]
+    pub max_waiting: usize,
+    /// How many connections are open at once; more wait to be accepted.
+    #[arg(long, env = "GREENROOM_MAX_CONNECTIONS", default_value_t = DEFAULTS.max_connections)]
+    pub max_connections: usize,
+    /// Memory for request bodies that are on their way, in MiB.
+    #[arg(long, env = "GREENROOM_BODY_MEMORY_MIB", default_value_t = DEFAULTS.body_memory_mib)]
+    pub body_memory_mib: usize,
+    /// `off`: no limits per token, organization and address. For measurements.
+    #[arg(long, env = "GREENROOM_LIMITS", value_enum, default_value = "on")]
+    pub limits: Switch,
+    /// Requests under way at once, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_IN_FLIGHT", default_value_t = DEFAULTS.token_in_flight)]
+    pub token_in_flight: u32,
+    /// Requests per second, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_RATE", default_value_t = DEFAULTS.token_rate)]
+    pub token_rate: u32,
+    /// How many of them may come at once.
+    #[arg(long, env = "GREENROOM_TOKEN_BURST", default_value_t = DEFAULTS.token_burst)]
+    pub token_burst: u32,
+    /// Open event and log streams, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_STREAMS", default_value_t = DEFAULTS.token_streams)]
+    pub token_streams: u32,
+    /// Uploads of artifacts and caches at once, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_UPLOADS", default_value_t = DEFAULTS.token_uploads)]
+    pub token_uploads: u32,
+    /// Downloads of logs, artifacts and caches at once, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_DOWNLOADS", default_value_t = DEFAULTS.token_downloads)]
+    pub token_downloads: u32,
+    /// Requests under way at once, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_IN_FLIGHT", default_value_t = DEFAULTS.organization_in_flight)]
+    pub organization_in_flight: u32,
+    /// Requests per second, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_RATE", default_value_t = DEFAULTS.organization_rate)]
+    pub organization_rate: u32,
+    /// How many of them may come at once.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_BURST", default_value_t = DEFAULTS.organization_burst)]
+    pub organization_burst: u32,
+    /// Open event and log streams, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_STREAMS", default_value_t = DEFAULTS.organization_streams)]
+    pub organization_streams: u32,
+    /// Runners' requests that wait for a job, per organization. Each runner may have one more than its concurrency.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_POLLS", default_value_t = DEFAULTS.organization_polls)]
+    pub organization_polls: u32,
+    /// Uploads of artifacts and caches at once, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_UPLOADS", default_value_t = DEFAULTS.organization_uploads)]
+    pub organization_uploads: u32,
+    /// Downloads of logs, artifacts and caches at once, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_DOWNLOADS", default_value_t = DEFAULTS.organization_downloads)]
+    pub organization_downloads: u32,
+    /// Memory for request bodies that are on their way, per organization, in MiB. A token can have half of it.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_BODY_MEMORY_MIB", default_value_t = DEFAULTS.organization_body_memory_mib)]
+    pub organization_body_memory_mib: usize,
+    /// Requests without a valid token under way at once, per address.
+    #[arg(long, env = "GREENROOM_ADDRESS_IN_FLIGHT", default_value_t = DEFAULTS.address_in_flight)]
+    pub address_in_flight: u32,
+    /// Requests without a valid token per second, per address.
+    #[arg(long, env = "GREENROOM_ADDRESS_RATE", default_value_t = DEFAULTS.address_rate)]
+    pub address_rate: u32,
+    /// How many of them may come at once.
+    #[arg(long, env = "GREENROOM_ADDRESS_BURST", default_value_t = DEFAULTS.address_burst)]
+    pub address_burst: u32,
+    /// Failed authentications per second, per address. Each costs a look into the database.
+    #[arg(long, env = "GREENROOM_ADDRESS_FAILURES", default_value_t = DEFAULTS.address_failures)]
+    pub address_failures: u32,
+    /// Open connections per address that is not a trusted proxy's.
+    #[arg(long, env = "GREENROOM_ADDRESS_CONNECTIONS", default_value_t = DEFAULTS.address_connections)]
+    pub address_connections: u32,
+    /// A proxy whose `X-Forwarded-For` is believed, as an address or a network (`10.0.0.0/8`). Can be repeated.
+    #[arg(long, env = "GREENROOM_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxy: Vec<IpNet>,
+}
+
+const DEFAULTS: LimitSettings = LimitSettings {
+    database_connections: 16,
+    max_in_flight: 512,
+    reserved_in_flight: 64,
+    reserved_connections: 8,
+    max_waiting: 8_000,
+    max_connections: 10_000,
+    body_memory_mib: 64,
+    limits: Switch::On,
+    token_in_flight: 64,
+    token_rate: 200,
+    token_burst: 500,
+    token_streams: 100,
+    token_uploads: 8,
+    token_downloads: 16,
+    organization_in_flight: 256,
+    organization_rate: 1_000,
+    organization_burst: 2_500,
+    organization_streams: 400,
+    organization_polls: 1_000,
+    organization_uploads: 16,
+    organization_downloads: 64,
+    organization_body_memory_mib: 16,
+    address_in_flight: 64,
+    address_rate: 200,
+    address_burst: 500,
+    address_failures: 20,
+    address_connections: 8_000,
+    trusted_proxy: Vec::new(),
+};
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        DEFAULTS
+    }
+}
+
+impl LimitSettings {
+    /// Without what is limited per token, organization and address, if the limits are off.
+    #[must_use]
+    pub fn effective(self) -> Self {
+        match self.limits {
+            Switch::On => self,
+            Switch::Off => Self {
+                limits: Switch::Off,
+                database_connections: self.database_connections,
+                max_in_flight: self.max_in_flight,
+                reserved_in_flight: self.reserved_in_flight,
+                reserved_connections: self.reserved_connections,
+                max_waiting: self.max_waiting,
+                max_connections: self.max_connections,
+                body_memory_mib: self.body_memory_mib,
+                trusted_proxy: self.trusted_proxy,
+                token_in_flight: 0,
+                token_rate: 0,
+                token_burst: 0,
+                token_streams: 0,
+                token_uploads: 0,
+                token_downloads: 0,
+                organization_in_flight: 0,
+                organization_rate: 0,
+                organization_burst: 0,
+                organization_streams: 0,
+                organization_polls: 0,
+                organization_uploads: 0,
+                organization_downloads: 0,
+                organization_body_memory_mib: 0,
+                address_in_flight: 0,
+                address_rate: 0,
+                address_burst: 0,
+                address_failures: 0,
+                address_connections: 0,
+            },
+        }
+    }
+}
+
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from).ok();
+    let parsed = text.parse().ok().or_else(address);
+    parsed.ok_or_else(|| "must be an address or a network, such as 10.0.0.0/8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_an_address_or_a_network() {
+        for (text, read) in [
+            ("10.0.0.0/8", Some("10.0.0.0/8")),
+            ("10.1.2.3", Some("10.1.2.3/32")),
+            ("fd00::/8", Some("fd00::/8")),
+            ("::1", Some("::1/128")),
+            ("10.0.0.0/33", None),
+            ("proxy", None),
+            ("", None),
+        ] {
+            assert_eq!(network(text).ok().map(|network| network.to_string()).as_deref(), read, "{text}");
+        }
+    }
+}
