@@ -1,6 +1,7 @@
 //! What an operator does at the console, with the database at hand: migrations, the first owner, a member's token, a lost engine.
 
 use std::io::Write;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
@@ -11,7 +12,7 @@ use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::{TokenGrant, TokenRefusal, TokenRequest};
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
-use greenroom_store::system::migrate::MIGRATION_TIMEOUT;
+use greenroom_store::system::migrate::{MIGRATION_LOCK_TIMEOUT, MIGRATION_STATEMENT_TIMEOUT};
 use greenroom_store::{PoolSettings, Store, connect, probe};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -21,18 +22,40 @@ use crate::app::token::new_secret;
 use crate::config::DatabaseConfig;
 use crate::give_up::{GiveUpCommand, give_up};
 
+/// How long an operator's command waits for a lock. It locks rows, which readers don't wait for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(15);
+
 #[derive(Debug, Subcommand)]
 pub enum MigrateCommand {
     /// Bring the schema up to date.
-    Up,
+    Up {
+        #[command(flatten)]
+        retry: MigrationRetry,
+    },
     /// Take migrations back. This deletes what they hold.
     Down {
         /// The version to go back to; 0 takes back all.
         #[arg(long)]
         to: i64,
+        #[command(flatten)]
+        retry: MigrationRetry,
     },
     /// Show which migrations have been applied.
     Status,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub struct MigrationRetry {
+    /// For how long a migration is retried that does not get a lock: it waits for two seconds each time, and lets others go on
+    /// in between.
+    #[arg(long, default_value_t = 300)]
+    pub retry_seconds: u64,
+}
+
+impl MigrationRetry {
+    const fn limit(self) -> Duration {
+        Duration::from_secs(self.retry_seconds)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,10 +117,10 @@ pub struct CreateToken {
 }
 
 pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> anyhow::Result<()> {
-    let store = store(database).await?;
+    let store = store(database, MIGRATION_LOCK_TIMEOUT).await?;
     match command {
-        MigrateCommand::Up => store.migrate_up().await?,
-        MigrateCommand::Down { to } => store.migrate_down(*to).await?,
+        MigrateCommand::Up { retry } => store.migrate_up(retry.limit()).await?,
+        MigrateCommand::Down { to, retry } => store.migrate_down(*to, retry.limit()).await?,
         MigrateCommand::Status => {}
     }
     for migration in store.migrations().await? {
@@ -108,7 +131,10 @@ pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> any
 }
 
 pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow::Result<()> {
-    let store = store(database).await?;
+    let store = store(database, LOCK_TIMEOUT).await?;
+    if let Some(problem) = store.schema().await?.problem() {
+        bail!("{problem}");
+    }
     let made = match command {
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
@@ -208,10 +234,10 @@ fn option_of(refusal: &TokenRefusal) -> &'static str {
     }
 }
 
-async fn store(database: &DatabaseConfig) -> anyhow::Result<Store> {
+async fn store(database: &DatabaseConfig, lock_timeout: Duration) -> anyhow::Result<Store> {
     let mut settings = PoolSettings::new(&database.database_url, "greenroom admin", 2);
-    settings.statement_timeout = MIGRATION_TIMEOUT;
-    settings.lock_timeout = MIGRATION_TIMEOUT;
+    settings.statement_timeout = MIGRATION_STATEMENT_TIMEOUT;
+    settings.lock_timeout = lock_timeout;
     let pool = connect(&settings).context("GREENROOM_DATABASE_URL is not a PostgreSQL address")?;
     probe(&database.database_url).await.context("can't connect to the database of GREENROOM_DATABASE_URL")?;
     Ok(Store::new(pool))

@@ -85,6 +85,23 @@ impl Tasks {
         self.tracker.spawn(task(self.stop.clone()));
     }
 
+    /// For what needs the database: begins when that answers and its schema is there, so that until then the log has one line
+    /// that says why, and not one from each task.
+    fn run_when_ready<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        health: &Reachability,
+        task: impl FnOnce(CancellationToken) -> F + Send + 'static,
+    ) {
+        let health = health.clone();
+        self.run(|stop| async move {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = health.ready() => {}
+            }
+            task(stop).await;
+        });
+    }
+
     async fn end(self) {
         self.stop.cancel();
         self.tracker.close();
@@ -114,25 +131,28 @@ impl Server {
         let connections = Connections::of(&limits);
         let app = App::new(stores, limits, SequencerBell::default(), databases.health, engine, jobs);
         let (tasks, system) = (Tasks::default(), databases.system);
+        let health = app.health.clone();
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
-        let (store, health) = (system.clone(), app.health.clone());
-        tasks.run(|stop| health::watch(store, all, health, stop));
+        let (store, watched) = (system.clone(), health.clone());
+        tasks.run(|stop| health::watch(store, all, watched, stop));
         let (store, engine) = (system.clone(), app.engine.clone());
-        tasks.run(|stop| installation::identify(store, engine, stop));
+        tasks.run_when_ready(&health, move |stop| installation::identify(store, engine, stop));
         let (store, bell) = (system.clone(), app.bell.clone());
-        tasks.run(|stop| sequencer::run(store, bell, stop));
+        tasks.run_when_ready(&health, move |stop| sequencer::run(store, bell, stop));
         let (store, engine, bell) = (system.clone(), app.engine.clone(), app.relay_bell.clone());
-        tasks.run(|stop| relay::run(store, engine, bell, stop));
+        tasks.run_when_ready(&health, move |stop| relay::run(store, engine, bell, stop));
         let (store, own) = (system.clone(), app.clone());
-        tasks.run(|stop| async move { own.feed.run(store, stop).await });
+        tasks.run_when_ready(&health, move |stop| async move { own.feed.run(store, stop).await });
         let (store, own) = (system.clone(), app.clone());
-        tasks.run(|stop| async move { own.attendance.run(store, stop).await });
+        tasks.run_when_ready(&health, move |stop| async move { own.attendance.run(store, stop).await });
         let (store, objects) = (system.clone(), app.objects.clone());
-        tasks.run(|stop| removal::run(store, objects, stop));
+        tasks.run_when_ready(&health, move |stop| removal::run(store, objects, stop));
+        let (store, own) = (system.clone(), app.clone());
+        tasks.run_when_ready(&health, move |stop| async move { own.log_tails.run(store, stop).await });
         let (store, own) = (system, app.clone());
-        tasks.run(|stop| async move { own.vigil.run(store, stop).await });
+        tasks.run_when_ready(&health, move |stop| async move { own.vigil.run(store, stop).await });
         let own = app.clone();
-        tasks.run(|stop| async move { own.authentication.record_uses(stop).await });
+        tasks.run_when_ready(&health, move |stop| async move { own.authentication.record_uses(stop).await });
         let limits = app.limits.clone();
         tasks.run(|stop| async move { limits.forget_idle(stop).await });
 
@@ -202,27 +222,28 @@ pub async fn run_worker(
     let all = vec![store.clone(), databases.requests.clone()];
     tasks.run(|stop| health::watch(store, all, health, stop));
     let (store, own) = (databases.system.clone(), engine.clone());
-    tasks.run(|stop| installation::identify(store, own, stop));
+    tasks.run_when_ready(&databases.health, move |stop| installation::identify(store, own, stop));
     let bell = RelayBell::default();
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
-    tasks.run(|stop| relay::run(store, own, rung, stop));
+    tasks.run_when_ready(&databases.health, move |stop| relay::run(store, own, rung, stop));
     let (store, rung) = (databases.system.clone(), bell.clone());
-    tasks.run(|stop| relay::wake_all(store, rung, stop));
+    tasks.run_when_ready(&databases.health, move |stop| relay::wake_all(store, rung, stop));
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
-    tasks.run(|stop| watchdog::run(store, own, rung, stop));
+    tasks.run_when_ready(&databases.health, move |stop| watchdog::run(store, own, rung, stop));
     let asked = Arc::new(AskedStore { store: databases.requests.clone(), bell });
     let settings = work.settings();
-    tasks.run(|stop| run_workflows(engine, asked, settings, stop));
+    tasks.run_when_ready(&databases.health, move |stop| run_workflows(engine, asked, settings, stop));
     let store = databases.system.clone();
-    tasks.run(|stop| sequencer::run(store, SequencerBell::default(), stop));
+    tasks
+        .run_when_ready(&databases.health, move |stop| sequencer::run(store, SequencerBell::default(), stop));
     let store = databases.system.clone();
-    tasks.run(|stop| sweeper::run(store, stop));
+    tasks.run_when_ready(&databases.health, move |stop| sweeper::run(store, stop));
     let store = databases.system.clone();
-    tasks.run(|stop| session_ending::run(store, stop));
+    tasks.run_when_ready(&databases.health, move |stop| session_ending::run(store, stop));
     let store = databases.system.clone();
-    tasks.run(|stop| cleanup::run(store, stop));
+    tasks.run_when_ready(&databases.health, move |stop| cleanup::run(store, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
-    tasks.run(|stop| housekeeping::run(store, retention, stop));
+    tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     operate(&tasks, operator, &databases.health, &draining).await?;
     tracing::info!("working");
     asked_to_stop().await?;

@@ -10,3 +10,4 @@ pub mod http;
 pub mod limits;
 pub mod serve;
 pub mod telemetry;
+mod write_timeout;

@@ -1,6 +1,5 @@
-//! The listener: bounded headers, a time limit on sending them, a bounded number of connections in all and per address, and
-//! a graceful end.
-//! `axum::serve` has none of the first three. HTTP/1.1 only: telling it from HTTP/2 takes reading the first bytes, for
+//! The listener: bounded headers, a time limit on sending them and on taking the response, a bounded number of connections in
+//! all and per address, and a graceful end. `axum::serve` has only the last. HTTP/1.1 only: telling it from HTTP/2 takes reading the first bytes, for
 //! which hyper has no time limit, and the proxy in front speaks HTTP/2 with browsers.
 
 use std::io;
@@ -21,8 +20,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::limits::{Limits, PeerAddress};
+use crate::write_timeout::WriteTimeout;
 
 const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+/// A client that takes nothing of its response for this long is disconnected.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const MOST_HEADERS: usize = 64;
 const HEADER_BYTES: usize = 16 * 1024;
 const MAX_CONNECTIONS: usize = 10_000;
@@ -36,11 +38,13 @@ pub struct Connections {
     max: usize,
     /// What one address may have of them.
     limits: Option<Limits>,
+    /// How long a client may take nothing of its response.
+    write_timeout: Duration,
 }
 
 impl Default for Connections {
     fn default() -> Self {
-        Self { max: MAX_CONNECTIONS, limits: None }
+        Self { max: MAX_CONNECTIONS, limits: None, write_timeout: WRITE_TIMEOUT }
     }
 }
 
@@ -57,7 +61,13 @@ impl Connections {
                 "the limit on open files (`ulimit -n`) allows fewer connections than were set"
             );
         }
-        Self { max, limits: Some(limits.clone()) }
+        Self { max, limits: Some(limits.clone()), ..Self::default() }
+    }
+
+    /// With another bound on how long a client may take nothing of its response.
+    #[must_use]
+    pub fn with_write_timeout(self, write_timeout: Duration) -> Self {
+        Self { write_timeout, ..self }
     }
 }
 
@@ -119,6 +129,7 @@ pub async fn serve(
             request.extensions_mut().insert(PeerAddress(peer));
             service.call(request)
         });
+        let stream = WriteTimeout::new(stream, accepted.write_timeout);
         let connection = http.serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tasks.spawn(async move {

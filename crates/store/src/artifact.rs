@@ -3,7 +3,7 @@
 use greenroom_domain::id::{ArtifactId, DeploymentId};
 
 use crate::change::Change;
-use crate::job::JobWord;
+use crate::job::{JobWord, UploadPermission};
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +36,31 @@ impl From<Row> for Artifact {
 }
 
 impl Store {
-    /// Keeps what a job has left; said again, it is the same. Whether the job is still its runner's.
-    pub async fn keep_artifact(&self, word: JobWord<'_>, artifact: &Artifact) -> Result<bool, StoreError> {
+    /// Keeps what a job has left, if it may still upload. A job has one artifact: a new one takes the place of one that it
+    /// has sent before, which no other job can have been given while this one runs.
+    pub async fn keep_artifact(
+        &self,
+        word: JobWord<'_>,
+        artifact: &Artifact,
+    ) -> Result<UploadPermission, StoreError> {
         let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(own) = change.own_job(word).await? else { return Ok(false) };
+        let Some(own) = change.own_job(word).await? else { return Ok(UploadPermission::Gone) };
+        let permission = change.upload_permission(word).await?;
+        if permission != UploadPermission::Granted {
+            return Ok(permission);
+        }
         let organization = change.organization();
+        let replaced = sqlx::query_scalar!(
+            "delete from artifacts where organization_id = $1 and deployment_id = $2 and stage_key = $3 and job_id = $4
+             returning object",
+            organization,
+            own.deployment_id.uuid(),
+            own.stage,
+            word.job.uuid(),
+        )
+        .fetch_all(change.connection())
+        .await?;
+        change.discard_unread_objects(&replaced).await?;
         sqlx::query!(
             "insert into artifacts (organization_id, id, deployment_id, stage_key, job_id, bytes, sha256, object)
              values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -57,7 +77,7 @@ impl Store {
         .await?;
         change.keep_object(&artifact.object).await?;
         change.commit().await?;
-        Ok(true)
+        Ok(UploadPermission::Granted)
     }
 
     /// One of the deployment that a job belongs to. The outer `None`: the job is not this runner's.

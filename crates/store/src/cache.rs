@@ -6,7 +6,7 @@ use greenroom_domain::id::{OrganizationId, PipelineId};
 use jiff::Timestamp;
 
 use crate::change::Change;
-use crate::job::JobWord;
+use crate::job::{JobWord, UploadPermission};
 use crate::{Store, StoreError};
 
 /// A pipeline has no more in one zone; then those go that were not used for the longest time.
@@ -45,6 +45,8 @@ pub enum KeptCache {
     WasThere,
     /// The job is not this runner's, or not any more; or it may not write here.
     Gone,
+    /// The environment has passed on to another session.
+    FenceOutdated,
 }
 
 impl Store {
@@ -112,6 +114,11 @@ impl Store {
         let Some((pipeline, zone)) = own.and_then(|own| Some((own.pipeline_id, own.access.write?))) else {
             return Ok(KeptCache::Gone);
         };
+        match change.upload_permission(word).await? {
+            UploadPermission::Granted => {}
+            UploadPermission::Gone => return Ok(KeptCache::Gone),
+            UploadPermission::FenceOutdated => return Ok(KeptCache::FenceOutdated),
+        }
         let organization = change.organization();
         let kept = sqlx::query!(
             "insert into caches (organization_id, pipeline_id, zone, key, bytes, sha256, object)

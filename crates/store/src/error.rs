@@ -22,6 +22,12 @@ pub enum StoreError {
     Unreadable { column: &'static str, value: String },
     #[error("migrations failed")]
     Migrate(#[source] sqlx::migrate::MigrateError),
+    /// Others held a lock for too long. Migrations that were applied before stay applied.
+    #[error(
+        "{what} did not get a lock that another transaction holds, and was given up after {seconds} s. Nothing of it was applied. \
+         Find that transaction in pg_stat_activity, and run this again"
+    )]
+    MigrationLocked { what: String, seconds: u64 },
 }
 
 impl StoreError {

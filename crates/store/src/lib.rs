@@ -28,6 +28,7 @@ mod pipeline_limit;
 pub mod planted;
 mod pool;
 mod probe;
+mod readiness;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
@@ -48,8 +49,9 @@ use crate::definitions::Definitions;
 pub use crate::error::StoreError;
 use crate::lane::Lane;
 pub use crate::patience::within_patience;
-pub use crate::pool::{PoolSettings, Reachability, connect};
+pub use crate::pool::{PoolSettings, connect};
 pub use crate::probe::probe;
+pub use crate::readiness::{Reachability, Readiness};
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 
@@ -85,12 +87,6 @@ impl Store {
         let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
         *pool = fresh;
         self.lane.clear();
-    }
-
-    /// Answers if the database does.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query_scalar!("select 1").fetch_one(&self.pool()).await?;
-        Ok(())
     }
 
     /// Connections in all, and how many of them are idle.

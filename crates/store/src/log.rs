@@ -8,6 +8,9 @@ use jiff::Timestamp;
 use crate::job::{JobWord, own_step_query};
 use crate::{Store, StoreError};
 
+/// How many pieces are read by one query.
+const MAX_SEGMENTS: i64 = 64;
+
 /// Where the bytes of a piece are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -32,6 +35,8 @@ pub enum Appended {
     Yes {
         bytes: i64,
         loose: i64,
+        /// A row refers to this piece. Not for one whose bytes were all stored before.
+        is_new: bool,
     },
     /// The piece begins behind the end; this is where it has to begin.
     Gap(i64),
@@ -50,11 +55,12 @@ pub struct LogState {
 }
 
 impl Store {
-    /// How much of a step's log is here, for whom a runner's word is good.
+    /// How many bytes of a running step's log are stored; `None` if the job credentials are not valid, or the step does not run.
     pub async fn log_end(&self, word: JobWord<'_>, step: StepRunId) -> Result<Option<i64>, StoreError> {
         let organization = word.runner.organization_id.uuid();
-        let row =
-            own_step_query!("s.log_bytes", "", organization, word, step).fetch_optional(&self.pool()).await?;
+        let row = own_step_query!("s.log_bytes", " and s.status = 'running'", organization, word, step)
+            .fetch_optional(&self.pool())
+            .await?;
         Ok(row.map(|row| row.log_bytes))
     }
 
@@ -84,7 +90,7 @@ impl Store {
             return Ok(Appended::Gap(end));
         }
         if offset + length <= end {
-            return Ok(Appended::Yes { bytes: end, loose });
+            return Ok(Appended::Yes { bytes: end, loose, is_new: false });
         }
         if offset + length > most {
             return Ok(Appended::TooLong);
@@ -122,28 +128,40 @@ impl Store {
         .execute(change.connection())
         .await?;
         change.commit().await?;
-        Ok(Appended::Yes { bytes: end + new, loose: end + new - stored })
+        Ok(Appended::Yes { bytes: end + new, loose: end + new - stored, is_new: true })
     }
 
-    /// Pieces from a byte on, in their order.
+    /// Pieces from a byte on, in their order: the first one, and as many more as begin within `max_bytes` of its beginning.
+    /// Pieces in objects count only with `objects_count`: their bytes are not read here.
     pub async fn log_segments(
         &self,
         organization: OrganizationId,
         step: StepRunId,
         (from, to): (i64, i64),
-        most: i64,
+        (max_bytes, objects_count): (i64, bool),
     ) -> Result<Vec<Segment>, StoreError> {
         let rows = sqlx::query!(
-            "select start, bytes, at, content, object, marks from log_segments
-             where organization_id = $1 and step_run_id = $2 and start < $4
-               and start >= coalesce((select max(start) from log_segments
-                   where organization_id = $1 and step_run_id = $2 and start <= $3), 0)
-             order by start limit $5",
+            r#"select counted.start as "start!", counted.bytes as "bytes!", counted.at as "at!", counted.content,
+                      counted.object, counted.marks as "marks!"
+               from (
+                   select found.*, sum(case when found.object is null or $6 then found.bytes else 0 end)
+                       over (order by found.start) - found.bytes as before
+                   from (
+                       select start, bytes, at, content, object, marks from log_segments
+                       where organization_id = $1 and step_run_id = $2 and start < $4
+                         and start >= coalesce((select max(start) from log_segments
+                             where organization_id = $1 and step_run_id = $2 and start <= $3), 0)
+                       order by start limit $7
+                   ) found
+               ) counted
+               where counted.before < $5 order by counted.start"#,
             organization.uuid(),
             step.uuid(),
             from,
             to,
-            most,
+            max_bytes,
+            objects_count,
+            MAX_SEGMENTS,
         )
         .fetch_all(&self.pool())
         .await?;

@@ -6,13 +6,19 @@ use greenroom_domain::id::{ArtifactId, OrganizationId, PipelineId, StepRunId};
 use crate::change::Change;
 use crate::{Store, StoreError};
 
-/// An upload takes an hour at most; one of which nothing came by then is garbage.
-const UPLOAD_HOURS: i32 = 24;
+/// An upload takes an hour at most. One of which nothing came by then was left by a server that died.
+const UPLOAD_HOURS: i32 = 2;
 /// Whoever reads it at the moment may go on for so long.
 const READ_HOURS: i32 = 2;
 
-pub fn log_name(organization: OrganizationId, step: StepRunId, start: i64, length: i64) -> String {
-    format!("{}{start:015}-{length}", log_folder(organization, step))
+/// Each upload has a name of its own, so that removing a rejected one never removes another that was kept.
+pub fn log_name(
+    organization: OrganizationId,
+    step: StepRunId,
+    (start, length): (i64, i64),
+    upload: uuid::Uuid,
+) -> String {
+    format!("{}{start:015}-{length}-{}", log_folder(organization, step), upload.as_simple())
 }
 
 /// Everything of one log is below it.
@@ -55,6 +61,18 @@ impl Store {
         .await?;
         Ok(())
     }
+
+    /// A rejected object is no longer in the object store.
+    pub async fn object_removed(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
+        sqlx::query!(
+            "delete from discarded_objects where organization_id = $1 and name = $2",
+            organization.uuid(),
+            name,
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
 }
 
 impl Change {
@@ -71,8 +89,17 @@ impl Change {
         Ok(())
     }
 
-    /// From now on nothing refers to these objects.
+    /// From now on nothing refers to these objects. Readers may still have them open, so they are removed later.
     pub(crate) async fn discard_objects(&mut self, names: &[String]) -> Result<(), StoreError> {
+        self.discard_objects_after(names, READ_HOURS).await
+    }
+
+    /// From now on nothing refers to these objects, and nothing can be reading them: they are removed at once.
+    pub(crate) async fn discard_unread_objects(&mut self, names: &[String]) -> Result<(), StoreError> {
+        self.discard_objects_after(names, 0).await
+    }
+
+    async fn discard_objects_after(&mut self, names: &[String], hours: i32) -> Result<(), StoreError> {
         if names.is_empty() {
             return Ok(());
         }
@@ -83,7 +110,7 @@ impl Change {
              on conflict (organization_id, name) do nothing",
             organization,
             names,
-            READ_HOURS,
+            hours,
         )
         .execute(self.connection())
         .await?;

@@ -1,8 +1,6 @@
 //! The connection pool: short waits, so that a slow or silent database is noticed in seconds and not in minutes.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::PgPool;
@@ -58,19 +56,4 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
         // A ping before every query would cost each request a round trip; after an outage the whole pool is renewed.
         .test_before_acquire(false)
         .connect_lazy_with(options))
-}
-
-/// Whether the database answers. Cheap to clone; said by who watches the database.
-#[derive(Clone, Debug, Default)]
-pub struct Reachability(Arc<AtomicBool>);
-
-impl Reachability {
-    pub fn is_reachable(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Says how it is; answers how it was.
-    pub fn set(&self, reachable: bool) -> bool {
-        self.0.swap(reachable, Ordering::Relaxed)
-    }
 }

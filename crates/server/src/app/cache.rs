@@ -15,22 +15,21 @@ use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::archive::{Outgoing, TakenIn, give_out, take_in};
+use crate::app::archive::{self, Kept, Outgoing, TakenIn, give_out};
 use crate::app::failure::{Code, Failure};
-use crate::app::job::gone;
+use crate::app::job::{fence_outdated, gone};
 
-/// To keep one where there is one already is as good as having kept it.
-pub async fn keep(
+/// The check before the first byte of a cache is read: the pipeline that it would belong to.
+pub async fn authorize(
     app: &App,
     word: JobWord<'_>,
     key: &str,
-    sha256: Option<&str>,
-    body: Body,
-) -> Result<(), Failure> {
+    announced: u64,
+) -> Result<PipelineId, Failure> {
     if !is_cache_key(key) {
         return Err(Failure::field("key", "is no key that a pipeline's definition can have"));
     }
-    let organization = word.runner.organization_id;
+    archive::authorize(app, word, announced).await?;
     let own = app.store.job_cache(word, key).await?.ok_or_else(gone)?;
     if !own.declared {
         return Err(Failure::field("key", "is not the key of a cache of this job's stage"));
@@ -42,14 +41,30 @@ pub async fn keep(
              checkout first.",
         ));
     }
-    let object = cache_name(organization, own.pipeline_id, Uuid::now_v7());
-    let TakenIn { bytes, sha256 } = take_in(app, organization, &object, sha256, body).await?;
-    let cache = Cache { bytes, sha256, object };
-    let kept = app.store.keep_cache(word, key, &cache).await?;
-    if kept != KeptCache::Yes {
-        app.store.forget_object(organization, &cache.object).await?;
-    }
-    if kept == KeptCache::Gone { Err(gone()) } else { Ok(()) }
+    Ok(own.pipeline_id)
+}
+
+/// After [`authorize`]. To keep one where there is one already is as good as having kept it.
+pub async fn keep(
+    app: &App,
+    word: JobWord<'_>,
+    (pipeline, key): (PipelineId, &str),
+    sha256: Option<&str>,
+    body: Body,
+) -> Result<(), Failure> {
+    let object = cache_name(word.runner.organization_id, pipeline, Uuid::now_v7());
+    let (name, key) = (object.clone(), key.to_owned());
+    archive::upload(app, word, (object, sha256), body, move |app, credentials, taken| async move {
+        let TakenIn { bytes, sha256 } = taken;
+        let cache = Cache { bytes, sha256, object: name };
+        Ok(match app.store.keep_cache(credentials.word(), &key, &cache).await? {
+            KeptCache::Yes => Kept::Yes,
+            KeptCache::WasThere => Kept::Redundant,
+            KeptCache::Gone => Kept::Rejected(gone()),
+            KeptCache::FenceOutdated => Kept::Rejected(fence_outdated()),
+        })
+    })
+    .await
 }
 
 pub async fn read(app: &App, word: JobWord<'_>, key: &str) -> Result<Outgoing, Failure> {

@@ -275,10 +275,7 @@ pub async fn begin_step(
         Begun::Canceled => {
             Err(Failure::new(Code::JobCanceled, "The job is to end: start no further step, and complete it."))
         }
-        Begun::FenceOutdated => Err(Failure::new(
-            Code::FenceOutdated,
-            "The environment has passed on to another session. Start no further step, and complete the job.",
-        )),
+        Begun::FenceOutdated => Err(fence_outdated()),
     }
 }
 
@@ -388,6 +385,13 @@ pub async fn complete(app: &App, word: JobWord<'_>, end: &Complete) -> Result<()
     }
     app.bell.ring();
     Ok(())
+}
+
+pub fn fence_outdated() -> Failure {
+    Failure::new(
+        Code::FenceOutdated,
+        "The environment has passed on to another session. Start no further step, and complete the job.",
+    )
 }
 
 pub fn gone() -> Failure {

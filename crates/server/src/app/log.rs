@@ -7,47 +7,86 @@ use greenroom_store::job::JobWord;
 use greenroom_store::log::{Appended, LogState, Piece, Segment};
 use greenroom_store::object::log_name;
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::job::{self, LOG_LIMIT};
+use crate::app::job_credentials::JobCredentials;
+use crate::app::removal;
 
 pub const LARGEST_PIECE: usize = 1024 * 1024;
 /// From here on a piece is an object of its own.
 const OBJECT: usize = 256 * 1024;
 /// From here on loose pieces are gathered into an object.
 const LOOSE: i64 = 1024 * 1024;
-/// How many are read at a time.
-const PIECES: i64 = 64;
+/// How much a download reads at a time, and so what it holds in memory.
+pub const READ_BYTES: u64 = 256 * 1024;
 
-/// Takes a piece; says how long the log is now.
+/// The check before the body of a piece is read: the step runs, in a job of this runner. Returns how long the log is.
+pub async fn authorize(app: &App, word: JobWord<'_>, step: StepRunId) -> Result<u64, Failure> {
+    let end = app.store.log_end(word, step).await?.ok_or_else(job::gone)?;
+    Ok(u64::try_from(end).unwrap_or_default())
+}
+
+/// Takes a piece, after [`authorize`]; says how long the log is now.
 pub async fn append(
     app: &App,
     word: JobWord<'_>,
-    step: StepRunId,
+    (step, end): (StepRunId, u64),
     (offset, at): (u64, Timestamp),
     bytes: Bytes,
 ) -> Result<u64, Failure> {
-    let (offset, length) = (signed(offset), bytes.len() as i64);
+    let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= LOG_LIMIT;
+    // Only one that fits is worth an object; whether it still does is decided with the row locked.
+    if bytes.len() < OBJECT || !fits {
+        let length = bytes.len() as i64;
+        let piece = Piece::Here(bytes.to_vec());
+        return append_piece(app, word, step, (signed(offset), at), (&piece, length)).await;
+    }
+    // In a task of its own: a client that breaks off must not leave an object that nothing refers to.
+    let (own, credentials) = (app.clone(), JobCredentials::from(word));
+    let stored = app.departures.spawn(async move {
+        append_object(&own, credentials.word(), step, (signed(offset), at), bytes).await
+    });
+    stored.await.map_err(Failure::internal)?
+}
+
+async fn append_object(
+    app: &App,
+    word: JobWord<'_>,
+    step: StepRunId,
+    (offset, at): (i64, Timestamp),
+    bytes: Bytes,
+) -> Result<u64, Failure> {
+    let (organization, length) = (word.runner.organization_id, bytes.len() as i64);
+    let name = log_name(organization, step, (offset, length), Uuid::now_v7());
+    app.objects.put(&name, bytes).await?;
+    append_piece(app, word, step, (offset, at), (&Piece::Object(name), length)).await
+}
+
+async fn append_piece(
+    app: &App,
+    word: JobWord<'_>,
+    step: StepRunId,
+    (offset, at): (i64, Timestamp),
+    (piece, length): (&Piece, i64),
+) -> Result<u64, Failure> {
     let organization = word.runner.organization_id;
-    let piece = if bytes.len() >= OBJECT {
-        // Only one that fits is worth an object; whether it still does is decided with the row locked.
-        let end = app.store.log_end(word, step).await?.ok_or_else(job::gone)?;
-        if end == offset && offset + length <= signed(LOG_LIMIT) {
-            let name = log_name(organization, step, offset, length);
-            app.objects.put(&name, bytes).await?;
-            Piece::Object(name)
-        } else {
-            Piece::Here(bytes.to_vec())
-        }
-    } else {
-        Piece::Here(bytes.to_vec())
-    };
-    match app.store.append_log(word, step, (offset, at), &piece, (length, signed(LOG_LIMIT))).await? {
-        Appended::Yes { bytes, loose } => {
-            app.log_bell.notify_waiters();
+    let appended = app.store.append_log(word, step, (offset, at), piece, (length, signed(LOG_LIMIT))).await?;
+    if let Piece::Object(name) = piece
+        && !matches!(appended, Appended::Yes { is_new: true, .. })
+    {
+        removal::remove_now(app, organization, name).await;
+    }
+    match appended {
+        Appended::Yes { bytes, loose, .. } => {
+            app.log_tails.advance(organization, step, bytes);
             if loose >= LOOSE {
-                gather(app, organization, step).await?;
+                // Also in a task of its own.
+                let own = app.clone();
+                let gathered = app.departures.spawn(async move { gather(&own, organization, step).await });
+                gathered.await.map_err(Failure::internal)??;
             }
             Ok(u64::try_from(bytes).unwrap_or_default())
         }
@@ -68,11 +107,15 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
     let mut parts: Vec<Segment> = Vec::new();
     let mut gathered = BytesMut::new();
     let mut from = 0;
-    loop {
-        let segments = app.store.log_segments(organization, step, (from, i64::MAX), PIECES).await?;
+    'log: loop {
+        let segments = app.store.log_segments(organization, step, (from, i64::MAX), (LOOSE, false)).await?;
         let Some(last) = segments.last() else { break };
-        from = last.start + i64::from(last.bytes);
-        let full = segments.len() as i64 == PIECES;
+        // Its first piece is the one that the position before lies in, so an end of the log would be read again and again.
+        let reached = last.start + i64::from(last.bytes);
+        if reached <= from {
+            break;
+        }
+        from = reached;
         for segment in segments {
             if let Piece::Here(bytes) = &segment.piece
                 && gathered.len() < 2 * LARGEST_PIECE
@@ -81,17 +124,19 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
                 gathered.extend_from_slice(bytes);
                 parts.push(segment);
             } else if !parts.is_empty() {
-                break;
+                break 'log;
             }
         }
-        if !full || gathered.len() as i64 >= LOOSE {
+        if gathered.len() as i64 >= LOOSE {
             break;
         }
     }
     let Some(first) = parts.first() else { return Ok(()) };
-    let name = log_name(organization, step, first.start, gathered.len() as i64);
+    let name = log_name(organization, step, (first.start, gathered.len() as i64), Uuid::now_v7());
     app.objects.put(&name, gathered.freeze()).await?;
-    app.store.gather_log(organization, step, &parts, &name).await?;
+    if !app.store.gather_log(organization, step, &parts, &name).await? {
+        removal::remove_now(app, organization, &name).await;
+    }
     Ok(())
 }
 
@@ -101,6 +146,13 @@ pub struct Part {
     pub start: u64,
     pub at: Timestamp,
     pub bytes: Bytes,
+}
+
+impl Part {
+    /// The number of the byte behind its last.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
 }
 
 pub async fn state(
@@ -121,24 +173,27 @@ pub async fn state(
     }
 }
 
-/// The next part from a byte on, up to `to`, a few pieces long; nothing at the end.
-pub async fn part(
+/// The next parts from a byte on, up to `to`, of at most `max_bytes` in all; nothing at the end.
+pub async fn parts(
     app: &App,
     organization: OrganizationId,
     step: StepRunId,
-    from: u64,
-    to: u64,
+    (from, to): (u64, u64),
+    max_bytes: u64,
 ) -> Result<Vec<Part>, Failure> {
     if from >= to {
         return Ok(Vec::new());
     }
-    let segments = app.store.log_segments(organization, step, (signed(from), signed(to)), 8).await?;
+    let limits = (signed(max_bytes), true);
+    let segments = app.store.log_segments(organization, step, (signed(from), signed(to)), limits).await?;
     let mut parts = Vec::with_capacity(segments.len());
+    let mut at = from;
     for segment in segments {
         let start = u64::try_from(segment.start).unwrap_or_default();
         let length = u64::try_from(segment.bytes).unwrap_or_default();
-        let (begin, end) = (from.max(start), to.min(start + length));
-        if begin >= end {
+        let (begin, end) = (at.max(start), to.min(start + length).min(from.saturating_add(max_bytes)));
+        // Nothing to read of this one, or a gap: the next call begins behind what was read.
+        if begin >= end || begin != at {
             continue;
         }
         let (skip, until) = (begin - start, end - start);
@@ -150,6 +205,7 @@ pub async fn part(
             }
             Piece::Object(name) => app.objects.get(&name, skip..until).await?,
         };
+        at = end;
         parts.push(Part { start: begin, at: segment.at, bytes });
     }
     Ok(parts)

@@ -18,7 +18,9 @@ pub mod failure;
 pub mod feed;
 pub mod handover;
 pub mod job;
+pub mod job_credentials;
 pub mod log;
+pub mod log_tail;
 pub mod member;
 pub mod next_action;
 pub mod objects;
@@ -35,6 +37,7 @@ pub mod session;
 pub mod settled;
 pub mod token;
 pub mod transfer;
+pub mod transfers;
 pub mod vigil;
 pub mod waiting;
 
@@ -44,7 +47,6 @@ use greenroom_store::{Reachability, Store};
 use greenroom_worker::engine::Engine;
 use greenroom_worker::relay::RelayBell;
 use greenroom_worker::sequencer::SequencerBell;
-use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -53,12 +55,11 @@ use self::authentication::Authentication;
 use self::engine_heard::EngineHeard;
 use self::feed::Feed;
 use self::job::JobTiming;
+use self::log_tail::LogTails;
 use self::objects::Objects;
+use self::transfers::Transfers;
 use self::vigil::Vigil;
 use crate::limits::{Capacity, Limits};
-
-/// So many pieces, each of 1 MiB at most.
-const LOG_ROOM: usize = 32;
 
 /// What every use case can reach. Cheap to clone.
 #[derive(Clone)]
@@ -82,10 +83,10 @@ pub struct Parts {
     pub engine: Engine,
     /// Logs and artifacts.
     pub objects: Objects,
-    /// Rung when a piece of any log has come to this server.
-    pub log_bell: Notify,
-    /// How many pieces of logs may be in memory at once.
-    pub log_room: Semaphore,
+    /// The logs that this server's streams follow.
+    pub log_tails: LogTails,
+    /// How many uploads and downloads are under way.
+    pub transfers: Transfers,
     pub job_timing: JobTiming,
     /// Jobs of which the engine has heard a moment ago.
     pub engine_heard: EngineHeard,
@@ -118,8 +119,8 @@ impl App {
             relay_bell: RelayBell::default(),
             engine,
             objects,
-            log_bell: Notify::new(),
-            log_room: Semaphore::new(LOG_ROOM),
+            log_tails: LogTails::default(),
+            transfers: Transfers::default(),
             job_timing,
             engine_heard: EngineHeard::default(),
             health,

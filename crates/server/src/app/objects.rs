@@ -1,6 +1,7 @@
 //! Where logs, artifacts and caches are: one object store, on disk or S3. Nothing here relies on an S3 that compares before it
 //! writes, because not all do: names are never used for two things, and PostgreSQL says what is there.
 
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,9 +18,12 @@ use tokio::io::AsyncWriteExt;
 
 use crate::app::failure::{Code, Failure};
 
-/// A stream is sent on in parts; so many of them, and the one that is being gathered, are in memory.
-const PART: usize = 8 * 1024 * 1024;
+/// A stream is sent on in parts; so many of them, and the one that is being gathered, are in memory. S3 takes no smaller parts,
+/// and 10,000 of them are more than the largest archive.
+const PART: usize = 5 * 1024 * 1024;
 const PARTS_AT_ONCE: usize = 2;
+/// A body that brings nothing for this long is given up.
+const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long an S3 may take before it counts as away: less than a request has. `AWS_CONNECT_TIMEOUT` and the like win.
 const PATIENCE: [(ClientConfigKey, &str); 3] = [
@@ -40,7 +44,10 @@ impl Objects {
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> anyhow::Result<Self> {
         if let Some(folder) = address.strip_prefix("file://") {
-            std::fs::create_dir_all(folder).with_context(|| format!("can't make the folder {folder}"))?;
+            // Logs and artifacts are not for other users of the machine.
+            let mut builder = std::fs::DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            builder.create(folder).with_context(|| format!("can't make the folder {folder}"))?;
             let disk = object_store::local::LocalFileSystem::new_with_prefix(folder)
                 .with_context(|| format!("can't keep objects in {folder}"))?;
             return Ok(Self(Arc::new(disk.with_automatic_cleanup(true))));
@@ -54,6 +61,12 @@ impl Objects {
     /// Gone with the process: for tests.
     pub fn in_memory() -> Self {
         Self(Arc::new(object_store::memory::InMemory::new()))
+    }
+
+    /// The names of everything that is stored: for tests.
+    pub async fn names(&self) -> Result<Vec<String>, Failure> {
+        let found = self.0.list(None).map_ok(|found| found.location.to_string());
+        found.try_collect().await.map_err(unavailable)
     }
 
     pub async fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failure> {
@@ -133,9 +146,13 @@ fn s3(address: &str, variables: impl IntoIterator<Item = (String, String)>) -> A
 
 async fn pour(upload: &mut BufWriter, body: Body, most: u64) -> Result<(u64, String), Failure> {
     let (mut stream, mut hash, mut length) = (body.into_data_stream(), Sha256::new(), 0);
-    while let Some(part) = stream.next().await {
-        let part =
-            part.map_err(|error| Failure::new(Code::RequestTimeout, "The body broke off.").because(error))?;
+    loop {
+        let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, stream.next()).await.map_err(|_| {
+            let seconds = BODY_IDLE_TIMEOUT.as_secs();
+            Failure::new(Code::RequestTimeout, format!("Nothing of the body came for {seconds} seconds."))
+        })?;
+        let Some(part) = part else { break };
+        let part = part.map_err(|_| Failure::new(Code::RequestTimeout, "The body broke off."))?;
         length += part.len() as u64;
         if length > most {
             let detail = format!("An archive may have {most} bytes at most.");

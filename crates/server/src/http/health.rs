@@ -1,10 +1,12 @@
 //! Is it alive, is it ready, and how is it doing?
 
+use std::borrow::Cow;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
-use greenroom_store::Reachability;
+use greenroom_store::{Reachability, Readiness};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -22,13 +24,16 @@ pub fn probes(health: Reachability, draining: CancellationToken) -> Router {
         .with_state(Probe { health, draining })
 }
 
-async fn ready(State(probe): State<Probe>) -> (StatusCode, &'static str) {
+async fn ready(State(probe): State<Probe>) -> (StatusCode, Cow<'static, str>) {
+    let not_ready = |reason: Cow<'static, str>| (StatusCode::SERVICE_UNAVAILABLE, reason);
     if probe.draining.is_cancelled() {
-        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
-    } else if !probe.health.is_reachable() {
-        (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer, or is not migrated\n")
-    } else {
-        (StatusCode::OK, "ready\n")
+        return not_ready("draining\n".into());
+    }
+    match probe.health.readiness() {
+        Readiness::Ready => (StatusCode::OK, "ready\n".into()),
+        Readiness::Starting => not_ready("starting: the database has not answered yet\n".into()),
+        Readiness::Unreachable => not_ready("the database does not answer\n".into()),
+        Readiness::SchemaMismatch(reason) => not_ready(format!("{reason}\n").into()),
     }
 }
 

@@ -30,6 +30,7 @@ use crate::http::identity::Identity;
 use crate::http::job_archive;
 use crate::http::path::id;
 use crate::http::permit::with_capacity;
+use crate::http::rejected_upload::reject;
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -189,10 +190,17 @@ async fn append_log(
     if query.at < Timestamp::UNIX_EPOCH {
         return Err(Failure::field("at", "must not be before 1970"));
     }
-    // Before the body is read: what waits here holds no memory.
-    let _room = app.log_room.acquire().await.map_err(Failure::internal)?;
+    let step = step(&at)?;
+    let end = match log::authorize(&app, having.word(), step).await {
+        Ok(end) => end,
+        Err(failure) => {
+            let (parts, body) = request.into_parts();
+            return Err(reject(failure, &parts.headers, body).await);
+        }
+    };
+    let _transfer = app.transfers.log_piece(having.word().runner).await?;
     let bytes = read(request, log::LARGEST_PIECE).await?;
-    let bytes = log::append(&app, having.word(), step(&at)?, (query.offset, query.at), bytes).await?;
+    let bytes = log::append(&app, having.word(), (step, end), (query.offset, query.at), bytes).await?;
     Ok(Json(Data { data: LogSize { bytes } }))
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::body::HttpBody;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -12,10 +13,12 @@ use greenroom_api_types::envelope::Data;
 use crate::app::App;
 use crate::app::archive::Outgoing;
 use crate::app::failure::Failure;
-use crate::app::{artifact, cache};
+use crate::app::{archive, artifact, cache};
+use crate::http::download::download;
 use crate::http::flight::Flight;
 use crate::http::job::Having;
 use crate::http::path::id;
+use crate::http::rejected_upload::reject;
 
 /// For an archive of some gigabytes on a slow line.
 const UPLOAD: Duration = Duration::from_secs(3_600);
@@ -38,8 +41,13 @@ async fn keep_artifact(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<Data<()>>, Failure> {
+    let body = request.into_body();
+    let announced = body.size_hint().lower();
+    if let Err(failure) = archive::authorize(&app, having.word(), announced).await {
+        return Err(reject(failure, &headers, body).await);
+    }
     flight.uploads(UPLOAD)?;
-    artifact::keep(&app, having.word(), sha256(&headers), request.into_body()).await?;
+    artifact::keep(&app, having.word(), sha256(&headers), body).await?;
     Ok(Json(Data { data: () }))
 }
 
@@ -48,7 +56,8 @@ async fn read_artifact(
     having: Having,
     Path((_, artifact)): PartAt,
 ) -> Result<Response, Failure> {
-    Ok(outgoing(artifact::read(&app, having.word(), id(&artifact)?).await?))
+    let archive = artifact::read(&app, having.word(), id(&artifact)?).await?;
+    outgoing(&app, &having, archive)
 }
 
 async fn keep_cache(
@@ -59,8 +68,14 @@ async fn keep_cache(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Json<Data<()>>, Failure> {
+    let body = request.into_body();
+    let announced = body.size_hint().lower();
+    let pipeline = match cache::authorize(&app, having.word(), &key, announced).await {
+        Ok(pipeline) => pipeline,
+        Err(failure) => return Err(reject(failure, &headers, body).await),
+    };
     flight.uploads(UPLOAD)?;
-    cache::keep(&app, having.word(), &key, sha256(&headers), request.into_body()).await?;
+    cache::keep(&app, having.word(), (pipeline, &key), sha256(&headers), body).await?;
     Ok(Json(Data { data: () }))
 }
 
@@ -69,19 +84,23 @@ async fn read_cache(
     having: Having,
     Path((_, key)): PartAt,
 ) -> Result<Response, Failure> {
-    Ok(outgoing(cache::read(&app, having.word(), &key).await?))
+    let archive = cache::read(&app, having.word(), &key).await?;
+    outgoing(&app, &having, archive)
 }
 
 fn sha256(headers: &HeaderMap) -> Option<&str> {
     headers.get(SHA256).and_then(|value| value.to_str().ok())
 }
 
-fn outgoing(archive: Outgoing) -> Response {
-    let mut response = archive.body.into_response();
+fn outgoing(app: &App, having: &Having, archive: Outgoing) -> Result<Response, Failure> {
+    let runner = having.word().runner;
+    let counted = app.limits.download(runner.into())?;
+    let body = download(archive.body.into_data_stream(), counted, app.vigil.watch_runner(runner));
+    let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-tar"));
     if let Ok(value) = HeaderValue::from_str(&archive.sha256) {
         headers.insert(SHA256, value);
     }
-    response
+    Ok(response)
 }

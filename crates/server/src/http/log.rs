@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -15,7 +14,8 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::{self, Part};
+use crate::app::log::{self, Part, READ_BYTES};
+use crate::http::download::download;
 use crate::http::path::{At, StepPath, id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
@@ -37,14 +37,13 @@ pub struct LogQuery {
 #[derive(Clone, Copy, Debug)]
 pub struct LogOf {
     pub organization: OrganizationId,
-    pub deployment: DeploymentId,
     pub step: StepRunId,
 }
 
 /// The log that an address means, and how it stands.
 pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(LogOf, LogState), Failure> {
-    let (deployment, step) = (id(&path.deployment_id)?, id(&path.step_run_id)?);
-    let of = LogOf { organization: permit.organization(), deployment, step };
+    let (deployment, step): (DeploymentId, _) = (id(&path.deployment_id)?, id(&path.step_run_id)?);
+    let of = LogOf { organization: permit.organization(), step };
     Ok((of, log::state(&permit.app, of.organization, deployment, step).await?))
 }
 
@@ -72,7 +71,9 @@ pub async fn read_log(
         }
         None => (query.0.after_seq.map_or(0, |after| after.min(total)), total),
     };
-    let body = Body::from_stream(whole(permit.app.clone(), organization, step, from, to));
+    let counted = permit.app.limits.download(permit.principal.as_ref().into())?;
+    let watch = permit.app.vigil.watch(&permit.principal);
+    let body = download(whole(permit.app.clone(), organization, step, from, to), counted, watch);
     let partial = headers.contains_key(header::RANGE);
     let status = if partial { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut response = (status, body).into_response();
@@ -97,11 +98,14 @@ fn whole(
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
     stream::try_unfold((app, from, VecDeque::<Part>::new()), move |(app, mut at, mut ready)| async move {
         if ready.is_empty() && at < to {
-            let parts = log::part(&app, organization, step, at, to).await;
+            let parts = log::parts(&app, organization, step, (at, to), READ_BYTES).await;
             ready.extend(parts.map_err(|failure| std::io::Error::other(failure.detail.into_owned()))?);
+            if ready.is_empty() {
+                return Err(std::io::Error::other("the log was removed during the download"));
+            }
         }
         Ok(ready.pop_front().map(|part| {
-            at = part.start + part.bytes.len() as u64;
+            at = part.end();
             (part.bytes, (app, at, ready))
         }))
     })

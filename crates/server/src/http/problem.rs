@@ -35,6 +35,7 @@ impl IntoResponse for Failure {
             | Code::ObjectsUnavailable
             | Code::Busy
             | Code::Overloaded
+            | Code::RateLimited
             | Code::DeadlineExceeded
             | Code::IdempotencyInProgress => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

@@ -15,7 +15,7 @@ use crate::app::next_action::API_ROOT;
 use crate::http::{
     cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event, give_up,
     handover, health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline,
-    runner, runner_pool, session, token, transfer, watch,
+    runner, runner_pool, schema, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -105,6 +105,7 @@ pub fn router(app: App) -> Router {
         get(async move || ([("content-type", "application/json")], document.clone())),
     );
     let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(job::routes());
+    let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
     let pages = docs::router().layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;

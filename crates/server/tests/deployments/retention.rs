@@ -1,6 +1,7 @@
 //! Logs and artifacts go when their time is over, from the database and from the object store.
 
 use greenroom_server::app::failure::Code;
+use greenroom_server::app::objects::Objects;
 use greenroom_server::app::removal;
 use greenroom_worker::housekeeping::{self, Retention};
 use reqwest::Method;
@@ -108,5 +109,28 @@ async fn what_is_too_old_goes_and_the_rest_stays(pool: PgPool) {
         assert_eq!(is_there(name).await.err(), expected, "{name}");
     }
     assert!(names(&pool, "select name from discarded_objects").await.is_empty());
+    yard.end().await;
+}
+
+/// On a disk, a name that is a folder's can't be removed as an object.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn one_that_cannot_be_removed_does_not_put_off_the_others(pool: PgPool) {
+    let yard = Yard::new(&pool, DEFINITION).await;
+    let (store, organization) = (&yard.server.server.app.store, yard.organization());
+    let folder = std::env::temp_dir().join(format!("greenroom-objects-{}", uuid::Uuid::now_v7()));
+    let objects =
+        Objects::open(&format!("file://{}", folder.display()), std::iter::empty::<(String, String)>())
+            .unwrap();
+    for name in ["stuck/inside", "one", "two"] {
+        objects.put(name, "x".into()).await.unwrap();
+    }
+    for name in ["stuck", "one", "two"] {
+        store.announce_object(organization, name).await.unwrap();
+        store.forget_object(organization, name).await.unwrap();
+    }
+    assert!(removal::once(store, &objects).await.is_err());
+    assert_eq!(names(&pool, "select name from discarded_objects").await, ["stuck"]);
+    assert_eq!(objects.names().await.unwrap(), ["stuck/inside"]);
+    std::fs::remove_dir_all(&folder).unwrap();
     yard.end().await;
 }

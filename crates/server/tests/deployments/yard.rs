@@ -9,6 +9,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use std::time::Duration;
+use uuid::Uuid;
 
 use crate::support::{Caller, TestServer};
 
@@ -16,7 +17,7 @@ pub struct Yard {
     pub server: TestServer,
     pub owner: Caller,
     pub pipeline: String,
-    runner: RunnerPrincipal,
+    pub runner: RunnerPrincipal,
     runner_token: String,
 }
 
@@ -144,6 +145,22 @@ impl Yard {
     pub async fn job_of(&self, pipeline: &str) -> Job {
         let id = self.start_of(pipeline).await;
         self.take(&self.advance(&id).await).await
+    }
+
+    /// A job that does not exist, with a token of the right form.
+    pub fn forged_job(&self) -> Job {
+        Job { id: JobId::from(Uuid::now_v7()), secret: new_secret_of(SecretKind::Job), steps: Vec::new() }
+    }
+
+    /// The head of a request about a job, for a connection that is written by hand.
+    pub fn head(&self, method: &str, job: &Job, path: &str, runner_token: Option<&str>) -> String {
+        format!(
+            "{method} /api/v1/runner/jobs/{}{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\
+             X-Greenroom-Job-Token: {}\r\n",
+            job.id,
+            runner_token.unwrap_or(&self.runner_token),
+            job.secret.reveal(),
+        )
     }
 
     fn request(&self, job: &Job, path: &str) -> reqwest::RequestBuilder {

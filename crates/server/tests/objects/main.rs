@@ -4,6 +4,7 @@
 mod checks;
 mod seaweed;
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use greenroom_server::app::failure::Code;
@@ -35,6 +36,8 @@ async fn eventually(objects: &Objects, name: &str, range: std::ops::Range<u64>) 
 async fn on_a_disk() {
     let folder = folder();
     let objects = Objects::open(&format!("file://{}", folder.display()), NO_VARIABLES).unwrap();
+    let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "other users of the machine can read {mode:o}");
     checks::everything(&objects).await;
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "not even empty folders are left");
 

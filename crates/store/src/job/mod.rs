@@ -5,6 +5,7 @@ mod checkout;
 mod complete;
 mod lease;
 mod step;
+mod upload;
 
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, PoolId, RunnerId};
 use greenroom_domain::token::TokenHash;
@@ -17,6 +18,7 @@ pub use self::checkout::CheckoutRecorded;
 pub use self::complete::{Completed, JobReport};
 pub use self::lease::Beat;
 pub use self::step::{Begun, EndedStep, Noted};
+pub use self::upload::UploadPermission;
 
 /// A runner, by its token.
 #[derive(Clone, Debug, PartialEq, Eq)]

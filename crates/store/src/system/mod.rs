@@ -8,6 +8,7 @@ pub mod expiry;
 pub mod feed;
 pub mod housekeeping;
 pub mod installation;
+pub mod log;
 pub mod migrate;
 pub mod object;
 pub mod operator;

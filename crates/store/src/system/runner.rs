@@ -1,11 +1,33 @@
 //! Which runner is asking: from a token's hash to its principal.
 
+use std::collections::HashSet;
+
+use greenroom_domain::id::{OrganizationId, RunnerId};
 use greenroom_domain::token::TokenHash;
 
 use crate::job::RunnerPrincipal;
 use crate::{Store, StoreError};
 
 impl Store {
+    /// Which of these runners are not revoked.
+    pub async fn active_runners(
+        &self,
+        runners: &[(OrganizationId, RunnerId)],
+    ) -> Result<HashSet<RunnerId>, StoreError> {
+        let (organizations, ids): (Vec<uuid::Uuid>, Vec<uuid::Uuid>) =
+            runners.iter().map(|(organization, runner)| (organization.uuid(), runner.uuid())).unzip();
+        let rows = sqlx::query_scalar!(
+            "select r.id from unnest($1::uuid[], $2::uuid[]) as watched (organization_id, id)
+             join runners r on r.organization_id = watched.organization_id and r.id = watched.id
+             where r.revoked_at is null",
+            &organizations,
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows.into_iter().map(RunnerId::from).collect())
+    }
+
     /// The runner of a token, and whether that was revoked.
     pub async fn authenticate_runner(
         &self,

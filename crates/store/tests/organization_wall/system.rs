@@ -49,6 +49,8 @@ const LISTED: &[(&str, &str)] = &[
         "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",
         "which runner is asking: the organization is what it finds out",
     ),
+    ("select r.id from unnest($1::uuid[], $2::uuid[]) as watched", "the watch over all runners' downloads"),
+    ("select s.id, s.log_bytes, s.ended_at is not null", "the logs that all streams of a server follow"),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("update discarded_objects d set due_at", "objects of all organizations whose time has come"),
     ("delete from discarded_objects d using unnest", "those that are gone"),

@@ -1,0 +1,275 @@
+//! Follows logs for this server's streams. There is one tail per step, however many streams follow it: its streams wake only
+//! when that log has grown, and share what was read of its end. An idle stream costs no query: one query at an interval asks
+//! for the length of all followed logs, for what other servers have stored; what this server stores wakes its tail directly.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use greenroom_domain::id::{OrganizationId, StepRunId};
+use greenroom_store::log::LogState;
+use greenroom_store::{Store, StoreError, within_patience};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::app::failure::Failure;
+use crate::app::log::{self, Part};
+
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How much of a log a stream reads at a time, and how much of its end a tail holds while its streams read it.
+const READ_BYTES: u64 = 64 * 1024;
+
+type Key = (OrganizationId, StepRunId);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogProgress {
+    pub bytes: u64,
+    /// The step has ended: nothing more comes.
+    pub closed: bool,
+}
+
+#[derive(Default)]
+pub struct LogTails {
+    tails: Mutex<HashMap<Key, Arc<Tail>>>,
+}
+
+pub struct Tail {
+    key: Key,
+    progress: watch::Sender<LogProgress>,
+    end: Mutex<End>,
+    /// Held by the stream that reads the end of the log for all.
+    reading: tokio::sync::Mutex<()>,
+}
+
+/// The end of the log, as far as it was read lately.
+#[derive(Default)]
+struct End {
+    parts: VecDeque<Part>,
+    /// It was read since the last poll.
+    is_fresh: bool,
+}
+
+/// A stream's hold on a tail.
+pub struct Follower {
+    tail: Arc<Tail>,
+    progress: watch::Receiver<LogProgress>,
+}
+
+impl LogTails {
+    /// Follows a step's log, which is as `state` says or further.
+    pub fn follow(&self, organization: OrganizationId, step: StepRunId, state: LogState) -> Follower {
+        let (key, now) = ((organization, step), LogProgress::from((state.bytes, state.closed)));
+        let mut tails = self.tails();
+        let tail = Arc::clone(tails.entry(key).or_insert_with(|| {
+            let (end, reading) = (Mutex::default(), tokio::sync::Mutex::new(()));
+            Arc::new(Tail { key, progress: watch::Sender::new(now), end, reading })
+        }));
+        tail.advance(now);
+        // With the tails locked, so that it is not taken for one that nobody follows.
+        let progress = tail.progress.subscribe();
+        Follower { tail, progress }
+    }
+
+    /// This server has stored a piece: the log has so many bytes now.
+    pub fn advance(&self, organization: OrganizationId, step: StepRunId, bytes: i64) {
+        if let Some(tail) = self.tails().get(&(organization, step)) {
+            tail.advance(LogProgress::from((bytes, false)));
+        }
+    }
+
+    pub async fn run(&self, store: Store, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+            // Streams stay open while the database is away.
+            if let Err(error) = self.poll(&store).await {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "the followed logs were not polled"
+                );
+            }
+        }
+    }
+
+    async fn poll(&self, store: &Store) -> Result<(), StoreError> {
+        let followed: Vec<Key> = {
+            let mut tails = self.tails();
+            tails.retain(|_, tail| tail.progress.receiver_count() > 0);
+            tails.values().for_each(|tail| tail.forget_end());
+            tails.keys().copied().collect()
+        };
+        metrics::gauge!("greenroom_followed_logs").set(followed.len() as f64);
+        if followed.is_empty() {
+            return Ok(());
+        }
+        let found = within_patience(store.followed_logs(&followed)).await?;
+        let mut missing: HashSet<Key> = followed.into_iter().collect();
+        let by_step: HashMap<StepRunId, Key> = missing.iter().map(|key| (key.1, *key)).collect();
+        let tails = self.tails();
+        for log in found {
+            let Some(key) = by_step.get(&log.step) else { continue };
+            missing.remove(key);
+            if let Some(tail) = tails.get(key) {
+                tail.advance(LogProgress::from((log.bytes, log.closed)));
+            }
+        }
+        // Their steps were removed: nothing more comes.
+        for tail in missing.iter().filter_map(|key| tails.get(key)) {
+            tail.advance(LogProgress { closed: true, ..LogProgress::default() });
+        }
+        Ok(())
+    }
+
+    fn tails(&self) -> MutexGuard<'_, HashMap<Key, Arc<Tail>>> {
+        self.tails.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<(i64, bool)> for LogProgress {
+    fn from((bytes, closed): (i64, bool)) -> Self {
+        Self { bytes: u64::try_from(bytes).unwrap_or_default(), closed }
+    }
+}
+
+impl Tail {
+    /// Wakes the tail's streams if this is news. It never goes back: of two answers the later may come first.
+    fn advance(&self, to: LogProgress) {
+        self.progress.send_if_modified(|now| {
+            let before = *now;
+            now.bytes = now.bytes.max(to.bytes);
+            now.closed |= to.closed;
+            *now != before
+        });
+    }
+
+    async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<Part>, Failure> {
+        let (organization, step) = self.key;
+        if to.saturating_sub(from) > READ_BYTES {
+            // Far behind, and hardly at the same place as another.
+            return log::parts(app, organization, step, (from, to), READ_BYTES).await;
+        }
+        if let Some(parts) = self.end().parts_from(from) {
+            return Ok(parts);
+        }
+        let _reading = self.reading.lock().await;
+        if let Some(parts) = self.end().parts_from(from) {
+            return Ok(parts);
+        }
+        let parts = log::parts(app, organization, step, (from, to), READ_BYTES).await?;
+        self.end().add(&parts);
+        Ok(parts)
+    }
+
+    fn end(&self) -> MutexGuard<'_, End> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drops what no stream has read since the last poll, so that an idle tail holds no memory.
+    fn forget_end(&self) {
+        let mut end = self.end();
+        if !std::mem::take(&mut end.is_fresh) {
+            end.parts = VecDeque::new();
+        }
+    }
+}
+
+impl End {
+    /// All that is held from this byte on; `None` if that byte is not held.
+    fn parts_from(&self, from: u64) -> Option<Vec<Part>> {
+        let first = self.parts.iter().position(|part| (part.start..part.end()).contains(&from))?;
+        let mut parts: Vec<Part> = self.parts.iter().skip(first).cloned().collect();
+        if let Some(part) = parts.first_mut() {
+            let skipped = usize::try_from(from - part.start).unwrap_or(usize::MAX);
+            part.bytes = part.bytes.slice(skipped.min(part.bytes.len())..);
+            part.start = from;
+        }
+        Some(parts)
+    }
+
+    fn add(&mut self, parts: &[Part]) {
+        let continues = match (self.parts.back(), parts.first()) {
+            (Some(last), Some(first)) => last.end() == first.start,
+            _ => false,
+        };
+        if !continues {
+            self.parts.clear();
+        }
+        self.parts.extend(parts.iter().cloned());
+        let held = |parts: &VecDeque<Part>| parts.iter().map(|part| part.bytes.len() as u64).sum::<u64>();
+        while held(&self.parts) > READ_BYTES {
+            self.parts.pop_front();
+        }
+        self.is_fresh = true;
+    }
+}
+
+impl Follower {
+    /// How far the log has come.
+    pub fn progress(&mut self) -> LogProgress {
+        *self.progress.borrow_and_update()
+    }
+
+    /// Waits until the log has come further than [`Follower::progress`] said last.
+    pub async fn changed(&mut self) {
+        // The sender lives in the tail, which is held here.
+        let _open = self.progress.changed().await;
+    }
+
+    /// The next parts from a byte on; none if the log was removed.
+    pub async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<Part>, Failure> {
+        self.tail.read(app, from, to).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn part(start: u64, text: &'static str) -> Part {
+        Part { start, at: Timestamp::UNIX_EPOCH, bytes: Bytes::from_static(text.as_bytes()) }
+    }
+
+    fn read(end: &End, from: u64) -> Option<String> {
+        let parts = end.parts_from(from)?;
+        assert_eq!(parts[0].start, from);
+        Some(parts.iter().map(|part| std::str::from_utf8(&part.bytes).unwrap()).collect())
+    }
+
+    #[test]
+    fn the_end_of_a_log_is_read_from_any_byte_that_is_held() {
+        let mut end = End::default();
+        end.add(&[part(10, "hello "), part(16, "world")]);
+        assert_eq!(read(&end, 10).as_deref(), Some("hello world"));
+        assert_eq!(read(&end, 18).as_deref(), Some("rld"));
+        assert_eq!((read(&end, 9), read(&end, 21)), (None, None));
+        end.add(&[part(21, "!")]);
+        assert_eq!(read(&end, 16).as_deref(), Some("world!"));
+        end.add(&[part(5, "from before")]);
+        assert_eq!((read(&end, 5).as_deref(), read(&end, 21)), (Some("from before"), None));
+    }
+
+    #[tokio::test]
+    async fn a_log_wakes_its_own_followers_only_and_never_goes_back() {
+        let tails = LogTails::default();
+        let organization = OrganizationId::from(uuid::Uuid::from_u128(1));
+        let [one, other] = [1, 2].map(|number| StepRunId::from(uuid::Uuid::from_u128(number)));
+        let state = LogState { bytes: 5, closed: false, expired_at: None };
+        let mut follower = tails.follow(organization, one, state);
+        let mut second = tails.follow(organization, one, LogState { bytes: 3, ..state });
+        assert_eq!((follower.progress().bytes, second.progress().bytes), (5, 5));
+        tails.advance(organization, other, 100);
+        tails.advance(organization, one, 4);
+        let soon = Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, follower.changed()).await.is_err());
+        tails.advance(organization, one, 9);
+        tokio::time::timeout(soon, follower.changed()).await.unwrap();
+        tokio::time::timeout(soon, second.changed()).await.unwrap();
+        assert_eq!(follower.progress(), LogProgress { bytes: 9, closed: false });
+    }
+}

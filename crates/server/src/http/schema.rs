@@ -1,0 +1,19 @@
+//! Turns requests away while the database's schema does not fit this build: each would fail with an error of its own.
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use greenroom_store::{Reachability, Readiness};
+
+use crate::app::failure::{Code, Failure};
+
+pub async fn require(State(health): State<Reachability>, request: Request, next: Next) -> Response {
+    match health.readiness() {
+        Readiness::SchemaMismatch(_) => Failure::new(
+            Code::DatabaseUnavailable,
+            "The database is not migrated to this server's version yet. Nothing was done; try again in a moment.",
+        )
+        .into_response(),
+        _ => next.run(request).await,
+    }
+}

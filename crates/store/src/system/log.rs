@@ -1,0 +1,37 @@
+//! How far the logs have come that a server's streams follow, of all organizations.
+
+use greenroom_domain::id::{OrganizationId, StepRunId};
+
+use crate::{Store, StoreError};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FollowedLog {
+    pub step: StepRunId,
+    pub bytes: i64,
+    /// The step has ended: nothing more comes.
+    pub closed: bool,
+}
+
+impl Store {
+    /// The length of each of these logs, by one query. Steps that do not exist any more are left out.
+    pub async fn followed_logs(
+        &self,
+        steps: &[(OrganizationId, StepRunId)],
+    ) -> Result<Vec<FollowedLog>, StoreError> {
+        let (organizations, ids): (Vec<uuid::Uuid>, Vec<uuid::Uuid>) =
+            steps.iter().map(|(organization, step)| (organization.uuid(), step.uuid())).unzip();
+        let rows = sqlx::query!(
+            r#"select s.id, s.log_bytes, s.ended_at is not null as "closed!"
+               from unnest($1::uuid[], $2::uuid[]) as followed (organization_id, id)
+               join step_runs s on s.organization_id = followed.organization_id and s.id = followed.id"#,
+            &organizations,
+            &ids,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| FollowedLog { step: row.id.into(), bytes: row.log_bytes, closed: row.closed })
+            .collect())
+    }
+}
