@@ -6,8 +6,6 @@ use utoipa::openapi::path::{Operation, ParameterIn};
 use utoipa::openapi::schema::{ArrayItems, SchemaType};
 use utoipa::openapi::{Components, Object, RefOr, Schema, Type};
 
-use crate::app::failure::Code;
-
 const COMMIT: &str = "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4";
 const ORGANIZATION: &str = "org_0190a0b0-0000-7000-8000-000000000001";
 const USER: &str = "usr_0190a0b0-0000-7000-8000-000000000001";
@@ -130,21 +128,6 @@ fn body(schema: &str) -> Option<Value> {
         "ValidateDefinition" => json!({ "definition": DEFINITION }),
         _ => return None,
     })
-}
-
-/// A problem with this status: of several codes, the one that is met most often.
-pub fn problem(status: u16) -> Option<Value> {
-    let often = [Code::NotFound, Code::EnvironmentLocked, Code::InvalidRequest, Code::Busy];
-    let has_status = |code: &&Code| code.status() == status;
-    let code = often.iter().chain(Code::ALL).find(has_status)?;
-    Some(json!({
-        "type": format!("/docs/errors/{}", code.name()),
-        "title": code.title(),
-        "status": status,
-        "detail": format!("{}: what exactly, and what to do next, stands here.", code.title()),
-        "code": code.name(),
-        "requestId": "req_0190a0b0-0000-7000-8000-000000000001",
-    }))
 }
 
 pub fn complete_path(operation: &mut Operation) {

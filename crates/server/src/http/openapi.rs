@@ -116,8 +116,7 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     }
     statuses.sort_unstable();
     for status in statuses {
-        let mut problem = Content::new(Some(Ref::from_schema_name("Problem")));
-        problem.example = examples::problem(status);
+        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
         let response =
             ResponseBuilder::new().description(describe(status)).content(CONTENT_TYPE, problem).build();
         operation.responses.responses.entry(status.to_string()).or_insert(RefOr::T(response));
