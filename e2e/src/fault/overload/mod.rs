@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::fault::clock::Clock;
 use crate::fault::overload::attack::{Attack, Unit};
 pub(crate) use crate::fault::overload::attacker::{Attacker, run as run_attacker};
 use crate::fault::overload::hostile::HostileTenant;
@@ -67,7 +68,7 @@ pub(crate) async fn run(options: Overload) -> anyhow::Result<ExitCode> {
 }
 
 async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Report> {
-    let started = Instant::now();
+    let (clock, started) = (Clock::start(), Instant::now());
     let recorder = Arc::new(Recorder::default());
     let (mut victim, runner) = Victim::make(stack, Arc::clone(&recorder)).await?;
     let relay = Relay::start(&stack.address().to_string(), Arc::clone(&recorder)).await?;
@@ -96,7 +97,7 @@ async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Repor
         failures,
     };
     observed.control = Some(control(stack, &mut victim, &mut field, options).await?);
-    Ok(Report::new(options.scale, started.elapsed(), &observed, record.complaints))
+    Ok(Report::new(options.scale, (started.elapsed(), clock.step()), &observed, record.complaints))
 }
 
 /// Everything at once against a server whose limits are off.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::fault::clock::{CLOCK_STEPPED, Step};
 use crate::fault::finding::Found;
 use crate::fault::overload::attack::Attack;
 use crate::fault::overload::judge::{Control, Observed, Phase, judge, ratio, shows_harm};
@@ -36,6 +37,8 @@ pub(crate) struct Report {
     control: Option<ControlReport>,
     /// Why this run proves nothing, or null.
     void: Option<String>,
+    /// Whether the system clock was stepped during the run. Such a run is void whatever it has found.
+    clock_stepped: bool,
     #[serde(flatten)]
     found: Found,
     /// The first requests of the victim that failed while the limits were on.
@@ -76,7 +79,12 @@ struct ControlReport {
 }
 
 impl Report {
-    pub(crate) fn new(scale: Scale, took: Duration, observed: &Observed, complaints: Vec<String>) -> Self {
+    pub(crate) fn new(
+        scale: Scale,
+        (took, step): (Duration, Option<Step>),
+        observed: &Observed,
+        complaints: Vec<String>,
+    ) -> Self {
         let verdict = judge(observed);
         let mut found = Found::default();
         found.add(verdict.findings);
@@ -103,13 +111,18 @@ impl Report {
             attack: phases.last().map(|phase| phase.attack.clone()).unwrap_or_default(),
             phases: phases.iter().map(|phase| PhaseReport::new(phase, observed.quiet_p95)).collect(),
             control: observed.control.as_ref().map(ControlReport::new),
-            void: verdict.void,
+            clock_stepped: step.is_some(),
+            // Leases end by the system clock, so nothing can be concluded from the loss of one.
+            void: step.map(|step| step.to_string()).or(verdict.void),
             found,
             complaints,
         }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
+        if self.clock_stepped {
+            return ExitCode::from(CLOCK_STEPPED);
+        }
         match (self.found.violations, &self.void) {
             (0, None) => ExitCode::SUCCESS,
             (0, Some(_)) => ExitCode::from(3),
