@@ -47,7 +47,11 @@ async fn heavy_what_is_not_the_workspace_is_memory_with_the_steps_limit() {
     let runner = engine.runner(server.port, |_| {}).await;
     server.give(job(&[("fill", script)]));
     server.until_complete().await;
-    server.told(|record| assert_eq!(record.log_text("fill"), ""));
+    server.told(|record| {
+        let text = record.log_text("fill");
+        // The shell may print that `dd` was killed.
+        assert!(!text.contains("more than") && !text.lines().any(|line| line.starts_with('/')), "{text}");
+    });
     runner.finish().await;
 }
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use greenroom_domain::token::TokenSecret;
 use greenroom_server::app::log::{READ_BYTES, parts};
+use greenroom_server::app::vigil::Watch;
+use greenroom_server::limits::Class;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -46,6 +49,14 @@ impl Logged {
     async fn download(&self, caller: &Caller) -> Response {
         let path = format!("/organizations/acme/deployments/{}/steps/{}/logs", self.deployment, self.step);
         self.yard.server.send(Method::GET, &path, Some(&caller.token), None).await
+    }
+
+    /// The watch over the downloads of a token, which ends with them.
+    async fn watch(&self, caller: &Caller) -> Watch {
+        let app = &self.yard.server.server.app;
+        let secret: TokenSecret = caller.token.parse().unwrap();
+        let found = app.authentication.principal(secret.hash(), Class::General).await.unwrap();
+        app.vigil.watch(&found.unwrap())
     }
 
     /// A second token of the owner.
@@ -98,10 +109,10 @@ async fn a_reader_gets_one_bounded_piece_at_a_time(pool: PgPool) {
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_download_ends_with_its_token(pool: PgPool) {
     let log = logged(&pool, LOG_MIB).await;
-    let (app, second) = (&log.yard.server.server.app, log.second_token().await);
+    let second = log.second_token().await;
     let (kept, cut) = (log.download(&log.yard.owner).await, log.download(&second).await);
     assert_eq!((kept.status().as_u16(), cut.status().as_u16()), (200, 200));
-    let watch = app.vigil.watch(&*app.authentication.principal(&second.token).await.unwrap());
+    let watch = log.watch(&second).await;
     let path = format!("/api-tokens/{}", second.token_id);
     assert_eq!(log.yard.call(Method::DELETE, &path, Value::Null).await.0, 200);
     tokio::time::timeout(SOON, watch.ended()).await.unwrap();
@@ -114,11 +125,10 @@ async fn a_download_ends_with_its_token(pool: PgPool) {
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_download_ends_with_its_membership(pool: PgPool) {
     let log = logged(&pool, LOG_MIB).await;
-    let app = &log.yard.server.server.app;
     let member = log.yard.server.member(&log.yard.owner, "acme", "viewer").await;
     let cut = log.download(&member).await;
     assert_eq!(cut.status(), 200);
-    let watch = app.vigil.watch(&*app.authentication.principal(&member.token).await.unwrap());
+    let watch = log.watch(&member).await;
     let path = format!("/members/{}", member.user);
     assert_eq!(log.yard.call(Method::DELETE, &path, Value::Null).await.0, 200);
     tokio::time::timeout(SOON, watch.ended()).await.unwrap();

@@ -11,7 +11,9 @@ use crate::support::Caller;
 #[track_caller]
 fn suggested(refusal: &Value, action: &str) -> Value {
     let mut actions = refusal["actions"].as_array().unwrap().iter();
-    actions.find(|suggested| suggested["action"] == action).unwrap_or_else(|| panic!("{refusal}")).clone()
+    let found = actions.find(|suggested| suggested["action"] == action);
+    assert!(found.is_some(), "{refusal}");
+    found.unwrap().clone()
 }
 
 fn names(refusal: &Value) -> Vec<&str> {

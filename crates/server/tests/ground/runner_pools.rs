@@ -50,7 +50,7 @@ async fn a_pool_is_restricted_and_the_restriction_lifted(pool: PgPool) {
     server.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;
     let definition = "stages: { build: { steps: [{ image: a, run: b }] } }";
     let made = server.post(&owner, "/pipelines", json!({ "name": "Shop", "definition": definition })).await;
-    let shop = made["data"]["id"].as_str().unwrap().to_owned();
+    let shop = made["id"].as_str().unwrap().to_owned();
     let unknown = "pip_0190a0b0-0000-7000-8000-000000000001";
     for (body, pointer) in [
         (json!({ "pipelines": [] }), "/pipelines"),

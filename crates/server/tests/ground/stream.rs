@@ -171,7 +171,12 @@ async fn heavy_two_hundred_streams_hear_it(pool: PgPool) {
     let viewer = server.member(&owner, "acme", "admin").await;
     let head = server.head(&pool, &owner).await.max(head);
     let callers = [&owner, &viewer];
-    let mut streams = join_all((0..200).map(|number| Stream::open(&server, callers[number % 2], ""))).await;
+    let mut streams = Vec::new();
+    // A stream counts as a request until it is open, and a token may have 64 of those.
+    for _ in 0..4 {
+        let opened = (0..50).map(|number| Stream::open(&server, callers[number % 2], ""));
+        streams.extend(join_all(opened).await);
+    }
     for number in 0..3 {
         server.post(&owner, "/pipelines", new_pipeline(&format!("P{number}"))).await;
         let told = Instant::now();

@@ -140,7 +140,7 @@ async fn it_ends_for_a_reader_who_stands_still(pool: PgPool) {
     let owner = server.organization("acme").await;
     let second = second_token(&server, &owner, json!({ "name": "second" })).await;
     let mut stream = Stream::open(&server, &second, "").await;
-    let mut reading = Stream::open(&server, &second, "?type=no.such").await;
+    let mut reading = Stream::open(&server, &second, "?type=runner_pool.updated").await;
     // Fills what lies between the server and a reader who does not read.
     sqlx::query(
         "insert into event_intake (organization_id, type, category, subject, data)
