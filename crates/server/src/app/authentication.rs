@@ -23,6 +23,9 @@ const RECORD_EVERY: Duration = Duration::from_secs(5);
 /// How long a token counts as known after it was last found valid.
 const KNOWN_FOR: Duration = Duration::from_secs(3_600);
 const MAX_KNOWN: u64 = 100_000;
+/// How long a rejected token is rejected again without a look-up.
+const REJECTED_FOR: Duration = Duration::from_secs(60);
+const MAX_REJECTED: u64 = 10_000;
 
 pub struct Authentication {
     general: LookUps,
@@ -30,6 +33,8 @@ pub struct Authentication {
     reserved: LookUps,
     /// Tokens that were valid not long ago. Only valid ones come in, so forged ones can't push them out.
     known: Cache<TokenHash, ()>,
+    /// Tokens that were found invalid. Anybody can add to them, so they are separate from the valid ones.
+    rejected: Cache<TokenHash, Rejection>,
     used: Arc<Mutex<HashSet<TokenId>>>,
 }
 
@@ -39,16 +44,59 @@ struct LookUps {
     runners: Cache<TokenHash, RunnerPrincipal>,
 }
 
-/// Told apart from the database's failures, because many requests may wait for one look-up and share its outcome.
+/// Why a look-up found no valid token. Concurrent requests with one token share one look-up and its outcome.
 enum Miss {
-    Unknown,
+    Rejected(Rejection),
     Store(StoreError),
 }
 
-/// A runner whose token was found.
-pub enum RunnerFound {
-    Active(RunnerPrincipal),
-    Revoked,
+/// A token that is not valid never becomes valid again: revocation and expiry are final, removing a member revokes the
+/// member's tokens, and new tokens are random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It was revoked, has expired, or never existed.
+    Invalid,
+    /// It is that of a runner that was revoked.
+    RevokedRunner,
+}
+
+/// The outcome of a look-up.
+#[derive(Debug)]
+pub enum Found<T> {
+    Valid(T),
+    /// `is_new` for the request whose look-up found this, if the token was neither valid nor rejected before.
+    Rejected {
+        rejection: Rejection,
+        is_new: bool,
+    },
+}
+
+impl<T> Found<T> {
+    fn new(found: Result<T, Arc<Miss>>, is_new: bool) -> Result<Self, Failure> {
+        let miss = match found {
+            Ok(valid) => return Ok(Self::Valid(valid)),
+            Err(miss) => miss,
+        };
+        match Arc::try_unwrap(miss) {
+            Ok(Miss::Rejected(rejection)) => Ok(Self::Rejected { rejection, is_new }),
+            Ok(Miss::Store(error)) => Err(error.into()),
+            Err(shared) => match &*shared {
+                Miss::Rejected(rejection) => Ok(Self::Rejected { rejection: *rejection, is_new }),
+                Miss::Store(error @ StoreError::Unavailable(_)) => {
+                    Err(Failure::unavailable(error.to_string()))
+                }
+                Miss::Store(error @ StoreError::Busy(_)) => Err(Failure::busy(error.to_string())),
+                Miss::Store(error) => Err(Failure::internal(error.to_string())),
+            },
+        }
+    }
+
+    pub fn map<U>(self, to: impl FnOnce(T) -> U) -> Found<U> {
+        match self {
+            Self::Valid(valid) => Found::Valid(to(valid)),
+            Self::Rejected { rejection, is_new } => Found::Rejected { rejection, is_new },
+        }
+    }
 }
 
 impl LookUps {
@@ -62,8 +110,9 @@ impl LookUps {
 impl Authentication {
     pub fn new(general: Store, reserved: Store) -> Self {
         let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_FOR).build();
+        let rejected = Cache::builder().max_capacity(MAX_REJECTED).time_to_live(REJECTED_FOR).build();
         let (general, reserved) = (LookUps::new(general), LookUps::new(reserved));
-        Self { general, reserved, known, used: Arc::default() }
+        Self { general, reserved, known, rejected, used: Arc::default() }
     }
 
     /// Whether this server has found the token valid within the last hour.
@@ -76,59 +125,64 @@ impl Authentication {
         self.known.insert(hash, ()).await;
     }
 
-    /// For a token that is not valid, whatever it was before.
-    pub async fn forget(&self, hash: &TokenHash) {
-        self.known.invalidate(hash).await;
+    /// Why the token was found invalid within the last minute, if it was.
+    pub async fn rejection(&self, hash: &TokenHash) -> Option<Rejection> {
+        self.rejected.get(hash).await
+    }
+
+    /// Records that the database has no such valid token. Returns whether the token is new here, neither valid nor
+    /// rejected before.
+    async fn reject(&self, hash: TokenHash, rejection: Rejection) -> bool {
+        let is_first = self.rejected.entry(hash).or_insert(rejection).await.is_fresh();
+        // After the insertion, so that a concurrent look-up of a token that was valid finds one or the other.
+        let was_valid = self.known.remove(&hash).await.is_some();
+        is_first && !was_valid
     }
 
     /// A runner speaks several times for each job, so it is remembered as shortly as people are. Whether it may have a job
     /// is asked again in the transaction that gives it one. Whatever it says, it was seen: one that has no room for another
     /// job does not ask for one, and is there nevertheless.
-    pub async fn runner(&self, hash: TokenHash, class: Class) -> Result<Option<RunnerFound>, Failure> {
+    pub async fn runner(&self, hash: TokenHash, class: Class) -> Result<Found<RunnerPrincipal>, Failure> {
         let LookUps { store, runners, .. } = self.look_ups(class);
-        if let Some(known) = runners.get(&hash).await {
-            return Ok(Some(RunnerFound::Active(known)));
-        }
-        match store.authenticate_runner(&hash).await? {
-            None => Ok(None),
-            Some((_, true)) => Ok(Some(RunnerFound::Revoked)),
-            Some((runner, false)) => {
-                store.runner_seen(runner.organization_id, runner.id, None).await?;
-                runners.insert(hash, runner.clone()).await;
-                self.remember(hash).await;
-                Ok(Some(RunnerFound::Active(runner)))
+        let mut is_new = false;
+        let look_up = async {
+            if let Some(rejection) = self.rejection(&hash).await {
+                return Err(Miss::Rejected(rejection));
             }
-        }
+            let rejection = match store.authenticate_runner(&hash).await.map_err(Miss::Store)? {
+                Some((runner, false)) => {
+                    let seen = store.runner_seen(runner.organization_id, runner.id, None).await;
+                    seen.map_err(Miss::Store)?;
+                    self.remember(hash).await;
+                    return Ok(runner);
+                }
+                Some((_, true)) => Rejection::RevokedRunner,
+                None => Rejection::Invalid,
+            };
+            is_new = self.reject(hash, rejection).await;
+            Err(Miss::Rejected(rejection))
+        };
+        let found = runners.try_get_with(hash, look_up).await;
+        Found::new(found, is_new)
     }
 
-    pub async fn principal(&self, hash: TokenHash, class: Class) -> Result<Option<Arc<Principal>>, Failure> {
+    pub async fn principal(&self, hash: TokenHash, class: Class) -> Result<Found<Arc<Principal>>, Failure> {
         let LookUps { store, principals, .. } = self.look_ups(class);
-        let found = principals.try_get_with(hash, async {
-            match store.authenticate(&hash).await {
-                Ok(Some(principal)) => {
-                    self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(principal.token_id);
-                    self.remember(hash).await;
-                    Ok(Arc::new(principal))
-                }
-                Ok(None) => Err(Miss::Unknown),
-                Err(error) => Err(Miss::Store(error)),
+        let mut is_new = false;
+        let look_up = async {
+            if let Some(rejection) = self.rejection(&hash).await {
+                return Err(Miss::Rejected(rejection));
             }
-        });
-        match found.await {
-            Ok(principal) => Ok(Some(principal)),
-            Err(miss) => match Arc::try_unwrap(miss) {
-                Ok(Miss::Unknown) => Ok(None),
-                Ok(Miss::Store(error)) => Err(error.into()),
-                Err(shared) => match &*shared {
-                    Miss::Unknown => Ok(None),
-                    Miss::Store(error @ StoreError::Unavailable(_)) => {
-                        Err(Failure::unavailable(error.to_string()))
-                    }
-                    Miss::Store(error @ StoreError::Busy(_)) => Err(Failure::busy(error.to_string())),
-                    Miss::Store(error) => Err(Failure::internal(error.to_string())),
-                },
-            },
-        }
+            if let Some(principal) = store.authenticate(&hash).await.map_err(Miss::Store)? {
+                self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(principal.token_id);
+                self.remember(hash).await;
+                return Ok(Arc::new(principal));
+            }
+            is_new = self.reject(hash, Rejection::Invalid).await;
+            Err(Miss::Rejected(Rejection::Invalid))
+        };
+        let found = principals.try_get_with(hash, look_up).await;
+        Found::new(found, is_new)
     }
 
     fn look_ups(&self, class: Class) -> &LookUps {

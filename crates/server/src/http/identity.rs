@@ -10,7 +10,7 @@ use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::job::RunnerPrincipal;
 
 use crate::app::App;
-use crate::app::authentication::RunnerFound;
+use crate::app::authentication::{Found, Rejection};
 use crate::app::failure::Failure;
 use crate::limits::{Bearer, Class, Sender};
 
@@ -37,29 +37,27 @@ impl Identity {
         let Some((kind, secret)) = bearer(headers).and_then(read) else { return Ok(Self::Nobody) };
         let (authentication, failures) = (&app.authentication, &app.limits.failures);
         let hash = secret.hash();
+        // A program that repeats an invalid token costs no look-up, and takes none from others at its address.
+        if let Some(rejection) = authentication.rejection(&hash).await {
+            return Ok(rejection.into());
+        }
         let known = authentication.was_valid(&hash);
         let _turn = if known { None } else { Some(failures.before_look_up(address).await?) };
         let found = match kind {
-            SecretKind::Runner => authentication.runner(hash, class).await.map(|found| match found {
-                Some(RunnerFound::Active(runner)) => Self::Runner(Arc::new(runner)),
-                Some(RunnerFound::Revoked) => Self::RevokedRunner,
-                None => Self::Nobody,
-            }),
-            _ => authentication
-                .principal(hash, class)
-                .await
-                .map(|found| found.map_or(Self::Nobody, Self::User)),
+            SecretKind::Runner => {
+                let found = authentication.runner(hash, class).await;
+                found.map(|found| found.map(|runner| Self::Runner(Arc::new(runner))))
+            }
+            _ => authentication.principal(hash, class).await.map(|found| found.map(Self::User)),
         };
         Ok(match found {
-            Ok(invalid @ (Self::Nobody | Self::RevokedRunner)) => {
-                if !known {
+            Ok(Found::Valid(identity)) => identity,
+            Ok(Found::Rejected { rejection, is_new }) => {
+                if is_new {
                     failures.failed(address);
-                } else if failures.failed_again(&hash) {
-                    authentication.forget(&hash).await;
                 }
-                invalid
+                rejection.into()
             }
-            Ok(found) => found,
             Err(failure) => Self::Unclear(Arc::new(Mutex::new(Some(failure)))),
         })
     }
@@ -77,6 +75,15 @@ impl Identity {
         match self {
             Self::Unclear(failure) => failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
             _ => None,
+        }
+    }
+}
+
+impl From<Rejection> for Identity {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Invalid => Self::Nobody,
+            Rejection::RevokedRunner => Self::RevokedRunner,
         }
     }
 }

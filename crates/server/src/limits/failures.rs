@@ -1,14 +1,12 @@
-//! Failed authentications, per address. A token with a right checksum costs a look into the database, so after too many
-//! failures tokens that this server does not know are refused for a while without one. Tokens that were valid a while ago
-//! do not come here: whoever shares an address with an attacker stays in.
+//! Failed authentications, per address. A token with a right checksum costs a database query, so after too many failures
+//! unknown tokens are refused for a while without one. Tokens that this server has found valid within the last hour, or
+//! invalid within the last minute, are not unknown and do not come here (`app/authentication.rs`): the former are served
+//! although an attacker has the same address, and the latter do not count again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use greenroom_domain::token::TokenHash;
-use uuid::Uuid;
 
 use crate::app::failure::Failure;
 use crate::limits::rate::Rate;
@@ -25,8 +23,6 @@ const MAX_ADDRESSES: usize = 100_000;
 pub struct Failures {
     per_second: u32,
     rate: Rate,
-    /// Of tokens that were valid before, each for itself.
-    revoked: Rate,
     look_ups: Shares,
     refused_until: Mutex<HashMap<IpAddr, Instant>>,
 }
@@ -34,12 +30,12 @@ pub struct Failures {
 impl Failures {
     pub fn new(per_second: u32) -> Self {
         let look_ups = Shares::new(if per_second == 0 { 0 } else { LOOK_UPS });
-        // Twice as many at once: a person with several programs that all have an expired token is no attacker.
-        let rate = || Rate::new("failures", per_second, per_second.saturating_mul(2));
-        Self { per_second, rate: rate(), revoked: rate(), look_ups, refused_until: Mutex::default() }
+        // Twice as many at once: several users at one address may each have several expired tokens.
+        let rate = Rate::new("failures", per_second, per_second.saturating_mul(2));
+        Self { per_second, rate, look_ups, refused_until: Mutex::default() }
     }
 
-    /// Before an unknown token is looked up. Whoever waits here has cost nothing yet.
+    /// Before an unknown token is looked up. A request that waits here has used no database connection yet.
     pub async fn before_look_up(&self, address: IpAddr) -> Result<Share, Failure> {
         self.check(address)?;
         let turn = self.look_ups.acquire(Party::Address(address), 1).await;
@@ -47,7 +43,7 @@ impl Failures {
         Ok(turn)
     }
 
-    /// After a look-up that found nothing.
+    /// After a look-up found an unknown token invalid.
     pub fn failed(&self, address: IpAddr) {
         if self.rate.check(Party::Address(address)).is_err() {
             let mut refused = self.refused();
@@ -55,14 +51,6 @@ impl Failures {
                 refused.insert(address, Instant::now() + REFUSED_FOR);
             }
         }
-    }
-
-    /// After a token that was valid before was found to be so no longer: whether from now on it is like any other that is
-    /// not valid. A few tries are its user's, who has not noticed yet.
-    pub fn failed_again(&self, hash: &TokenHash) -> bool {
-        let mut id = [0; 16];
-        id.copy_from_slice(&hash[..16]);
-        self.revoked.check(Party::Token(Uuid::from_bytes(id))).is_err()
     }
 
     fn check(&self, address: IpAddr) -> Result<(), Failure> {
@@ -78,7 +66,6 @@ impl Failures {
 
     pub fn forget_idle(&self) {
         self.rate.forget_idle();
-        self.revoked.forget_idle();
         let now = Instant::now();
         let mut refused = self.refused();
         refused.retain(|_, until| *until > now);

@@ -94,7 +94,7 @@ pub struct LimitSettings {
     /// How many of them may come at once.
     #[arg(long, env = "GREENROOM_ADDRESS_BURST", default_value_t = DEFAULTS.address_burst)]
     pub address_burst: u32,
-    /// Failed authentications per second, per address. Each costs a look into the database.
+    /// Failed authentications per second, per address. Each costs a database query; a repeated token counts once a minute.
     #[arg(long, env = "GREENROOM_ADDRESS_FAILURES", default_value_t = DEFAULTS.address_failures)]
     pub address_failures: u32,
     /// Open connections per address that is not a trusted proxy's.

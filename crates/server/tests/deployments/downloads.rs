@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use greenroom_domain::token::TokenSecret;
+use greenroom_server::app::authentication::Found;
 use greenroom_server::app::log::{READ_BYTES, parts};
 use greenroom_server::app::vigil::Watch;
 use greenroom_server::limits::Class;
@@ -56,7 +57,11 @@ impl Logged {
         let app = &self.yard.server.server.app;
         let secret: TokenSecret = caller.token.parse().unwrap();
         let found = app.authentication.principal(secret.hash(), Class::General).await.unwrap();
-        app.vigil.watch(&found.unwrap())
+        let principal = match found {
+            Found::Valid(principal) => Some(principal),
+            Found::Rejected { .. } => None,
+        };
+        app.vigil.watch(&principal.unwrap())
     }
 
     /// A second token of the owner.

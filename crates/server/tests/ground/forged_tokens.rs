@@ -23,7 +23,7 @@ async fn forged(server: &TestServer, forwarded: Option<&str>) -> Response {
 }
 
 /// Sends forged tokens until the address is refused: how many were answered as unknown before that.
-async fn until_refused(server: &TestServer, forwarded: Option<&str>) -> usize {
+pub async fn until_refused(server: &TestServer, forwarded: Option<&str>) -> usize {
     let mut answered = 0;
     loop {
         assert!(answered < 2_000, "{answered} forged tokens were looked up");

@@ -31,6 +31,7 @@ mod pipelines;
 mod preconditions;
 mod problems;
 mod rate_limits;
+mod rejected_tokens;
 mod repositories;
 mod runner_pools;
 mod slow_bodies;
