@@ -17,6 +17,8 @@ use crate::parts::say::say;
 /// Longer than a poll for a job.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+/// The runner waits at least this long for the response to a heartbeat, unless the job ends.
+const MIN_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
 struct Forward {
@@ -49,17 +51,31 @@ impl Relay {
     }
 }
 
-/// A request under way. If the runner gives up on it, it is dropped without an answer, which is recorded as well.
+/// A request under way. If the runner gives up on it, it is dropped without a response, which is recorded as well.
 struct Pending {
     at: Instant,
     operation: Operation,
     path: String,
     status: Option<u16>,
+    /// The server has responded, or the connection to it has failed.
+    is_over: bool,
     recorder: Arc<Recorder>,
+}
+
+impl Pending {
+    /// Whether the runner canceled a heartbeat because the job had ended, before any timeout.
+    fn is_canceled(&self) -> bool {
+        !self.is_over
+            && self.operation == Operation::JobHeartbeat
+            && self.at.elapsed() < MIN_HEARTBEAT_TIMEOUT
+    }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
+        if self.is_canceled() {
+            return;
+        }
         let call =
             Call { at: self.at, took: self.at.elapsed(), operation: self.operation, status: self.status };
         if !call.is_good() {
@@ -74,8 +90,10 @@ async fn forward_one(State(forward): State<Forward>, request: Request) -> Respon
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let operation = if path.ends_with("/heartbeat") { Operation::JobHeartbeat } else { Operation::Runner };
     let recorder = Arc::clone(&forward.recorder);
-    let mut pending = Pending { at: Instant::now(), operation, path, status: None, recorder };
-    match answer(&forward, &pending.path, request).await {
+    let mut pending = Pending { at: Instant::now(), operation, path, status: None, is_over: false, recorder };
+    let answer = answer(&forward, &pending.path, request).await;
+    pending.is_over = true;
+    match answer {
         Ok((status, response)) => {
             pending.status = Some(status);
             response
