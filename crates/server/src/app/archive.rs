@@ -61,11 +61,11 @@ pub async fn upload<F: Future<Output = Result<Kept, Failure>> + Send + 'static>(
     body: Body,
     keep: impl FnOnce(App, JobCredentials, TakenIn) -> F + Send + 'static,
 ) -> Result<(), Failure> {
-    let transfer = app.transfers.archive(word.runner).await?;
+    let memory = app.limits.upload_memory().await?;
     let (own, credentials, sha256) = (app.clone(), JobCredentials::from(word), sha256.map(str::to_owned));
     let organization = word.runner.organization_id;
     let stored = app.departures.spawn(async move {
-        let _transfer = transfer;
+        let _memory = memory;
         let taken = take_in(&own, organization, &object, sha256.as_deref(), body).await?;
         // If this fails, it is not known whether the object is referred to: then the list of discarded objects decides.
         match keep(own.clone(), credentials, taken).await? {

@@ -37,7 +37,6 @@ pub mod session;
 pub mod settled;
 pub mod token;
 pub mod transfer;
-pub mod transfers;
 pub mod vigil;
 pub mod waiting;
 
@@ -57,7 +56,6 @@ use self::feed::Feed;
 use self::job::JobTiming;
 use self::log_tail::LogTails;
 use self::objects::Objects;
-use self::transfers::Transfers;
 use self::vigil::Vigil;
 use crate::limits::{Capacity, Limits};
 
@@ -86,7 +84,6 @@ pub struct Parts {
     /// The logs that this server's streams follow.
     pub log_tails: LogTails,
     /// How many uploads and downloads are under way.
-    pub transfers: Transfers,
     pub job_timing: JobTiming,
     /// Jobs of which the engine has heard a moment ago.
     pub engine_heard: EngineHeard,
@@ -120,7 +117,6 @@ impl App {
             engine,
             objects,
             log_tails: LogTails::default(),
-            transfers: Transfers::default(),
             job_timing,
             engine_heard: EngineHeard::default(),
             health,

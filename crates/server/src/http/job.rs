@@ -198,7 +198,6 @@ async fn append_log(
             return Err(reject(failure, &parts.headers, body).await);
         }
     };
-    let _transfer = app.transfers.log_piece(having.word().runner).await?;
     let bytes = read(request, log::LARGEST_PIECE).await?;
     let bytes = log::append(&app, having.word(), (step, end), (query.offset, query.at), bytes).await?;
     Ok(Json(Data { data: LogSize { bytes } }))

@@ -40,6 +40,10 @@ pub use self::slots::{Capacity, Slot};
 const POLLS_UNSTATED: u32 = 64;
 /// A runner's concurrency is at most this (`greenroom-runner --concurrency`).
 const MAX_CONCURRENCY: u32 = 256;
+/// Uploads of artifacts and caches that this server stores at once: each holds a few MiB of memory.
+const MAX_UPLOADS: usize = 24;
+/// How long an upload waits to be stored before its runner has to retry.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whose token a request carries.
@@ -93,6 +97,7 @@ pub struct Parts {
     reserved: Rates,
     address: Rate,
     waiting: Arc<Semaphore>,
+    uploads: Arc<Semaphore>,
 }
 
 /// Requests with reserved capacity have rates of their own.
@@ -134,6 +139,7 @@ impl Limits {
             reserved: Rates::new(&settings),
             address: Rate::new("rate", settings.address_rate, settings.address_burst),
             waiting: Arc::new(Semaphore::new(settings.max_waiting)),
+            uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
             settings,
         }))
     }
@@ -171,6 +177,18 @@ impl Limits {
     pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_uploads, self.settings.organization_uploads);
         self.count(Kind::Uploads, bearer, limits).map_err(Exceeded::failure)
+    }
+
+    /// Memory for storing an upload: to be held until it is stored. Waits while the whole server stores too many.
+    pub async fn upload_memory(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let permit = Arc::clone(&self.uploads).acquire_owned();
+        match tokio::time::timeout(UPLOAD_TIMEOUT, permit).await {
+            Ok(permit) => permit.map_err(Failure::internal),
+            Err(_) => {
+                let detail = "This server stores too many uploads at once. Wait a few seconds and try again.";
+                Err(Failure::new(Code::Overloaded, detail))
+            }
+        }
     }
 
     /// A download of a log, an artifact or a cache: to be held for as long as its body is sent.

@@ -125,7 +125,7 @@ const DEFAULTS: LimitSettings = LimitSettings {
     organization_burst: 2_500,
     organization_streams: 400,
     organization_polls: 1_000,
-    organization_uploads: 16,
+    organization_uploads: 8,
     organization_downloads: 64,
     organization_body_memory_mib: 16,
     address_in_flight: 64,
