@@ -8,6 +8,7 @@ use greenroom_runner::backend::container::Container;
 use greenroom_runner::backend::{Backend, Running, StepPlan};
 use greenroom_runner::checkout::{Access, Cidr, Protocols, checkout};
 use tokio::io::AsyncReadExt;
+use tokio::task::JoinSet;
 
 use crate::engine::Engine;
 use crate::isolation::plan;
@@ -32,17 +33,31 @@ async fn prepared(
     folder: &Path,
     slot: u32,
     script: &str,
-) -> <Container as Backend>::Running {
+) -> (<Container as Backend>::Running, JoinSet<()>) {
     let images = backend.ready(&connected(), slot).await.unwrap();
     let image = images.values().next().unwrap().reference.clone();
     let step = StepPlan { slot, image, network: Network::Bridge, ..plan(folder, script, 600) };
-    backend.prepare(&step).await.unwrap()
+    (backend.prepare(&step).await.unwrap(), keep_alive(&step))
+}
+
+/// Changes the alive file until this is dropped, as a runner with a valid lease does: a step's program starts only after a
+/// change.
+fn keep_alive(step: &StepPlan) -> JoinSet<()> {
+    let file = step.folders.control.join("alive");
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        for count in 1_u64.. {
+            std::fs::write(&file, count.to_string()).unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    task
 }
 
 /// What a step of the job in this slot writes.
 async fn output(backend: &Container, slot: u32, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let mut step = prepared(backend, folder.path(), slot, script).await;
+    let (mut step, _alive) = prepared(backend, folder.path(), slot, script).await;
     let mut text = String::new();
     let mut output = step.start().await.unwrap();
     tokio::time::timeout(DEADLINE, output.read_to_string(&mut text)).await.unwrap().unwrap();
@@ -61,7 +76,7 @@ async fn heavy_jobs_of_two_slots_do_not_reach_each_other() {
     let engine = Engine::start().await;
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
-    let mut victim = prepared(&backend, folders[1].path(), 0, VICTIM).await;
+    let (mut victim, _alive) = prepared(&backend, folders[1].path(), 0, VICTIM).await;
     let _output = victim.start().await.unwrap();
     eventually("the victim has an address", || address(folders[1].path()).is_some()).await;
     let address = address(folders[1].path()).unwrap();
@@ -85,6 +100,7 @@ async fn heavy_jobs_of_two_slots_do_not_reach_each_other() {
 async fn output_beside(backend: &Container, slot: u32, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let step = StepPlan { slot, network: Network::Bridge, ..plan(folder.path(), script, 600) };
+    let _alive = keep_alive(&step);
     let mut step = backend.prepare(&step).await.unwrap();
     let mut text = String::new();
     let mut output = step.start().await.unwrap();
@@ -98,7 +114,7 @@ async fn heavy_a_slot_is_cleared_before_its_next_job() {
     let engine = Engine::start().await;
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
-    let mut left = prepared(&backend, folders[1].path(), 0, "sleep 600").await;
+    let (mut left, _alive) = prepared(&backend, folders[1].path(), 0, "sleep 600").await;
     let _output = left.start().await.unwrap();
     let before = engine.containers().len();
     // As if the engine had failed to remove it.
@@ -142,7 +158,7 @@ async fn heavy_a_checkout_reports_open_and_closed_ports_of_a_private_network_ali
     let engine = Engine::start().await;
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
-    let mut server = prepared(&backend, folders[1].path(), 0, VICTIM).await;
+    let (mut server, _alive) = prepared(&backend, folders[1].path(), 0, VICTIM).await;
     let _output = server.start().await.unwrap();
     eventually("the server has an address", || address(folders[1].path()).is_some()).await;
     let address = address(folders[1].path()).unwrap();
