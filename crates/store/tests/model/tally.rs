@@ -75,9 +75,15 @@ impl Tally {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(what.to_owned()).or_default() += 1;
     }
 
-    pub fn assert_varied(&self) {
+    /// What must occur and has not yet.
+    pub fn missing(&self) -> Vec<&'static str> {
         let counts = self.0.lock().unwrap();
-        let missing: Vec<_> = MUST_OCCUR.iter().filter(|what| !counts.contains_key(**what)).collect();
+        MUST_OCCUR.iter().copied().filter(|what| !counts.contains_key(*what)).collect()
+    }
+
+    pub fn assert_varied(&self) {
+        let missing = self.missing();
+        let counts = self.0.lock().unwrap();
         assert!(missing.is_empty(), "the run never came across {missing:?}, only {counts:#?}");
     }
 }
