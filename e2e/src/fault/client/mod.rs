@@ -24,6 +24,7 @@ use crate::fault::world::{Person, World};
 
 const MOST_TRIES: u32 = 4;
 const MOST_RELEASES: u32 = 100;
+const UNAUTHENTICATED: u16 = 401;
 
 /// What all clients share.
 pub(crate) struct Shared {
@@ -47,6 +48,8 @@ pub(crate) struct Client {
     memory: Memory,
     /// Until when it does not ask this server.
     avoided: Vec<Micros>,
+    /// When it sends its next request at the earliest: clients back off while their token is rejected.
+    next_at: Micros,
     history: Vec<Op>,
 }
 
@@ -69,6 +72,7 @@ impl Client {
             skew,
             memory: Memory::default(),
             avoided,
+            next_at: 0,
             history: Vec::new(),
         }
     }
@@ -136,6 +140,9 @@ impl Client {
     async fn ask(&mut self, request: Request, server: usize, tries: u32) {
         let shared = Arc::clone(&self.shared);
         let key = request.keyed().then(|| format!("fault-{}", request.number));
+        if let Ok(early @ 1..) = u64::try_from(self.next_at - shared.clock.now()) {
+            tokio::time::sleep(Duration::from_micros(early)).await;
+        }
         let invoked = shared.clock.now();
         let sent =
             shared.http.send(&shared.world, (server, &self.me.token()), &request, key.as_deref()).await;
@@ -148,6 +155,9 @@ impl Client {
         };
         let returned = shared.clock.now();
         shared.progress.count(server, &outcome);
+        if matches!(&outcome, Outcome::Refused(refused) if refused.status == UNAUTHENTICATED) {
+            self.next_at = self.shared.clock.now() + self.rng.random_range(SECOND / 10..SECOND / 2);
+        }
         self.learn(&request, server, &outcome, tries);
         self.history.push(Op {
             number: if tries == 0 { request.number } else { shared.progress.number() },
