@@ -66,7 +66,8 @@ impl Identity {
         match self {
             Self::User(principal) => Sender::Bearer(Bearer::from(principal.as_ref())),
             Self::Runner(runner) => Sender::Bearer(Bearer::from(runner.as_ref())),
-            Self::Nobody | Self::RevokedRunner | Self::Unclear(_) => Sender::Address(address),
+            Self::Nobody | Self::RevokedRunner => Sender::Address(address),
+            Self::Unclear(_) => Sender::Unverified(address),
         }
     }
 

@@ -34,6 +34,8 @@ pub enum Kind {
     Requests,
     /// Requests with reserved capacity are counted apart, so that others of the same party can't keep them out.
     ReservedRequests,
+    /// Requests whose token could not be looked up.
+    UnverifiedRequests,
     Streams,
     Polls,
     Uploads,
@@ -44,7 +46,7 @@ pub enum Kind {
 impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Requests | Self::ReservedRequests => "in_flight",
+            Self::Requests | Self::ReservedRequests | Self::UnverifiedRequests => "in_flight",
             Self::Streams => "streams",
             Self::Polls => "polls",
             Self::Uploads => "uploads",

@@ -71,6 +71,9 @@ pub enum Sender {
     Bearer(Bearer),
     /// Without a valid token.
     Address(IpAddr),
+    /// With a token that could not be looked up. It may be valid, so requests without a valid token from the same address
+    /// do not use up its rate.
+    Unverified(IpAddr),
 }
 
 /// Which limits a request meets.
@@ -157,12 +160,10 @@ impl Limits {
                 self.count(kind, bearer, limits).and_then(|counted| rates.check(bearer).map(|()| counted))
             }
             (Sender::Address(address), _) => {
-                let party = Party::Address(address);
-                let counted =
-                    self.counts.count(Kind::Requests, [Some((party, settings.address_in_flight)), None]);
-                let counted = counted.map_err(|full| Exceeded::at_once(Kind::Requests, full));
-                counted.and_then(|counted| self.address.check(party).map(|()| counted))
+                let counted = self.count_address(Kind::Requests, address);
+                counted.and_then(|counted| self.address.check(Party::Address(address)).map(|()| counted))
             }
+            (Sender::Unverified(address), _) => self.count_address(Kind::UnverifiedRequests, address),
         };
         admitted.map_err(Exceeded::failure)
     }
@@ -230,6 +231,11 @@ impl Limits {
             self.address.forget_idle();
             self.failures.forget_idle();
         }
+    }
+
+    fn count_address(&self, kind: Kind, address: IpAddr) -> Result<Counted, Exceeded> {
+        let party = (Party::Address(address), self.settings.address_in_flight);
+        self.counts.count(kind, [Some(party), None]).map_err(|full| Exceeded::at_once(kind, full))
     }
 
     fn count(

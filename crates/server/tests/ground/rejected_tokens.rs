@@ -142,3 +142,31 @@ async fn a_token_is_not_rejected_because_its_look_up_failed(pool: PgPool) {
     server.end().await;
     first.end().await;
 }
+
+/// A valid token whose look-up fails is none of those that the address is limited for.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_failed_look_up_does_not_count_for_the_address(pool: PgPool) {
+    let (first, server) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
+    let owner = first.organization("acme").await;
+    let revoked = first.member(&owner, "acme", "viewer").await;
+    revoke(&pool, &revoked).await;
+    problem(me(&server, &revoked.token).await, 401, "unauthenticated").await;
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("lock table api_tokens in access exclusive mode").execute(&mut *holding).await.unwrap();
+    let valid = me(&server, &owner.token);
+    let mut limited = 0;
+    let flood = async {
+        loop {
+            let responses = join_all((0..CONCURRENT).map(|_| me(&server, &revoked.token))).await;
+            limited += responses.iter().filter(|response| response.status() == 429).count();
+        }
+    };
+    tokio::select! {
+        response = valid => problem(response, 503, "busy").await,
+        () = flood => unreachable!(),
+    };
+    assert!(limited > 0, "the address was never at its limit");
+    holding.rollback().await.unwrap();
+    server.end().await;
+    first.end().await;
+}
