@@ -1,1 +1,1 @@
-"""The rooms of dev/stack, one file per noun. Standard library only, Python 3.9 and later."""
+"""Modules of dev/stack, one per noun. Standard library only, Python 3.9 and later."""

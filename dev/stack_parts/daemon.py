@@ -1,4 +1,4 @@
-"""greenroomd: built, migrated, and run as API servers and a worker."""
+"""Builds and migrates greenroomd and runs it as API servers and a worker."""
 
 import json
 import os
@@ -9,39 +9,40 @@ from pathlib import Path
 from . import postgres, temporal
 from .home import CHECKOUT
 from .process import Part, recorded
-from .talk import Trouble, say
-from .web import answers
+from .console import StackError, print_progress
+from .web import is_ok
 
 
 def build(release):
-    """Path of the program. Cargo itself says where it put it, so that target folders set in any way are respected."""
+    """Returns the path of the program. It is read from cargo's messages, so that every way to set a target folder works."""
     given = os.environ.get("GREENROOMD")
     if given:
         if not os.access(given, os.X_OK):
-            raise Trouble(f"GREENROOMD={given} is no program", "give the path of a greenroomd, or unset it to build one")
+            raise StackError(f"GREENROOMD={given} is not a program", "give the path of a greenroomd, or unset it to build one")
         return os.path.abspath(given)
     cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
     if not cargo:
-        then = "install Rust from https://rustup.rs, or give a built one: GREENROOMD=/path/to/greenroomd dev/stack up"
-        raise Trouble("no cargo here, so greenroomd can't be built", then)
-    words = ["build", "--package", "greenroom-server", *(["--release"] if release else [])]
-    say("build", f"cargo {' '.join(words)}")
-    words = [cargo, *words, "--message-format=json-render-diagnostics"]
-    built = subprocess.run(words, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        hint = "install Rust from https://rustup.rs, or give a built one: GREENROOMD=/path/to/greenroomd dev/stack up"
+        raise StackError("cargo was not found, so greenroomd cannot be built", hint)
+    arguments = ["build", "--package", "greenroom-server", *(["--release"] if release else [])]
+    print_progress("build", f"cargo {' '.join(arguments)}")
+    command = [cargo, *arguments, "--message-format=json-render-diagnostics"]
+    built = subprocess.run(command, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
-        raise Trouble(
-            "greenroomd does not build; cargo's words are above",
-            "mend that, then run this again; what has started keeps running",
+        raise StackError(
+            "greenroomd does not build; cargo's output is above",
+            "fix that, then run this again; what has started keeps running",
         )
     for line in built.stdout.splitlines():
         message = json.loads(line)
         if message["reason"] == "compiler-artifact" and message["target"]["name"] == "greenroomd" and message["executable"]:
             return message["executable"]
-    raise Trouble("cargo built the package greenroom-server, but no program greenroomd", "look into crates/server/Cargo.toml")
+    raise StackError("cargo built the package greenroom-server, but no program greenroomd", "check crates/server/Cargo.toml")
 
 
 def environment(home):
-    """What every greenroomd of this stack gets. The user's own GREENROOM_… pass, except those that locate the stack."""
+    """Returns the variables of every greenroomd of this stack. The user's own GREENROOM_… are passed on, except those that
+    locate the stack."""
     return {
         "GREENROOM_LOG": "info",
         "GREENROOM_LOG_FORMAT": "text",
@@ -52,16 +53,16 @@ def environment(home):
     }
 
 
-def run(home, binary, *words):
-    """One of its short commands, to its end."""
-    return subprocess.run([binary, *words], env=environment(home), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+def run(home, binary, *arguments):
+    """Runs one of greenroomd's short commands to its end."""
+    return subprocess.run([binary, *arguments], env=environment(home), stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
 def migrate(home, binary):
-    seen = run(home, binary, "migrate", "up")
-    if seen.returncode != 0:
-        then = f"if this database was made by another branch: dev/stack reset{home.flag}, then {home.again}"
-        raise Trouble("greenroomd migrate up failed; its words are above", then, seen.stdout + seen.stderr)
+    result = run(home, binary, "migrate", "up")
+    if result.returncode != 0:
+        hint = f"if this database was created by another branch: dev/stack reset{home.flag}, then {home.again}"
+        raise StackError("greenroomd migrate up failed; its output is above", hint, result.stdout + result.stderr)
 
 
 def server_names(count):
@@ -78,13 +79,13 @@ def metrics_url(home, name="server"):
 
 def process(home, binary, name, role, ports, ready_port):
     if not recorded(home, name):
-        home.settle_ports(*ports)
+        home.assign_ports(*ports)
     env = environment(home)
     env["GREENROOM_METRICS_LISTEN"] = f"127.0.0.1:{home.port(f'{name}.metrics')}"
     if role == "serve":
         env["GREENROOM_LISTEN"] = f"127.0.0.1:{home.port(name)}"
     where = f"127.0.0.1:{home.port(ready_port)}"
-    return Part(name=name, argv=[binary, role], env=env, where=where, healthy=lambda: answers(f"http://{where}/readyz"))
+    return Part(name=name, argv=[binary, role], env=env, where=where, healthy=lambda: is_ok(f"http://{where}/readyz"))
 
 
 def server(home, binary, name):

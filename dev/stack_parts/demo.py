@@ -1,4 +1,4 @@
-"""Made-up organizations, people and pipelines to try things on. What exists is kept, so that seeding again changes nothing."""
+"""Example organizations, people and pipelines. Seeding is idempotent: what exists is kept."""
 
 import json
 import time
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from . import daemon
 from .home import CHECKOUT, write_private
-from .talk import Trouble, say
+from .console import StackError, print_progress
 from .web import call
 
 DEFINITIONS = CHECKOUT / "dev" / "demo"
@@ -20,94 +20,98 @@ MEMBERS = (
     ("viewer", "viewer@example.test", "Viewer One", "viewer"),
 )
 OTHER_OWNER = ("otherOrgOwner", "owner@globex.example.test", "Globex Owner")
-FIRST = "storefront"
+DEFAULT_PIPELINE = "storefront"
 
 
 class Seeding:
     def __init__(self, home, binary):
         self.home, self.binary = home, binary
         self.base = daemon.api_origin(home) + "/api/v1"
-        self.kept = json.loads(home.demo_file.read_text()) if home.demo_file.exists() else {}
-        self.kept.setdefault("tokens", {})
+        self.saved = json.loads(home.demo_file.read_text()) if home.demo_file.exists() else {}
+        self.saved.setdefault("tokens", {})
 
-    def keep(self):
-        """After each step: a seeding that was cut short goes on where it stood."""
-        write_private(self.home.demo_file, json.dumps(self.kept, indent=2) + "\n")
+    def save(self):
+        """Saves the state after each step, so that an interrupted seeding continues where it stopped."""
+        write_private(self.home.demo_file, json.dumps(self.saved, indent=2) + "\n")
 
-    def admin(self, *words):
-        seen = daemon.run(self.home, self.binary, "admin", *words)
-        if seen.returncode != 0:
-            return None, seen.stderr or seen.stdout
+    def admin(self, *arguments):
+        """Returns the parsed output of an admin command and an empty text, or None and the error output."""
+        result = daemon.run(self.home, self.binary, "admin", *arguments)
+        if result.returncode != 0:
+            return None, result.stderr or result.stdout
         try:
-            return json.loads(seen.stdout), ""
+            return json.loads(result.stdout), ""
         except ValueError:
-            raise Trouble(
-                f"greenroomd admin {words[0]} printed no JSON", "mend greenroomd", seen.stdout + seen.stderr
+            raise StackError(
+                f"greenroomd admin {arguments[0]} printed no JSON", "fix greenroomd", result.stdout + result.stderr
             ) from None
 
     def organization(self, slug, name, owner):
         key, email, owner_name = owner
-        if self.works(slug, key):
+        if self.token_is_valid(slug, key):
             return
         made, _ = self.admin("bootstrap", "--slug", slug, "--name", name, "--owner-email", email, "--owner-name", owner_name)
         if made:
-            self.kept[f"{slug}Id"], self.kept["tokens"][key] = made["organizationId"], made["token"]
-            self.keep()
+            self.saved[f"{slug}Id"], self.saved["tokens"][key] = made["organizationId"], made["token"]
+            self.save()
         else:
-            # It is there already, but its token is lost: an earlier seeding was cut short, or somebody revoked it.
+            # The organization exists but its token is lost: an earlier seeding was interrupted, or the token was revoked.
             self.token(slug, key, email)
-            _, answer = call("GET", f"{self.base}/organizations/{slug}", self.kept["tokens"][key])
-            self.kept[f"{slug}Id"] = answer["data"]["id"]
-            self.keep()
+            _, response = call("GET", f"{self.base}/organizations/{slug}", self.saved["tokens"][key])
+            self.saved[f"{slug}Id"] = response["data"]["id"]
+            self.save()
 
     def token(self, slug, key, email):
-        if self.works(slug, key):
+        if self.token_is_valid(slug, key):
             return
         made, why = self.admin("create-token", "--organization", slug, "--email", email, "--name", "dev-stack")
         if not made:
-            raise Trouble(
-                f"could not make a token for {email} in {slug}",
+            raise StackError(
+                f"could not create a token for {email} in {slug}",
                 f"dev/stack reset{self.home.flag}, then dev/stack up --demo{self.home.flag}",
                 why,
             )
-        self.kept["tokens"][key] = made["token"]
-        self.keep()
+        self.saved["tokens"][key] = made["token"]
+        self.save()
 
-    def works(self, slug, key):
-        """Whether a kept token is still good. A server that can't tell yet (its database has just come back) is asked again."""
-        token, end = self.kept["tokens"].get(key), time.monotonic() + 20
+    def token_is_valid(self, slug, key):
+        """Returns whether a stored token is still valid. Retries while the server is unavailable, such as after a restart of its
+        database."""
+        token, end = self.saved["tokens"].get(key), time.monotonic() + 20
         while token:
-            status, answer = call("GET", f"{self.base}/organizations/{slug}/pipelines?limit=1", token)
+            status, response = call("GET", f"{self.base}/organizations/{slug}/pipelines?limit=1", token)
             if status == 200:
                 return True
             if status in (401, 403, 404):
                 return False
             if time.monotonic() > end:
-                raise Trouble(f"the server answers {status}", f"dev/stack logs server{self.home.flag}", json.dumps(answer, indent=2))
+                raise StackError(
+                    f"the server returned {status}", f"dev/stack logs server{self.home.flag}", json.dumps(response, indent=2)
+                )
             time.sleep(0.1)
         return False
 
     def post(self, path, body):
-        """The record made; None where it is there already."""
-        status, answer = call("POST", f"{self.base}/organizations/acme{path}", self.kept["tokens"]["owner"], body, timeout=30)
+        """Returns the created record, or None if it exists already."""
+        status, response = call("POST", f"{self.base}/organizations/acme{path}", self.saved["tokens"]["owner"], body, timeout=30)
         if status == 409:
             return None
         if status not in (200, 201):
-            raise Trouble(
-                f"POST {path} for the demo was answered {status}",
+            raise StackError(
+                f"POST {path} for the demo returned {status}",
                 f"dev/stack logs server{self.home.flag}",
-                json.dumps(answer, indent=2),
+                json.dumps(response, indent=2),
             )
-        return answer["data"]
+        return response["data"]
 
     def member(self, key, email, name, role):
-        if not self.works("acme", key):
+        if not self.token_is_valid("acme", key):
             self.post("/members", {"email": email, "name": name, "role": role})
             self.token("acme", key, email)
 
     def pipeline(self, file):
         slug = file.stem
-        status, answer = call("GET", f"{self.base}/organizations/acme/pipelines/{slug}", self.kept["tokens"]["owner"])
+        status, response = call("GET", f"{self.base}/organizations/acme/pipelines/{slug}", self.saved["tokens"]["owner"])
         if status != 200:
             body = {
                 "name": slug.replace("-", " ").capitalize(),
@@ -116,13 +120,13 @@ class Seeding:
             }
             made = self.post("/pipelines", body)
             if made is None:
-                raise Trouble(
-                    f"the pipeline {slug} is there but can't be read ({status})",
+                raise StackError(
+                    f"the pipeline {slug} exists but cannot be read ({status})",
                     f"dev/stack logs server{self.home.flag}",
-                    json.dumps(answer),
+                    json.dumps(response),
                 )
-            answer = {"data": made}
-        self.kept.setdefault("pipelines", {})[slug] = answer["data"]["id"]
+            response = {"data": made}
+        self.saved.setdefault("pipelines", {})[slug] = response["data"]["id"]
 
     def run(self):
         self.organization("acme", "Acme", OWNER)
@@ -131,17 +135,18 @@ class Seeding:
             self.member(*member)
         for file in sorted(Path(DEFINITIONS).glob("*.yaml")):
             self.pipeline(file)
-        self.keep()
-        say("demo", f"organizations acme and globex, {len(MEMBERS) + 1} people, {len(self.kept['pipelines'])} pipelines")
+        self.save()
+        people, pipelines = len(MEMBERS) + 1, len(self.saved["pipelines"])
+        print_progress("demo", f"organizations acme and globex, {people} people, {pipelines} pipelines")
 
 
 def facts(home):
-    """What a client needs to know of the demo, as dev/stack prints it."""
-    kept = json.loads(home.demo_file.read_text())
-    tokens = kept["tokens"]
+    """Returns the ids and tokens of the demo that a client needs, as dev/stack prints them."""
+    saved = json.loads(home.demo_file.read_text())
+    tokens = saved["tokens"]
     return {
-        "orgId": kept["acmeId"],
-        "pipelineId": kept["pipelines"][FIRST],
+        "orgId": saved["acmeId"],
+        "pipelineId": saved["pipelines"][DEFAULT_PIPELINE],
         "envName": "qa-1",
         "token": tokens["developer"],
         "secondToken": tokens["secondDeveloper"],

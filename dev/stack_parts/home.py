@@ -1,4 +1,4 @@
-"""A stack's folder, .stack/<name>: state, lock, ports. Nothing of a stack lives elsewhere, except what state.json names."""
+"""A stack's folder, .stack/<name>: state, lock, ports. Everything of a stack is in it, except the folders that state.json names."""
 
 import contextlib
 import fcntl
@@ -10,7 +10,7 @@ import shutil
 import socket
 from pathlib import Path
 
-from .talk import Trouble, say
+from .console import StackError, print_progress
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 STACKS = CHECKOUT / ".stack"
@@ -21,31 +21,31 @@ PORTS = range(20000, 32000)
 
 
 def write_private(path, text):
-    """Whole or not at all, and readable by its owner only: these files hold passwords and tokens."""
+    """Writes a file atomically and readable by its owner only: these files contain passwords and tokens."""
     fresh = path.with_name(path.name + ".new")
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)
     fresh.replace(path)
 
 
-def take(file, waiting_for):
+def acquire(file, waiting_for):
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        say("lock", f"waiting for {waiting_for}")
+        print_progress("lock", f"waiting for {waiting_for}")
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
 @contextlib.contextmanager
 def lock(name, waiting_for):
-    """One command at a time; the kernel lets go when the process ends, however it ends. The file goes with the last holder."""
+    """Allows one command at a time. The kernel releases the lock when the process ends; the last holder removes the file."""
     folder = STACKS / ".locks"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
     while True:
         with open(path, "w") as file:
-            take(file, waiting_for)
-            # While we waited, the holder before us has removed the file: then what we hold is nobody else's lock.
+            acquire(file, waiting_for)
+            # If the previous holder removed the file while we waited, our lock is on a deleted file: try again.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 try:
                     yield
@@ -67,7 +67,7 @@ def port_is_free(port):
 class Home:
     def __init__(self, name):
         if not NAME.fullmatch(name):
-            raise Trouble(f"{name!r} is no name for a stack", "use small letters, digits, - and _, at most 40 of them")
+            raise StackError(f"{name!r} is not a valid name for a stack", "use at most 40 lowercase letters, digits, - and _")
         self.name, self.folder = name, STACKS / name
         self.state_file, self.demo_file = self.folder / "state.json", self.folder / "demo.json"
         self.again = "dev/stack up" + self.flag
@@ -84,13 +84,13 @@ class Home:
 
     def load(self):
         if self.folder.exists() and self.folder.stat().st_uid != os.geteuid():
-            raise Trouble(f"the stack {self.name} belongs to another user", "run this as that user, or take another --name")
+            raise StackError(f"the stack {self.name} belongs to another user", "run this as that user, or use another --name")
         try:
             self.state = json.loads(self.state_file.read_text())
         except FileNotFoundError:
             self.state = {}
         except ValueError:
-            raise Trouble(
+            raise StackError(
                 f"{self.state_file} is damaged", f"dev/stack reset{self.flag}, which removes this stack's data"
             ) from None
         for key in ("ports", "processes", "postgres"):
@@ -100,7 +100,7 @@ class Home:
         return lock(self.name, f"another command on the stack {self.name}")
 
     def create(self):
-        """Folders are open to read and files are not: PostgreSQL may run as another user and has to pass through."""
+        """Creates the folders, which others may enter: PostgreSQL may run as another user. Files are private."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "logs").mkdir(exist_ok=True)
         self.save()
@@ -114,12 +114,12 @@ class Home:
     def port(self, key):
         return self.state["ports"][key]
 
-    def settle_ports(self, *keys):
-        """The ports of a part that is about to start: those of last time, unless somebody took one meanwhile."""
+    def assign_ports(self, *keys):
+        """Assigns the ports of a part that is about to start: those of its last run, unless another process uses one now."""
         ports = self.state["ports"]
         for key in keys:
             if key in ports and not port_is_free(ports[key]):
-                say(key.split(".")[0], f"port {ports[key]} was taken by another process, choosing a new one")
+                print_progress(key.split(".")[0], f"port {ports[key]} is used by another process, choosing a new one")
                 del ports[key]
             if key not in ports:
                 ports[key] = self.choose_port()
@@ -133,7 +133,7 @@ class Home:
         for port in random.sample(PORTS, len(PORTS)):
             if port not in reserved and port_is_free(port):
                 return port
-        raise Trouble(f"no free port between {PORTS.start} and {PORTS.stop}", "stop what holds them: dev/stack down --name …")
+        raise StackError(f"no free port between {PORTS.start} and {PORTS.stop}", "stop what uses them: dev/stack down --name …")
 
     def remove(self):
         for folder in (self.state["postgres"].get("folder"), self.folder):

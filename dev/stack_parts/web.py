@@ -1,4 +1,4 @@
-"""Plain HTTP to loopback, past any proxy the user may have set."""
+"""HTTP requests to loopback without the user's proxy settings."""
 
 import http.client
 import json
@@ -9,7 +9,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def call(method, url, token=None, body=None, timeout=10):
-    """Status and parsed JSON (or text) of an answer, whatever its status; 0 if nobody answers."""
+    """Returns status and parsed JSON (or text) of a response, also of an error; status 0 if there is no response."""
     request = urllib.request.Request(url, method=method)
     if token:
         request.add_header("Authorization", f"Bearer {token}")
@@ -29,6 +29,6 @@ def call(method, url, token=None, body=None, timeout=10):
         return status, raw.decode(errors="replace")
 
 
-def answers(url):
-    """Exactly 200, quickly."""
+def is_ok(url):
+    """Returns whether a GET returns 200 within two seconds."""
     return call("GET", url, timeout=2)[0] == 200

@@ -1,5 +1,5 @@
-//! Greenroom tried from outside: the programs that try it, that measure it and that break it. `cargo xtask e2e`,
-//! `cargo xtask bench …` and `cargo xtask fault …` run them.
+//! End-to-end programs for Greenroom: they test it, measure it and inject faults. Run by `cargo xtask e2e`,
+//! `cargo xtask bench …` and `cargo xtask fault …`.
 
 mod bench;
 mod fault;
@@ -21,19 +21,19 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure as ratios against the bare engine.
+    /// Measure performance as ratios against bare baselines.
     Bench {
         #[command(subcommand)]
         what: bench::Bench,
     },
-    /// Let things go wrong, and check what must hold all the same.
+    /// Inject faults, and check what must hold nevertheless.
     Fault {
         #[command(subcommand)]
         what: fault::Fault,
     },
-    /// Deployments from end to end, as e2e/scenarios tells them.
+    /// Deployments from end to end, as defined in e2e/scenarios.
     Scenarios(scenarios::Scenarios),
-    /// Two installations on one Temporal namespace, which must not touch each other's workflows.
+    /// Two installations in one Temporal namespace, which must not touch each other's workflows.
     SecondInstallation(second_installation::SecondInstallation),
     /// The bare handler that `bench api` measures against.
     #[command(hide = true)]

@@ -1,5 +1,5 @@
-//! Two installations on one Temporal namespace: each with its own database, server, worker and runner, with deployments
-//! running on both. None may touch the other's workflows.
+//! Two installations in one Temporal namespace: each with its own database, server, worker and runner, with
+//! deployments running on both. Neither may touch the other's workflows.
 
 mod check;
 mod installation;
@@ -14,30 +14,31 @@ use clap::Args;
 use serde_json::json;
 
 use crate::parts::folder::Folder;
+use crate::parts::output::print_progress;
 use crate::parts::postgres::Postgres;
 use crate::parts::programs::Programs;
-use crate::parts::say::say;
 use crate::parts::temporal::Temporal;
 use crate::second_installation::installation::Installation;
 
 #[derive(Debug, Args)]
 pub(crate) struct SecondInstallation {
-    /// For how many minutes deployments are started on both.
+    /// Duration in minutes during which deployments are started on both.
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// Give both the same id, as two copies of one database would have: the checks have to find what comes of it.
+    /// Give both the same id, as two copies of one database would have: the checks have to find the
+    /// consequences.
     #[arg(long)]
     same_id: bool,
-    /// Only a JSON object on stdout.
+    /// Print only a JSON object on stdout.
     #[arg(long)]
     json: bool,
     /// Keep logs and data in .stack.
     #[arg(long)]
     keep: bool,
-    /// Where the product's programs are, if not beside this one.
+    /// Folder of the product's programs, if not beside this one.
     #[arg(long)]
     bin_dir: Option<PathBuf>,
-    /// The runner's static entrypoint.
+    /// Path of the runner's static entrypoint.
     #[arg(long)]
     entry: Option<PathBuf>,
 }
@@ -57,11 +58,14 @@ pub(crate) async fn run(options: SecondInstallation) -> anyhow::Result<ExitCode>
     for installation in [&mut first, &mut second] {
         installation.start(&programs).await?;
     }
-    say(&format!("two installations run; deployments are started for {} minutes", options.minutes));
+    print_progress(&format!(
+        "two installations run; deployments are started for {} minutes",
+        options.minutes
+    ));
     let (began, lasting) = (Instant::now(), Duration::from_secs_f64(options.minutes * 60.0));
     let stopped = tokio::try_join!(load::run(&first, lasting), load::run(&second, lasting));
     if let Err(error) = &stopped {
-        say(&format!("a deployment did not end as it should: {error:#}"));
+        print_progress(&format!("a deployment did not end as it should: {error:#}"));
     }
     let seconds = began.elapsed().as_secs();
     let mut violations: Vec<String> = stopped.err().map(|error| format!("{error:#}")).into_iter().collect();

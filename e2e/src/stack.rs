@@ -1,4 +1,5 @@
-//! A stack for measurements: PostgreSQL by `dev/stack`, and the daemons in release builds from beside this program.
+//! A stack for measurements: PostgreSQL by `dev/stack`, and the release builds of the daemons from beside
+//! this program.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -13,15 +14,16 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 const DATABASE: &str = "bench";
-/// A variable, because a server of an earlier revision that is compared with does not know the flag.
+/// A variable instead of a flag, because `bench compare` also starts servers of earlier revisions, which lack
+/// the flag.
 pub(crate) const LIMITS_OFF: (&str, &str) = ("GREENROOM_LIMITS", "off");
 
 pub(crate) struct Stack {
     name: String,
     pub(crate) database_url: String,
-    /// Where PostgreSQL's own programs are.
+    /// The folder of PostgreSQL's own programs.
     programs: PathBuf,
 }
 
@@ -33,12 +35,12 @@ pub(crate) struct Organization {
 
 pub(crate) struct Process {
     child: Child,
-    /// Where it answers, without a path.
+    /// The URL without a path.
     pub(crate) address: String,
 }
 
 impl Stack {
-    /// Starts PostgreSQL, with an empty database that is migrated.
+    /// Starts PostgreSQL, with an empty, migrated database.
     pub(crate) async fn start(name: &str) -> anyhow::Result<Self> {
         let output = Command::new("dev/stack")
             .args(["up", "--services", "--json", "--name", name])
@@ -49,13 +51,13 @@ impl Stack {
         if !output.status.success() {
             bail!("dev/stack up failed");
         }
-        let facts: Value = serde_json::from_slice(&output.stdout)?;
-        let server_url = facts["databaseUrl"].as_str().context("dev/stack said no databaseUrl")?;
-        let programs = facts["postgresBin"].as_str().context("dev/stack said no postgresBin")?.into();
+        let output: Value = serde_json::from_slice(&output.stdout)?;
+        let server_url = output["databaseUrl"].as_str().context("dev/stack printed no databaseUrl")?;
+        let programs = output["postgresBin"].as_str().context("dev/stack printed no postgresBin")?.into();
         Self { name: name.to_owned(), database_url: server_url.to_owned(), programs }.beside(DATABASE).await
     }
 
-    /// Another database in the same PostgreSQL, empty and migrated.
+    /// Creates another database in the same PostgreSQL, empty and migrated.
     pub(crate) async fn beside(&self, database: &str) -> anyhow::Result<Self> {
         let mut connection = self.connect().await?;
         for statement in ["drop database if exists NAME with (force)", "create database NAME"] {
@@ -69,13 +71,14 @@ impl Stack {
         Ok(stack)
     }
 
-    /// An organization with an owner's token and a number of pipelines.
+    /// Creates an organization with an owner's token and a number of pipelines.
     pub(crate) async fn organization(&self, slug: &str, pipelines: i32) -> anyhow::Result<Organization> {
         let owner = ["--owner-email", "owner@example.test", "--owner-name", "Owner"];
         let output = self.daemon(&["admin", "bootstrap", "--slug", slug])?.args(owner).output().await?;
         let made: Value = serde_json::from_slice(&output.stdout).context("admin bootstrap failed")?;
-        let word = |key: &str| made[key].as_str().map(str::to_owned).with_context(|| format!("no {key}"));
-        let id = word("organizationId")?;
+        let text_field =
+            |key: &str| made[key].as_str().map(str::to_owned).with_context(|| format!("no {key}"));
+        let id = text_field("organizationId")?;
         let uuid = id.trim_start_matches("org_").parse()?;
         let mut connection = PgConnection::connect(&self.database_url).await?;
         sqlx::query(
@@ -93,11 +96,11 @@ impl Stack {
             .execute(&mut connection)
             .await?;
         sqlx::query("vacuum analyze").execute(&mut connection).await?;
-        Ok(Organization { id, uuid, token: word("token")? })
+        Ok(Organization { id, uuid, token: text_field("token")? })
     }
 
-    /// The server as an operator would run it, logging at its default level, into a file; but without limits per token,
-    /// organization and address, because all of the load is one token's.
+    /// Starts the server as an operator would, logging at its default level into a file; but without limits
+    /// per token, organization and address, because the whole load uses one token.
     pub(crate) async fn server(&self) -> anyhow::Result<Process> {
         let (listen, metrics) = (free_port()?, free_port()?);
         let log = std::fs::File::create(self.log(&format!("server-of-{}", self.database())))?;
@@ -106,7 +109,7 @@ impl Stack {
         Process::start(command, &listen).await
     }
 
-    /// The worker, likewise. It is ready when its operators' port answers.
+    /// Starts the worker in the same way. It is ready when its operators' port responds.
     pub(crate) async fn worker(&self) -> anyhow::Result<Process> {
         let metrics = free_port()?;
         let log = std::fs::File::create(self.log(&format!("worker-of-{}", self.database())))?;
@@ -127,7 +130,7 @@ impl Stack {
         Ok(PgConnection::connect(&self.database_url).await?)
     }
 
-    /// One of PostgreSQL's own programs.
+    /// Returns the path of one of PostgreSQL's own programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
@@ -136,7 +139,7 @@ impl Stack {
         self.database_url.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The log of one part, such as `postgres`.
+    /// Returns the log of one part, such as `postgres`.
     pub(crate) fn log(&self, part: &str) -> PathBuf {
         format!(".stack/{}/logs/{part}.log", self.name).into()
     }
@@ -159,9 +162,9 @@ impl Process {
     async fn start(mut command: Command, listen: &str) -> anyhow::Result<Self> {
         let child = command.stdin(Stdio::null()).kill_on_drop(true).spawn()?;
         let started = Instant::now();
-        while !answers(listen).await {
-            if started.elapsed() > START {
-                bail!("{command:?} did not answer within {START:?}");
+        while !responds(listen).await {
+            if started.elapsed() > START_TIMEOUT {
+                bail!("{command:?} did not respond within {START_TIMEOUT:?}");
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -177,17 +180,17 @@ impl Process {
     }
 }
 
-/// Whether a request for `/readyz` is answered at all; the bare handler has no such page and says 404.
-async fn answers(listen: &str) -> bool {
-    let ask = async {
+/// Returns whether `/readyz` responds at all; the bare handler has no such page and returns 404.
+async fn responds(listen: &str) -> bool {
+    let request = async {
         let mut stream = TcpStream::connect(listen).await.ok()?;
         let request = format!("GET /readyz HTTP/1.1\r\nHost: {listen}\r\nConnection: close\r\n\r\n");
         tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.ok()?;
-        (answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 404")).then_some(())
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.ok()?;
+        (response.starts_with("HTTP/1.1 200") || response.starts_with("HTTP/1.1 404")).then_some(())
     };
-    ask.await.is_some()
+    request.await.is_some()
 }
 
 fn free_port() -> anyhow::Result<String> {

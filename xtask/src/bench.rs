@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds the programs in release and lets e2e's measure.
+//! `cargo xtask bench`: builds the programs in release mode and runs e2e's benchmarks.
 
 mod compare;
 
@@ -8,26 +8,27 @@ use std::process::{Command, ExitCode};
 use clap::{Args, Subcommand};
 
 use crate::workspace::{self, Workspace};
-use crate::{e2e, say};
+use crate::{e2e, output};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
-    /// The API against the bare database and a bare handler
+    /// The API compared with the bare database and a bare handler
     Api(Options),
-    /// Claims and releases against bare SQL, with a long past, and with many who watch
+    /// Claims and releases compared with bare SQL, with a long history, and with many watchers
     Locks(Options),
-    /// This checkout against an earlier revision. Exit code 0: not slower; 1: slower; 2: not carried out
+    /// This checkout compared with an earlier revision. Exit code 0: not slower; 1: slower; 2: not carried
+    /// out
     Compare(compare::Options),
-    /// Deployments against bare Temporal and `podman run`, their starts and their logs
+    /// Deployments compared with bare Temporal and `podman run`, start latency and log throughput
     Deployments(DeploymentOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
-    /// What else the program is to be told, after `--`
+    /// More arguments for the program, after `--`
     #[arg(last = true)]
     rest: Vec<String>,
 }
@@ -48,7 +49,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Deployments(options) => deployments(workspace, options)?,
         Target::Compare(options) => {
             return compare::run(workspace, options).or_else(|error| {
-                say::progress(format_args!("{error:#}"));
+                output::progress(format_args!("{error:#}"));
                 Ok(ExitCode::from(2))
             });
         }
@@ -64,16 +65,17 @@ fn against_the_database(workspace: &Workspace, name: &str, options: &Options) ->
 
 fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Result<()> {
     let build = |packages: &[&str]| {
-        let words = packages.iter().flat_map(|package| ["-p", package]);
-        let words: Vec<&str> = ["build", "--release"].into_iter().chain(words).collect();
-        workspace::run(&mut workspace.cargo(&words))
+        let arguments = packages.iter().flat_map(|package| ["-p", package]);
+        let arguments: Vec<&str> = ["build", "--release"].into_iter().chain(arguments).collect();
+        workspace::run(&mut workspace.cargo(&arguments))
     };
     build(&["greenroom-e2e"])?;
     let mut program = program(workspace, "deployments", &options.options);
     match &options.bin_dir {
         Some(folder) => program.arg("--bin-dir").arg(folder),
         None => {
-            // These two share the engine's SDK; with any other they would share features too, and build it anew.
+            // These two use Temporal's SDK with the same features; a build with any other package would
+            // compile it again.
             build(&["greenroom-server", "greenroom-bare-engine"])?;
             build(&["greenroom-runner"])?;
             program.arg("--entry").arg(e2e::entry(workspace)?)

@@ -1,4 +1,4 @@
-//! `cargo xtask e2e`: builds daemon, runner, entrypoint and e2e's program, and lets the program play the scenarios.
+//! `cargo xtask e2e`: builds daemon, runner, entrypoint and e2e's program, and runs the scenarios.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -11,9 +11,9 @@ use crate::workspace::{self, Workspace};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only scenarios whose name has this in it
+    /// Only scenarios whose name contains this text
     names: Vec<String>,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
     /// Keep logs and data in .stack
@@ -22,13 +22,14 @@ pub(crate) struct Options {
     /// Take the programs from this folder instead of building them
     #[arg(long)]
     bin_dir: Option<PathBuf>,
-    /// What else the program is to be told, after `--`
+    /// More arguments for the program, after `--`
     #[arg(last = true)]
     rest: Vec<String>,
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     workspace::run(&mut workspace.cargo(&["build", "-p", "greenroom-e2e"]))?;
     if options.bin_dir.is_none() {
         workspace::run(&mut workspace.cargo(&["build", "-p", "greenroom-server"]))?;
@@ -49,9 +50,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     Ok(fault::code(status.code()))
 }
 
-/// Has `cargo xtask entry` build the static entrypoint; where it is.
+/// Builds the static entrypoint with `cargo xtask entry` and returns its path.
 pub(crate) fn entry(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let mut own = Command::new(std::env::current_exe()?);
-    let said = workspace::output(own.arg("entry").current_dir(&workspace.workspace_root))?;
-    Ok(said.trim().into())
+    let printed = workspace::output(own.arg("entry").current_dir(&workspace.workspace_root))?;
+    Ok(printed.trim().into())
 }

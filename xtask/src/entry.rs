@@ -1,8 +1,9 @@
-//! `cargo xtask entry`: builds the runner's entrypoint for this machine, linked statically, so that it runs in any image.
+//! `cargo xtask entry`: builds the runner's entrypoint for this machine, linked statically so that it runs in
+//! any image.
 
 use anyhow::{Context, bail};
 
-use crate::say;
+use crate::output;
 use crate::workspace::{self, Workspace};
 
 pub(crate) const PACKAGE: &str = "greenroom-entry";
@@ -13,11 +14,11 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
     let program = workspace.target_directory.join(triple).join("release").join(PACKAGE);
     let size =
         std::fs::metadata(&program).with_context(|| format!("{} was not built", program.display()))?.len();
-    say::progress(format_args!("{} KiB", size / 1024));
-    say::answer(program.display()).context("cannot say where it is")
+    output::progress(format_args!("{} KiB", size / 1024));
+    output::print(program.display()).context("cannot print its path")
 }
 
-/// The target that it is built for: this machine.
+/// Returns the target triple of this machine.
 pub(crate) fn triple() -> anyhow::Result<String> {
     match std::env::consts::ARCH {
         architecture @ ("x86_64" | "aarch64") => Ok(format!("{architecture}-unknown-linux-gnu")),
@@ -25,7 +26,8 @@ pub(crate) fn triple() -> anyhow::Result<String> {
     }
 }
 
-/// What cargo is told. By `rustc`, so that only the program itself is linked this way; the target is named, or build scripts would be too.
+/// Returns the arguments for cargo. `rustc` limits the linker flags to the program itself; the explicit
+/// target keeps them away from build scripts.
 pub(crate) fn arguments(triple: &str) -> Vec<&str> {
     let mut build = vec!["rustc", "--package", PACKAGE, "--release", "--target", triple, "--"];
     build.extend(["-C", "target-feature=+crt-static", "-C", "strip=symbols"]);

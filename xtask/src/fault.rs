@@ -1,5 +1,6 @@
-//! `cargo xtask fault`: builds the daemon and e2e's program and lets the program try the one with faults. Deployments, which need
-//! the runner too, are in `fault/deployments.rs`, daemons with bugs in them in `fault/planted.rs`.
+//! `cargo xtask fault`: builds the daemon and e2e's program and runs fault campaigns. Campaigns for
+//! deployments, which also need the runner, are in `fault/deployments.rs`, those for daemons with planted
+//! bugs in `fault/planted.rs`.
 
 mod deployments;
 mod overload;
@@ -16,15 +17,15 @@ use crate::workspace::{self, Workspace};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
-    /// The locks, under load and faults. Exit code 0: nothing found; 1: violations; 2: not carried out; 3: void
+    /// Locks under load and faults. Exit code 0: no violations; 1: violations; 2: not carried out; 3: void
     Locks(Locks),
-    /// Deployments, from their acceptance to their last step. The same exit codes
+    /// Deployments under faults, from acceptance to the last step. Same exit codes
     Deployments(deployments::Options),
-    /// A hostile organization attacks with everything that it may send while another one works. The same exit codes
+    /// A hostile organization sends every request it is allowed to while another one works. Same exit codes
     Overload(overload::Options),
-    /// Both against daemons with bugs in them, each of which has to be found
+    /// Lock and deployment campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
-    /// Two installations on one Temporal namespace: none may touch the other's workflows. The same exit codes
+    /// Two installations on one Temporal namespace: neither may touch the other's workflows. Same exit codes
     SecondInstallation(second_installation::Options),
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Locks {
     ops: u64,
     #[arg(long, default_value_t = 11)]
     faults: u64,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
     #[arg(long)]
@@ -66,7 +67,8 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
 }
 
 fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
-    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     let daemon = build(workspace, &["-p", "greenroom-server"], options.release, None)?;
     let mut program = Command::new(daemon.with_file_name("greenroom-e2e"));
@@ -93,27 +95,27 @@ fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
     Ok(code(status.code()))
 }
 
-/// Builds, and says where the daemon is then.
+/// Builds packages and returns the path of the daemon in the same target folder.
 fn build(
     workspace: &Workspace,
-    what: &[&str],
+    packages: &[&str],
     release: bool,
-    apart: Option<&PathBuf>,
+    separate_target: Option<&PathBuf>,
 ) -> anyhow::Result<PathBuf> {
     let mut cargo = workspace.cargo(&["build"]);
-    cargo.args(what);
+    cargo.args(packages);
     if release {
         cargo.arg("--release");
     }
-    if let Some(apart) = apart {
-        cargo.arg("--target-dir").arg(apart);
+    if let Some(folder) = separate_target {
+        cargo.arg("--target-dir").arg(folder);
     }
     workspace::run(&mut cargo)?;
-    let target = apart.unwrap_or(&workspace.target_directory);
+    let target = separate_target.unwrap_or(&workspace.target_directory);
     Ok(target.join(if release { "release" } else { "debug" }).join("greenroomd"))
 }
 
-/// The program's own word; without one it was ended by a signal.
+/// Converts the program's exit code. A program ended by a signal has none, which becomes 2.
 pub(crate) fn code(code: Option<i32>) -> ExitCode {
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::from(2), ExitCode::from)
 }

@@ -1,14 +1,15 @@
-//! Greenroom's chores: what a developer and CI run that is no part of the product.
-//! Depends on no crate of the workspace, so that it works while they do not compile.
+//! Development tasks: commands for developers and CI that are not part of the product.
+//! Depends on no crate of the workspace, so that it works while those do not compile.
 
 mod bench;
 mod e2e;
 mod entry;
 mod fault;
 mod openapi;
-mod say;
+mod output;
 mod sqlx;
 mod walls;
+mod words;
 mod workspace;
 
 use std::process::ExitCode;
@@ -18,37 +19,40 @@ use clap::{Parser, Subcommand};
 use crate::workspace::Workspace;
 
 #[derive(Parser)]
-#[command(name = "xtask", bin_name = "cargo xtask", about = "Greenroom's chores")]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "Greenroom's development tasks")]
 struct Arguments {
     #[command(subcommand)]
-    chore: Chore,
+    task: Task,
 }
 
 #[derive(Subcommand)]
-enum Chore {
-    /// Holds every Cargo.toml against the tables in docs/architecture.md
+enum Task {
+    /// Checks every Cargo.toml against the tables in docs/architecture.md
     CheckWalls,
-    /// Keeps .sqlx, the saved answers that let sqlx check queries without a database
+    /// Checks comments, log texts and identifiers against the vocabulary in CONTRIBUTING.md
+    CheckWords,
+    /// Maintains .sqlx, the query metadata with which sqlx checks queries without a database
     Sqlx {
         #[command(subcommand)]
         action: sqlx::Action,
     },
     /// Writes openapi/api.json from the server's code
     Openapi {
-        /// Only compares: fails if the file is not what the code says
+        /// Compare only: fail if the file differs from the code
         #[arg(long)]
         check: bool,
     },
-    /// Builds in release and runs a benchmark of e2e
+    /// Builds in release mode and runs a benchmark of e2e
     Bench {
         #[command(subcommand)]
         target: bench::Target,
     },
-    /// Builds the runner's static entrypoint, and says where it is
+    /// Builds the runner's static entrypoint and prints its path
     Entry,
-    /// Builds, and lets e2e play the scenarios. Exit code 0: all passed; 1: some failed; 2: not carried out
+    /// Builds the programs and runs e2e's scenarios. Exit code 0: all passed; 1: some failed; 2: not carried
+    /// out
     E2e(e2e::Options),
-    /// Builds, and lets e2e try the daemon under load while its parts fail
+    /// Builds the programs and runs e2e's fault campaigns: load while components fail
     Fault {
         #[command(subcommand)]
         target: fault::Target,
@@ -56,25 +60,26 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().chore) {
+    match run(Arguments::parse().task) {
         Ok(code) => code,
         Err(error) => {
-            say::progress(format_args!("{error:#}"));
+            output::progress(format_args!("{error:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(chore: Chore) -> anyhow::Result<ExitCode> {
+fn run(task: Task) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::read()?;
-    match chore {
-        Chore::CheckWalls => walls::check(&workspace)?,
-        Chore::Sqlx { action } => sqlx::run(&workspace, action)?,
-        Chore::Openapi { check } => openapi::run(&workspace, check)?,
-        Chore::Bench { target } => return bench::run(&workspace, &target),
-        Chore::Entry => entry::run(&workspace)?,
-        Chore::E2e(options) => return e2e::run(&workspace, &options),
-        Chore::Fault { target } => return fault::run(&workspace, &target),
+    match task {
+        Task::CheckWalls => walls::check(&workspace)?,
+        Task::CheckWords => words::check(&workspace)?,
+        Task::Sqlx { action } => sqlx::run(&workspace, action)?,
+        Task::Openapi { check } => openapi::run(&workspace, check)?,
+        Task::Bench { target } => return bench::run(&workspace, &target),
+        Task::Entry => entry::run(&workspace)?,
+        Task::E2e(options) => return e2e::run(&workspace, &options),
+        Task::Fault { target } => return fault::run(&workspace, &target),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,27 +1,27 @@
-//! `cargo xtask openapi`: openapi/api.json is what the server's code says, checked in so that a change of the
-//! API is seen in review, and so that clients are generated from a file.
+//! `cargo xtask openapi`: generates openapi/api.json from the server's code. The file is checked in so that
+//! reviews show API changes and clients are generated from a file.
 
 use std::fs;
 
 use anyhow::{Context, bail, ensure};
 use serde::de::IgnoredAny;
 
-use crate::say;
+use crate::output;
 use crate::workspace::{self, Workspace};
 
 const FILE: &str = "openapi/api.json";
 
 pub(crate) fn run(workspace: &Workspace, only_check: bool) -> anyhow::Result<()> {
     let arguments = ["run", "-p", "greenroom-server", "--bin", "greenroomd", "--", "openapi"];
-    let document = tidy(&workspace::output(&mut workspace.cargo(&arguments))?)?;
+    let document = normalize(&workspace::output(&mut workspace.cargo(&arguments))?)?;
     let path = workspace.workspace_root.join(FILE);
 
     if only_check {
         let written = fs::read_to_string(&path).unwrap_or_default();
         if let Some(difference) = first_difference(&written, &document) {
-            bail!("{FILE} is not what the code says. {difference}\nRun `cargo xtask openapi` and commit it.");
+            bail!("{FILE} does not match the code. {difference}\nRun `cargo xtask openapi` and commit it.");
         }
-        say::answer(format_args!("{FILE} is what the code says."))?;
+        output::print(format_args!("{FILE} matches the code."))?;
         return Ok(());
     }
 
@@ -29,13 +29,13 @@ pub(crate) fn run(workspace: &Workspace, only_check: bool) -> anyhow::Result<()>
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     fs::write(&path, document).with_context(|| format!("cannot write {FILE}"))?;
-    say::answer(format_args!("{FILE} is written."))?;
+    output::print(format_args!("Wrote {FILE}."))?;
     Ok(())
 }
 
-/// The daemon's text as it is, but for the final newline. It is not parsed and written again: whether that keeps
-/// the order of keys depends on features that other crates switch on.
-fn tidy(printed: &str) -> anyhow::Result<String> {
+/// Returns the daemon's text with exactly one final newline. The text is not parsed and serialized again,
+/// because whether that preserves the order of keys depends on features that other crates enable.
+fn normalize(printed: &str) -> anyhow::Result<String> {
     let document = printed.trim_end();
     serde_json::from_str::<IgnoredAny>(document)
         .context("`greenroomd openapi` must print one JSON document")?;
@@ -54,8 +54,8 @@ fn first_difference(written: &str, document: &str) -> Option<String> {
     for number in 1.. {
         let (old, new) = (old.next(), new.next());
         if old != new || old.is_none() {
-            let shown = |line: Option<&str>| line.unwrap_or("(nothing)").trim().to_owned();
-            return Some(format!("Line {number}:\n  file: {}\n  code: {}", shown(old), shown(new)));
+            let or_nothing = |line: Option<&str>| line.unwrap_or("(nothing)").trim().to_owned();
+            return Some(format!("Line {number}:\n  file: {}\n  code: {}", or_nothing(old), or_nothing(new)));
         }
     }
     None
@@ -66,14 +66,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_keeps_its_order_and_ends_in_one_newline() {
-        assert_eq!(tidy("{\n  \"b\": 1,\n  \"a\": 2\n}\n\n").unwrap(), "{\n  \"b\": 1,\n  \"a\": 2\n}\n");
-        assert!(tidy("{\"b\": 1}").unwrap_err().to_string().contains("several lines"));
-        assert!(tidy("listening on\n{}").is_err());
+    fn normalize_keeps_key_order_and_ends_with_one_newline() {
+        assert_eq!(
+            normalize("{\n  \"b\": 1,\n  \"a\": 2\n}\n\n").unwrap(),
+            "{\n  \"b\": 1,\n  \"a\": 2\n}\n"
+        );
+        assert!(normalize("{\"b\": 1}").unwrap_err().to_string().contains("several lines"));
+        assert!(normalize("listening on\n{}").is_err());
     }
 
     #[test]
-    fn a_difference_is_shown_by_its_first_line() {
+    fn first_difference_reports_the_first_differing_line() {
         assert_eq!(first_difference("{\n}\n", "{\n}\n"), None);
         assert_eq!(first_difference("{\n  1\n}\n", "{\n  2\n}\n").unwrap(), "Line 2:\n  file: 1\n  code: 2");
         assert_eq!(first_difference("", "{\n").unwrap(), "Line 1:\n  file: (nothing)\n  code: {");

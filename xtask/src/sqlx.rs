@@ -1,8 +1,10 @@
-//! `cargo xtask sqlx prepare|check`: keeps .sqlx, from which the query macros know, without a database, what
-//! PostgreSQL says of each query. Does what sqlx's own tool does, and needs only `psql` and a server.
+//! `cargo xtask sqlx prepare|check`: maintains .sqlx, PostgreSQL's description of each query, with which the
+//! query macros compile without a database. Replaces sqlx's own command-line tool and needs only `psql` and a
+//! server.
 //!
-//! The macros ask a live database when SQLX_OFFLINE is false and DATABASE_URL is set, and then save each answer
-//! in SQLX_OFFLINE_DIR. Offline they read the same folder, the crate's .sqlx, then the workspace's: ours.
+//! The macros query a live database if SQLX_OFFLINE is false and DATABASE_URL is set, and then save each
+//! description in SQLX_OFFLINE_DIR. Offline they read that folder, then the crate's .sqlx, then the
+//! workspace's, which we use.
 
 mod saved;
 mod scratch;
@@ -14,18 +16,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Subcommand;
 
-use self::saved::Saved;
-use self::scratch::Scratch;
-use crate::say;
+use self::saved::SavedQueries;
+use self::scratch::ScratchDatabase;
+use crate::output;
 use crate::workspace::{self, Workspace};
 
 const STORE: &str = "crates/store";
 
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum Action {
-    /// Asks a database about every query and writes .sqlx
+    /// Describe every query on a database and write .sqlx
     Prepare,
-    /// Only compares: fails if .sqlx is not what a database says
+    /// Compare only: fail if .sqlx differs from what the database returns
     Check,
 }
 
@@ -37,29 +39,29 @@ pub(crate) fn run(workspace: &Workspace, action: Action) -> anyhow::Result<()> {
          DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres cargo xtask sqlx prepare"
     );
 
-    let asked = ask(workspace, &server)?;
+    let described = describe_queries(workspace, &server)?;
     let folder = workspace.workspace_root.join(".sqlx");
-    let changes = Saved::read(&folder)?.changes_to(&asked);
+    let changes = SavedQueries::read(&folder)?.changes_to(&described);
     match action {
         Action::Prepare => {
-            asked.write(&folder)?;
-            say::answer(format_args!(".sqlx holds {} queries: {}.", asked.len(), changes.counted()))?;
+            described.write(&folder)?;
+            output::print(format_args!(".sqlx contains {} queries: {}.", described.len(), changes.counts()))?;
         }
         Action::Check if changes.is_empty() => {
-            say::answer(format_args!("All {} queries of .sqlx are as the database says.", asked.len()))?;
+            output::print(format_args!("All {} queries of .sqlx match the database.", described.len()))?;
         }
         Action::Check => bail!(
-            ".sqlx does not fit the code and the migrations:\n{}Run `cargo xtask sqlx prepare` and commit .sqlx.",
-            changes.listed()
+            ".sqlx does not match the code and the migrations:\n{}Run `cargo xtask sqlx prepare` and commit .sqlx.",
+            changes.list()
         ),
     }
     Ok(())
 }
 
-/// Compiles the store against a freshly migrated database and collects what the macros saved.
-fn ask(workspace: &Workspace, server: &str) -> anyhow::Result<Saved> {
+/// Compiles the store against a freshly migrated database and returns the queries that the macros saved.
+fn describe_queries(workspace: &Workspace, server: &str) -> anyhow::Result<SavedQueries> {
     let root = &workspace.workspace_root;
-    let scratch = Scratch::create(server)?;
+    let scratch = ScratchDatabase::create(server)?;
     for migration in migrations(&root.join(STORE).join("migrations"))? {
         scratch.migrate(&migration)?;
     }
@@ -76,12 +78,12 @@ fn ask(workspace: &Workspace, server: &str) -> anyhow::Result<Saved> {
     );
     let saved = compiled
         .context("the store does not compile against its migrations")
-        .and_then(|()| Saved::read(&folder));
+        .and_then(|()| SavedQueries::read(&folder));
     fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     saved
 }
 
-/// The migrations upward, in the order of their numbers, as sqlx runs them.
+/// Returns the up migrations, ordered by number as sqlx runs them.
 fn migrations(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
@@ -100,9 +102,12 @@ fn migrations(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Cargo does not know that the macros look at the environment, so it must be made to compile again.
+/// Forces cargo to compile again: it does not track the environment variables that the macros read.
 fn touch(path: &Path) -> anyhow::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "a file's time, for cargo, which compares it with its own")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a file's modification time, which cargo compares with its own clock"
+    )]
     let now = std::time::SystemTime::now();
     File::options()
         .write(true)

@@ -1,5 +1,5 @@
-//! `cargo xtask check-walls`: who may depend on whom is a table in docs/architecture.md, and this holds
-//! every Cargo.toml to it. The table is the law: this file knows no crate by name.
+//! `cargo xtask check-walls`: checks the dependencies in every Cargo.toml against the tables in
+//! docs/architecture.md. The rules are only in those tables: no crate name is hard-coded here.
 
 mod law;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use self::law::{Law, Row};
-use crate::say;
+use crate::output;
 use crate::workspace::{Dependency, Kind, Package, Workspace};
 
 const LAW: &str = "docs/architecture.md";
@@ -20,30 +20,30 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     let page = fs::read_to_string(root.join(LAW)).with_context(|| format!("cannot read {LAW}"))?;
     let law = Law::parse(&page).with_context(|| format!("the tables in {LAW}"))?;
 
-    let mut breaches = against_tables(&law, &workspace.packages, root);
+    let mut breaches = find_breaches(&law, &workspace.packages, root);
     for package in &workspace.packages {
         let manifest = fs::read_to_string(&package.manifest_path)
             .with_context(|| format!("cannot read {}", package.manifest_path.display()))?;
         if !inherits_lints(&manifest) {
-            let path = shown(&package.manifest_path, root);
+            let path = relative_path(&package.manifest_path, root);
             breaches.push(format!("{path} lacks `[lints]` with `workspace = true`"));
         }
     }
 
     if breaches.is_empty() {
-        say::answer(format_args!("The walls stand: {} packages checked.", workspace.packages.len()))?;
+        output::print(format_args!("No breaches: checked {} packages.", workspace.packages.len()))?;
         return Ok(());
     }
     bail!("{} breach(es) of {LAW}:\n\n{}", breaches.len(), breaches.join("\n\n"))
 }
 
-/// Every dependency that a table forbids, in words.
-fn against_tables(law: &Law, packages: &[Package], root: &Path) -> Vec<String> {
+/// Returns a message for every dependency that the tables forbid.
+fn find_breaches(law: &Law, packages: &[Package], root: &Path) -> Vec<String> {
     let members: HashSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut breaches = Vec::new();
     for package in packages {
         let own = crate_name(&package.name);
-        let manifest = shown(&package.manifest_path, root);
+        let manifest = relative_path(&package.manifest_path, root);
         let Some(row) = law.of_crate(own) else {
             breaches.push(format!("{manifest}: {own} has no row in the table `crate | may depend on`"));
             continue;
@@ -53,18 +53,18 @@ fn against_tables(law: &Law, packages: &[Package], root: &Path) -> Vec<String> {
                 (!row.rule.contains(crate_name(&dependency.name))).then_some(&row.row)
             } else {
                 law.of_dependency(&dependency.name)
-                    .filter(|found| !found.rule.allow(own, dependency.kind == Kind::Dev))
+                    .filter(|found| !found.rule.allows(own, dependency.kind == Kind::Dev))
                     .map(|found| &found.row)
             };
             if let Some(row) = forbidden {
-                breaches.push(breach(package, dependency, &manifest, row));
+                breaches.push(describe_breach(package, dependency, &manifest, row));
             }
         }
     }
     breaches
 }
 
-fn breach(package: &Package, dependency: &Dependency, manifest: &str, row: &Row) -> String {
+fn describe_breach(package: &Package, dependency: &Dependency, manifest: &str, row: &Row) -> String {
     let section = match dependency.kind {
         Kind::Normal => "dependencies",
         Kind::Build => "build-dependencies",
@@ -76,12 +76,12 @@ fn breach(package: &Package, dependency: &Dependency, manifest: &str, row: &Row)
     )
 }
 
-/// The tables say `store` where the package is called `greenroom-store`.
+/// Returns the name used in the tables: `store` for the package `greenroom-store`.
 fn crate_name(package: &str) -> &str {
     package.strip_prefix("greenroom-").unwrap_or(package)
 }
 
-fn shown(path: &Path, root: &Path) -> String {
+fn relative_path(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
 }
 
@@ -114,7 +114,7 @@ mod tests {
 | tokio | all but domain |
 ";
 
-    /// `edges` are (dependency, kind as cargo writes it).
+    /// `edges` are pairs of dependency and kind, in cargo's spelling.
     fn package(name: &str, edges: &[(&str, Option<&str>)]) -> Package {
         let dependencies: Vec<_> =
             edges.iter().map(|(name, kind)| serde_json::json!({"name": name, "kind": kind})).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn breaches(packages: &[Package]) -> Vec<String> {
-        against_tables(&Law::parse(PAGE).unwrap(), packages, Path::new("/w"))
+        find_breaches(&Law::parse(PAGE).unwrap(), packages, Path::new("/w"))
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn dev_and_build_dependencies_stand_under_the_same_table() {
+    fn dev_and_build_dependencies_are_checked_too() {
         for kind in [None, Some("dev"), Some("build")] {
             assert_eq!(only("greenroom-store", "greenroom-server", kind).len(), 1, "{kind:?}");
         }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lints_are_inherited_in_either_spelling_and_nowhere_else() {
+    fn inherits_lints_accepts_both_spellings_in_the_right_table() {
         assert!(inherits_lints("[package]\nname = \"x\"\n\n[lints]\nworkspace = true\n"));
         assert!(inherits_lints("lints.workspace = true\n[package]\n"));
         assert!(!inherits_lints("[package]\nname = \"x\"\n"));

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says of this workspace, and how to call cargo in it.
+//! The workspace as `cargo metadata` describes it, and helpers to run cargo in it.
 
 use std::env;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Workspace {
         serde_json::from_str(&output(&mut command)?).context("cargo metadata has an unknown form")
     }
 
-    /// A cargo command in the workspace's root.
+    /// Returns a cargo command that runs in the workspace's root.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_program());
         command.args(arguments).current_dir(&self.workspace_root);
@@ -70,12 +70,12 @@ impl Workspace {
     }
 }
 
-/// Inside `cargo xtask` cargo names itself, so that the same toolchain answers.
+/// Returns the cargo to run: inside `cargo xtask` it is in `CARGO`, so that the same toolchain is used.
 pub(crate) fn cargo_program() -> String {
     env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
-/// Runs a command to its end; its words go where ours go.
+/// Runs a command to its end; it inherits stdout and stderr.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
     if !status.success() {
@@ -84,7 +84,7 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a command and gives its stdout; its stderr goes where ours goes.
+/// Runs a command and returns its stdout; it inherits stderr.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command
         .stderr(std::process::Stdio::inherit())
@@ -93,11 +93,10 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
     if !output.status.success() {
         bail!("{} ended with {}", line(command), output.status);
     }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("{} answered something else than UTF-8", line(command)))
+    String::from_utf8(output.stdout).with_context(|| format!("the output of {} is not UTF-8", line(command)))
 }
 
-/// The command for a message: the program and its plain arguments, without any that hold a URL (it may hold a password).
+/// Formats a command for a message. Arguments with a URL are left out, because it may contain a password.
 fn line(command: &Command) -> String {
     let mut line = PathBuf::from(command.get_program())
         .file_name()

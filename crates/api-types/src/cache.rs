@@ -1,4 +1,4 @@
-//! Caches of a pipeline, as people see them.
+//! Caches of a pipeline.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Deployments: what runs, how far it is, and what it waits for.
+//! Deployments, their stages, attempts and steps.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Deployment {
     pub definition_version: i32,
     /// `pipeline`: all of its stages; `session`: those of an ephemeral environment; `teardown`: what cleans up after one.
     pub purpose: String,
-    /// What started it, in one word.
+    /// What started it, as a code.
     pub trigger: String,
     pub env_name: Option<String>,
     pub session_id: Option<String>,
@@ -27,7 +27,7 @@ pub struct Deployment {
     pub branch: Option<String>,
     /// `queued` `running` `waiting` `paused` `canceling`, or an end: `succeeded` `failed` `errored` `canceled` `superseded`.
     pub status: String,
-    /// Why it ended so, in one word.
+    /// Why it ended so, as a code.
     pub reason: Option<String>,
     /// The same for people.
     pub detail: Option<String>,
@@ -41,7 +41,7 @@ pub struct Deployment {
     pub ended_at: Option<Timestamp>,
     /// When its logs and artifacts were removed, because it ended so long ago.
     pub expired_at: Option<Timestamp>,
-    /// All that keeps it from going on; empty if it goes on, or has ended.
+    /// Why it is blocked; empty if it is running, or has ended.
     pub waiting_on: Vec<WaitingOn>,
     /// When the first of its stages that wait or run is ended by the clock; null if there is no such moment.
     pub deadline_at: Option<Timestamp>,
@@ -61,12 +61,12 @@ pub struct Stage {
     pub pool: String,
     /// `pending` `waiting` `queued` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
     pub status: String,
-    /// Why it ended so, or is tried again, in one word: `step_failed`, `timed_out`, `runner_lost` and others.
+    /// Why it has this status, as a code: `step_failed`, `timed_out`, `runner_lost` and others.
     pub reason: Option<String>,
     pub detail: Option<String>,
     /// From 1; 0 before the first.
     pub attempt: i32,
-    /// When it is tried again by itself.
+    /// When it is retried automatically.
     pub retry_at: Option<Timestamp>,
     /// Who canceled this stage; null if its deployment was canceled as a whole.
     pub canceled_by: Option<Holder>,

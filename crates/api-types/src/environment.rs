@@ -13,7 +13,7 @@ pub struct Environment {
     pub env_name: String,
     pub url: Option<String>,
     pub labels: Vec<String>,
-    /// What the pipeline's definition says about it.
+    /// Its part of the pipeline's definition.
     pub configuration: serde_json::Value,
     pub lock: Lock,
     /// The newest deployment that is not a teardown; null before the first.
@@ -95,12 +95,12 @@ pub struct Lock {
     pub fence: Option<i64>,
     /// How many wait for it.
     pub queue_length: i32,
-    /// Somebody has asked its holder to let go.
+    /// The pending request for hand-over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
 }
 
-/// A request to the holder to let go.
+/// A request to the holder to release the environment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Handover {
@@ -110,9 +110,9 @@ pub struct Handover {
     pub requested_at: Timestamp,
     /// By when the holder has to answer.
     pub due_at: Timestamp,
-    /// What comes of it without an answer. `accept` is judged again at `dueAt`.
+    /// What happens without an answer. `accept` is checked again at `dueAt`.
     pub on_silence: OnSilence,
-    /// The asker's own session, in the queue.
+    /// The requester's session in the queue.
     pub session_id: String,
 }
 

@@ -1,4 +1,4 @@
-//! Pools: environments with the same labels, of which any will do.
+//! Environment pools: environments with the same labels, any of which can be claimed.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

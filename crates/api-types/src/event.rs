@@ -1,4 +1,4 @@
-//! Events in the shape of CloudEvents 1.0.
+//! Events in the format of CloudEvents 1.0.
 
 use greenroom_domain::event::Event as DomainEvent;
 use greenroom_domain::id::OrganizationId;
@@ -70,7 +70,7 @@ impl Event {
     }
 }
 
-/// Events of pipelines from before addresses with credentials were rejected still contain them.
+/// Old events of pipelines still contain URLs with credentials, which are rejected today.
 fn without_credentials(mut data: serde_json::Value) -> serde_json::Value {
     for side in ["before", "after"] {
         if let Some(address) = data.get_mut(side).and_then(|record| record.get_mut("repository"))

@@ -1,4 +1,4 @@
-//! Asking a holder to let go, and its answer.
+//! Requests for hand-over and their answers.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestHandover {
-    /// What for; the holder reads it.
+    /// What for; shown to the holder.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
     /// How long the holder has to answer. Default: the definition's `handover.grace`, or 300 without one; a shorter time is rejected.
@@ -29,7 +29,7 @@ pub struct RequestHandover {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeclineHandover {
-    /// Why not; who asked reads it.
+    /// Why not; shown to the requester.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
 }

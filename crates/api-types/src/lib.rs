@@ -1,4 +1,4 @@
-//! What goes over the wire: requests, records, lists and problems. Shapes only; the rules are the domain's.
+//! The types of the API: requests, records, lists and problems. They contain no rules; those are in the domain.
 
 pub mod cache;
 pub mod deployment;

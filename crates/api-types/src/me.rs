@@ -1,4 +1,4 @@
-//! The caller, as the server knows it.
+//! The caller of a request.
 
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;

@@ -206,7 +206,7 @@ pub struct UpdatePipeline {
     pub definition: Option<String>,
 }
 
-/// Tells a field that is null from one that is not there.
+/// Distinguishes a field that is null from one that is missing.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -230,25 +230,25 @@ pub struct ResumePipeline {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidateDefinition {
-    /// Any text: what is wrong with it is the answer.
+    /// Any text; the response contains what is wrong with it.
     pub definition: String,
 }
 
-/// What became of a definition that was asked about.
+/// The result of checking a definition.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionReport {
     pub valid: bool,
-    /// The definition as the server understands it, if it is valid.
+    /// The checked definition, if it is valid.
     pub definition: Option<serde_json::Value>,
     /// What is wrong with it, if it isn't.
     pub errors: Vec<crate::problem::FieldProblem>,
-    /// What is allowed and probably not meant.
+    /// What is allowed and probably not intended.
     #[serde(default)]
     pub warnings: Vec<DefinitionWarning>,
 }
 
-/// Something in a definition that is allowed and probably not meant.
+/// Something in a definition that is allowed and probably not intended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionWarning {
@@ -265,7 +265,7 @@ pub struct DefinitionWarning {
     pub column: u32,
 }
 
-/// A pipeline that was saved, and what its definition's writer should think about.
+/// A pipeline that was saved, and warnings about its definition.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct SavedPipeline {
     pub data: Pipeline,

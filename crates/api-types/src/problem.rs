@@ -22,12 +22,12 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub errors: Vec<FieldProblem>,
-    /// What a program needs to go on; differs per code.
+    /// Additional data for programs; differs per code.
     #[serde(flatten)]
     pub extensions: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A request that would help whoever was refused, with the fields of the refused one.
+/// A request that can be sent instead of the rejected one, with its fields.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestedRequest {
@@ -66,11 +66,11 @@ pub struct FieldProblem {
     /// Column in the pipeline definition, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// What would have been right.
+    /// The valid values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub expected: Vec<String>,
-    /// The nearest right word.
+    /// The nearest valid value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }

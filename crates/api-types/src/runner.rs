@@ -1,31 +1,31 @@
-//! What a runner and the server say to each other: a job is one attempt of one stage. Every call carries the runner's
-//! token (`Authorization: Bearer grr_…`), and every call about a job the job's own (`X-Greenroom-Job-Token: grj_…`).
+//! Requests and responses of runners. A job is one attempt of one stage. Every call has the runner's token
+//! (`Authorization: Bearer grr_…`), and every call about a job also the job's token (`X-Greenroom-Job-Token: grj_…`).
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::runner_pool::Network as Word;
+use greenroom_domain::runner_pool::Network as DomainNetwork;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The header that carries a job's token.
+/// The header with a job's token.
 pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
-/// The header with which a runner that waits for a job states how many jobs it runs at once. The server lets it have one
-/// such request more than that.
+/// The header with the number of jobs that a runner runs concurrently, in its requests for a job. The server allows one
+/// more such request than that.
 pub const CONCURRENCY_HEADER: &str = "x-greenroom-concurrency";
 
-/// Asks for a job, and waits for one.
+/// Requests a job, and waits for one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Acquire {
     /// How long to wait for one: 30 at most, and if left out. `204` if none came.
     #[serde(default)]
     pub wait_seconds: Option<u32>,
-    /// The version of the runner, for people who look at it.
+    /// The version of the runner, for display.
     #[serde(default)]
     pub version: Option<String>,
 }
 
-/// Everything that a runner needs to know to carry a stage out.
+/// Everything that a runner needs to run a stage.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Job {
@@ -37,7 +37,7 @@ pub struct Job {
     pub lease_seconds: u32,
     /// How often to send a heartbeat.
     pub heartbeat_seconds: u32,
-    /// How long a step goes on when its runner has fallen silent.
+    /// How long a step continues without a sign of life from its runner.
     pub silence_seconds: u32,
     pub organization_id: String,
     pub pipeline_id: String,
@@ -51,7 +51,7 @@ pub struct Job {
     pub source: Option<Source>,
     /// How long the stage may run.
     pub timeout_seconds: u64,
-    /// What may be written to the log of one step. A step that says more fails.
+    /// What may be written to the log of one step. A step that writes more fails.
     pub log_limit_bytes: u64,
     /// Whether steps may reach the network.
     pub network: Network,
@@ -111,33 +111,33 @@ pub enum PermanentFailure {
     CommitNotOnBranch,
     /// The address is not that of a repository which the runner may read.
     RepositoryUnavailable,
-    /// The registry has no such image, or does not give it out.
+    /// The registry has no such image, or denies access to it.
     ImageNotFound,
 }
 
-/// What the steps of a pool's runners may reach.
+/// The network of the steps that a pool's runners execute.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// Nothing but themselves.
+    /// No network.
     None,
-    /// Whatever the runner's machine reaches.
+    /// Everything that the runner's machine reaches.
     Bridge,
     /// The machine's own network.
     Host,
 }
 
-impl From<Word> for Network {
-    fn from(word: Word) -> Self {
-        match word {
-            Word::None => Self::None,
-            Word::Bridge => Self::Bridge,
-            Word::Host => Self::Host,
+impl From<DomainNetwork> for Network {
+    fn from(network: DomainNetwork) -> Self {
+        match network {
+            DomainNetwork::None => Self::None,
+            DomainNetwork::Bridge => Self::Bridge,
+            DomainNetwork::Host => Self::Host,
         }
     }
 }
 
-impl From<Network> for Word {
+impl From<Network> for DomainNetwork {
     fn from(network: Network) -> Self {
         match network {
             Network::None => Self::None,
@@ -174,7 +174,7 @@ pub struct JobStep {
     pub image: String,
     /// A script for `/bin/sh`.
     pub run: String,
-    /// All of its environment: what the pipeline says, and the platform's `GREENROOM_…`.
+    /// Its complete environment: the variables of the pipeline, and the platform's `GREENROOM_…`.
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
 }
@@ -184,14 +184,14 @@ pub struct JobStep {
 #[serde(rename_all = "camelCase")]
 pub struct Heartbeat {
     pub lease_seconds: u32,
-    /// The job is to be ended; said again with every heartbeat.
+    /// The job has to be ended; repeated with every heartbeat.
     pub cancel: Option<Cancel>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancel {
-    /// How long the step may take after it was asked to end, before it is killed.
+    /// How long the step may take to end after the request, before it is killed.
     pub grace_seconds: u32,
     pub reason: String,
 }
@@ -212,7 +212,7 @@ pub struct StepStart {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepEnd {
     pub status: StepEndStatus,
-    /// What the step's program said at its end.
+    /// The exit code of the step's program.
     #[serde(default)]
     pub exit_code: Option<i32>,
     /// What went wrong, for people.
@@ -221,7 +221,7 @@ pub struct StepEnd {
     /// What it wrote to the file `$GREENROOM_OUTPUT`.
     #[serde(default)]
     pub outputs: BTreeMap<String, String>,
-    /// How long its log is, all in all, so that nothing can be missing from it unnoticed.
+    /// The total length of its log, so that missing parts are detected.
     #[serde(default)]
     pub log_bytes: u64,
 }
@@ -230,9 +230,9 @@ pub struct StepEnd {
 #[serde(rename_all = "lowercase")]
 pub enum StepEndStatus {
     Succeeded,
-    /// The step said no.
+    /// The step failed.
     Failed,
-    /// The platform could not.
+    /// The platform failed.
     Errored,
     Canceled,
 }
@@ -258,7 +258,7 @@ pub struct Complete {
     /// The commit that was checked out, in full; only from runners that don't report it by `POST …/checkout`.
     #[serde(default)]
     pub commit_id: Option<String>,
-    /// Why a retry can't help. Then the attempt has failed with this reason, and `error` says more.
+    /// Why a retry can't help. Then the attempt has failed with this reason, and `error` contains details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<PermanentFailure>,
 }

@@ -1,4 +1,4 @@
-//! Runners and their pools, as admins see them.
+//! Runners and their pools, for admins.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,7 +35,7 @@ pub struct CreatedRunner {
 pub struct CreateRunner {
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// The pool whose jobs it takes; `default` if left out. A pool comes into being with its first runner.
+    /// The pool whose jobs it takes; `default` if left out. A pool is created with its first runner.
     #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
     pub pool: Option<String>,
 }
@@ -76,7 +76,7 @@ pub struct UpdateRunnerPool {
     pub environments: Option<Option<Vec<String>>>,
 }
 
-/// Tells a field that is null from one that is not there.
+/// Distinguishes a field that is null from one that is missing.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<String>>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Sessions: claiming, holding and letting go of an environment.
+//! Sessions: claiming, holding and releasing an environment.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub struct Session {
     /// Renewing does not go past this.
     pub max_expires_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Who ended it; null if it was the clock.
+    /// Who ended it; null if it expired or timed out.
     pub ended_by: Option<Person>,
     pub fence: Option<i64>,
     /// From 1, while it waits.
@@ -68,7 +68,7 @@ pub struct Session {
     pub confirm_by: Option<Timestamp>,
     /// Newest first.
     pub deployments: Vec<SessionDeployment>,
-    /// Somebody has asked this session to let go; null if not.
+    /// The pending request for hand-over of this session; null if there is none.
     pub handover: Option<Handover>,
     /// The holder's answer to this session's request for hand-over, if it was no.
     pub handover_declined: Option<HandoverDeclined>,
@@ -113,13 +113,13 @@ pub struct Person {
     pub name: String,
 }
 
-/// What keeps a deployment from going on.
+/// Why a deployment is blocked.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitingOn {
     /// Another deployment acts on the environment.
     WorkSlot {
-        // Said for the field itself: the API's document does not heed what is said for all.
+        // Renamed on the field: utoipa ignores the container attribute here.
         #[serde(rename = "deploymentId")]
         deployment_id: String,
     },
@@ -127,17 +127,17 @@ pub enum WaitingOn {
     PipelineStopped,
     /// The pipeline is archived: it will never start.
     PipelineArchived,
-    /// As many of the pipeline's deployments run as its `concurrency` lets.
+    /// As many of the pipeline's deployments run as its `concurrency` allows.
     Concurrency,
     /// A stage waits for a runner of its pool.
     Runner { stage: String, pool: String },
-    /// A stage is tried again, later.
+    /// A stage waits for its next attempt.
     Retry { stage: String, until: Timestamp },
-    /// Somebody has to agree before a stage starts.
+    /// A stage waits for an approval.
     Approval { stage: String },
-    /// What was canceled has not ended yet.
+    /// A canceled stage has not ended yet.
     RunningSteps { stage: String },
-    /// It could go on, and waits to be taken up by what runs deployments.
+    /// It could continue, and waits for the engine that runs deployments.
     Engine,
 }
 
@@ -172,7 +172,7 @@ pub struct SessionDeployment {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// All that keeps it from going on; empty if it goes on, or has ended.
+    /// Why it is blocked; empty if it is running, or has ended.
     pub waiting_on: Vec<WaitingOn>,
     /// Until when it waits; null if there is no such moment.
     pub deadline_at: Option<Timestamp>,
@@ -237,7 +237,7 @@ pub struct ClaimSession {
     /// How long to hold it without renewing; the environment's default if left out.
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
-    /// Wait for the turn instead of being refused.
+    /// Join the queue instead of being rejected.
     pub queue: Option<bool>,
 }
 

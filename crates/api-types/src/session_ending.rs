@@ -1,4 +1,4 @@
-//! Sessions that end because of something else.
+//! Sessions that end as a consequence of another change.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! API tokens. The secret is in one answer only: the first one to the request that made it.
+//! API tokens. The secret is only part of the first response to the request that created the token.
 
 use greenroom_domain::scope::Scopes;
 use greenroom_domain::token::Token as DomainToken;
@@ -75,12 +75,12 @@ impl From<Scope> for greenroom_domain::scope::Scope {
     }
 }
 
-/// The form in which records show a set of scopes.
+/// Converts a set of scopes to its form in records.
 pub fn scope_list(scopes: Scopes) -> Vec<Scope> {
     scopes.iter().map(Scope::from).collect()
 }
 
-/// The form in which records show a limit to pipelines; `None` stands for all of them.
+/// Converts a limit to pipelines to its form in records; `None` means all of them.
 pub fn pipeline_list(limit: &PipelineLimit) -> Option<Vec<String>> {
     limit.ids().map(|ids| ids.iter().map(ToString::to_string).collect())
 }
@@ -99,7 +99,7 @@ pub struct ApiToken {
     pub pipelines: Option<Vec<String>>,
     pub user_id: String,
     pub user_name: String,
-    /// The first characters of the secret, to know it by.
+    /// The first characters of the secret, to recognize it.
     #[schema(example = "grn_4fTq")]
     pub hint: String,
     pub created_at: Timestamp,
@@ -150,7 +150,7 @@ pub struct CreateApiToken {
     /// Default: true for kind `user`, false for the others.
     pub allow_force: Option<bool>,
     /// Default: all for kind `user`; `read hold deploy` for `agent`, and `start` as well for `ci`; of these, what the token
-    /// that asks has. `ci` and `agent` tokens can't have `admin`.
+    /// that sends the request has. `ci` and `agent` tokens can't have `admin`.
     #[schema(min_items = 1)]
     pub scopes: Option<Vec<Scope>>,
     /// Ids of pipelines. Other pipelines do not exist for the token then, and what belongs to no pipeline is refused.

@@ -1,4 +1,5 @@
-//! One server, one token, and the time limits. Redirects are not followed: they would carry the token elsewhere.
+//! The connection to one server with one token, with timeouts. Redirects are not followed: they would send
+//! the token elsewhere.
 
 use std::time::Duration;
 
@@ -10,19 +11,18 @@ use serde::de::DeserializeOwned;
 
 use crate::{Error, Result};
 
-/// Who does not answer a connection within this time is not there.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Of an answer that is refused, this much is read at most.
-const PROBLEM_LIMIT: usize = 64 * 1024;
-/// For calls that carry little and are answered at once.
-pub(crate) const SHORT_LIMIT: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The maximum size of an error response that is read.
+const MAX_PROBLEM_BYTES: usize = 64 * 1024;
+/// The timeout of calls with little data and a fast response.
+pub(crate) const SHORT_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The API's address, with its `/api/v1`.
+    /// The URL of the API, with its `/api/v1`.
     pub base: String,
     pub token: String,
-    /// Said to the server as `User-Agent`.
+    /// Sent as `User-Agent`.
     pub program: String,
 }
 
@@ -38,22 +38,24 @@ impl Connection {
         let base = Url::parse(&settings.base).map_err(|error| Error::local("the server's address", error))?;
         if base.cannot_be_a_base() || !matches!(base.scheme(), "http" | "https") {
             return Err(Error::Local(
-                "the server's address has to begin with http:// or https://".to_owned(),
+                "the server's address has to start with http:// or https://".to_owned(),
             ));
         }
-        let mut authorization = HeaderValue::from_str(&format!("Bearer {}", settings.token))
-            .map_err(|_| Error::Local("the token has letters that no token has".to_owned()))?;
+        let mut authorization =
+            HeaderValue::from_str(&format!("Bearer {}", settings.token)).map_err(|_| {
+                Error::Local("the token contains characters that are not allowed in a header".to_owned())
+            })?;
         authorization.set_sensitive(true);
         let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_LIMIT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(settings.program.as_str())
             .build()?;
         Ok(Connection { client, base, authorization })
     }
 
-    /// A request to a path of these segments; each is escaped, so that it stays one segment.
-    pub(crate) fn request(&self, method: Method, path: &[&str], limit: Duration) -> RequestBuilder {
+    /// Creates a request to a path of these segments. Each is escaped, so that it stays one segment.
+    pub(crate) fn request(&self, method: Method, path: &[&str], timeout: Duration) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -61,47 +63,47 @@ impl Connection {
         self.client
             .request(method, url)
             .header(reqwest::header::AUTHORIZATION, self.authorization.clone())
-            .timeout(limit)
+            .timeout(timeout)
     }
 }
 
-/// Sends it; whatever is no success becomes an error.
+/// Sends a request. A response without a success status becomes an error.
 pub(crate) async fn send(request: RequestBuilder) -> Result<Response> {
-    let answer = request.send().await?;
-    if answer.status().is_success() {
-        return Ok(answer);
+    let response = request.send().await?;
+    if response.status().is_success() {
+        return Ok(response);
     }
-    let status = answer.status().as_u16();
-    let retry_after = retry_after(&answer);
-    Err(Error::from_answer(status, retry_after, &beginning(answer).await))
+    let status = response.status().as_u16();
+    let retry_after = retry_after(&response);
+    Err(Error::from_response(status, retry_after, &read_problem(response).await))
 }
 
-pub(crate) async fn read<T: DeserializeOwned>(answer: Response) -> Result<T> {
-    let body = answer.bytes().await?;
-    // An answer cut short, or by something in between: it may be right the next time.
+pub(crate) async fn read<T: DeserializeOwned>(response: Response) -> Result<T> {
+    let body = response.bytes().await?;
+    // The response was cut off, or came from a proxy: a retry may succeed.
     let data: Data<T> = serde_json::from_slice(&body)
-        .map_err(|error| Error::unavailable(format!("the answer cannot be read: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("the response cannot be read: {error}")))?;
     Ok(data.data)
 }
 
-/// None for `204`.
-pub(crate) async fn read_if_any<T: DeserializeOwned>(answer: Response) -> Result<Option<T>> {
-    if answer.status() == StatusCode::NO_CONTENT {
+/// Returns `None` for `204`.
+pub(crate) async fn read_optional<T: DeserializeOwned>(response: Response) -> Result<Option<T>> {
+    if response.status() == StatusCode::NO_CONTENT {
         return Ok(None);
     }
-    read(answer).await.map(Some)
+    read(response).await.map(Some)
 }
 
-fn retry_after(answer: &Response) -> Option<Duration> {
-    let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// As much of the body as came, if that was not too much: the status says enough without it.
-async fn beginning(mut answer: Response) -> Bytes {
+/// Reads the body up to its maximum size. Errors are ignored: the status is sufficient without the body.
+async fn read_problem(mut response: Response) -> Bytes {
     let mut body = Vec::new();
-    while let Ok(Some(chunk)) = answer.chunk().await {
-        if body.len() + chunk.len() > PROBLEM_LIMIT {
+    while let Ok(Some(chunk)) = response.chunk().await {
+        if body.len() + chunk.len() > MAX_PROBLEM_BYTES {
             break;
         }
         body.extend_from_slice(&chunk);

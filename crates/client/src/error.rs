@@ -1,4 +1,4 @@
-//! What can go wrong with a call, told apart by what the caller can do.
+//! Errors of a call, classified by what the caller can do.
 
 use std::time::Duration;
 
@@ -6,52 +6,52 @@ use greenroom_api_types::problem::Problem;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The code of a refusal that is no problem of our server: something in between has answered.
-pub const UNEXPECTED_ANSWER: &str = "unexpected_answer";
+/// The code of a rejection without a problem of our server: a proxy has sent the response.
+pub const UNEXPECTED_RESPONSE: &str = "unexpected_answer";
 /// The code with which the server rejects every request of a runner whose token was revoked.
 pub const RUNNER_REVOKED: &str = "runner_revoked";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The token was revoked, or the job is no longer this runner's: stop the work.
+    /// The token was revoked, or the job no longer belongs to this runner: the work has to stop.
     #[error("the server has taken it back: {detail}")]
     Gone {
-        /// Stable name of the problem: [`RUNNER_REVOKED`], or that of what became of the job.
+        /// Stable code of the problem: [`RUNNER_REVOKED`], or why the job is gone.
         code: String,
         detail: String,
     },
-    /// The server understood, and says no; asking again would not help.
+    /// The server rejected the request; a retry would not help.
     #[error("{code}: {detail}")]
     Refused {
         status: u16,
-        /// Stable name of the problem.
+        /// Stable code of the problem.
         code: String,
         detail: String,
-        /// What a program needs to go on; differs per code.
+        /// Additional data for programs, by code.
         extensions: serde_json::Map<String, serde_json::Value>,
     },
-    /// Nobody could be reached, or nobody who could answer: try again later.
+    /// The server could not be reached or could not process the request: retry later.
     #[error("the server cannot be reached: {reason}")]
     Unavailable {
         reason: String,
-        /// How long the server asks to be left alone.
+        /// How long to wait before a retry, as requested by the server.
         retry_after: Option<Duration>,
-        /// The status of the response, if there was one. A `500` is an error of the server itself, which the same
-        /// request may cause again.
+        /// The status of the response, if there was one. A `500` is an error of the server itself, which the
+        /// same request may cause again.
         status: Option<u16>,
     },
-    /// Something on this machine: a file could not be read or written, or an address makes no sense.
+    /// A local error: a file could not be read or written, or a URL is invalid.
     #[error("{0}")]
     Local(String),
 }
 
 impl Error {
-    /// Whether the runner's token was revoked. Only the server itself can tell: what something in between answers does not count.
+    /// Returns whether the runner's token was revoked. A response of a proxy does not count.
     pub fn is_runner_revoked(&self) -> bool {
         matches!(self, Error::Gone { code, .. } if code == RUNNER_REVOKED)
     }
 
-    /// The problem's name, if the server has refused.
+    /// Returns the code of the problem, if the server has rejected the request.
     pub fn refusal(&self) -> Option<&str> {
         match self {
             Error::Refused { code, .. } => Some(code),
@@ -59,30 +59,30 @@ impl Error {
         }
     }
 
-    pub(crate) fn local(doing: &str, error: impl std::fmt::Display) -> Self {
-        Error::Local(format!("{doing}: {error}"))
+    pub(crate) fn local(action: &str, error: impl std::fmt::Display) -> Self {
+        Error::Local(format!("{action}: {error}"))
     }
 
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
         Error::Unavailable { reason: reason.into(), retry_after: None, status: None }
     }
 
-    /// From an answer that is no success. `body` is a problem if it came from our server, and anything if it came from
-    /// something in between.
-    pub(crate) fn from_answer(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
+    /// Converts a response without a success status. `body` is a problem if it comes from our server, and can
+    /// be anything if it comes from a proxy.
+    pub(crate) fn from_response(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let problem: Option<Problem> = serde_json::from_slice(body).ok();
         let detail =
             problem.as_ref().map_or_else(|| format!("status {status}"), |problem| problem.detail.clone());
         match status {
             410 => {
-                let code = problem.map_or_else(|| UNEXPECTED_ANSWER.to_owned(), |problem| problem.code);
+                let code = problem.map_or_else(|| UNEXPECTED_RESPONSE.to_owned(), |problem| problem.code);
                 Error::Gone { code, detail }
             }
             408 | 429 | 500.. => Error::Unavailable { reason: detail, retry_after, status: Some(status) },
             _ => {
                 let (code, extensions) = match problem {
                     Some(problem) => (problem.code, problem.extensions),
-                    None => (UNEXPECTED_ANSWER.to_owned(), serde_json::Map::new()),
+                    None => (UNEXPECTED_RESPONSE.to_owned(), serde_json::Map::new()),
                 };
                 Error::Refused { status, code, detail, extensions }
             }
@@ -92,13 +92,13 @@ impl Error {
 
 impl From<reqwest::Error> for Error {
     fn from(error: reqwest::Error) -> Self {
-        // The address stays out of it: it may hold a password.
+        // Remove the URL: it may contain a password.
         let error = error.without_url();
         if error.is_builder() {
             return Error::local("the request could not be made", Chain(&error));
         }
         let reason =
-            if error.is_timeout() { "no answer in time".to_owned() } else { Chain(&error).to_string() };
+            if error.is_timeout() { "no response in time".to_owned() } else { Chain(&error).to_string() };
         Error::unavailable(reason)
     }
 }
@@ -131,35 +131,35 @@ mod tests {
     }
 
     #[test]
-    fn gone_is_gone_with_or_without_words() {
+    fn gone_does_not_need_a_problem() {
         assert!(
-            matches!(Error::from_answer(410, None, &problem("job_gone")), Error::Gone { detail, .. } if detail == "so it is")
+            matches!(Error::from_response(410, None, &problem("job_gone")), Error::Gone { detail, .. } if detail == "so it is")
         );
-        assert!(matches!(Error::from_answer(410, None, b""), Error::Gone { .. }));
+        assert!(matches!(Error::from_response(410, None, b""), Error::Gone { .. }));
     }
 
     #[test]
     fn only_the_server_itself_revokes_a_runner() {
-        assert!(Error::from_answer(410, None, &problem(RUNNER_REVOKED)).is_runner_revoked());
+        assert!(Error::from_response(410, None, &problem(RUNNER_REVOKED)).is_runner_revoked());
         for (status, body) in [(410, problem("job_gone")), (410, Vec::new()), (401, problem(RUNNER_REVOKED))]
         {
-            assert!(!Error::from_answer(status, None, &body).is_runner_revoked(), "{status}");
+            assert!(!Error::from_response(status, None, &body).is_runner_revoked(), "{status}");
         }
     }
 
     #[test]
-    fn what_may_pass_is_unavailable() {
+    fn temporary_failures_are_unavailable() {
         for status in [408, 429, 500, 502, 503, 504, 599] {
-            let error = Error::from_answer(status, Some(Duration::from_secs(3)), b"<html>");
+            let error = Error::from_response(status, Some(Duration::from_secs(3)), b"<html>");
             let Error::Unavailable { retry_after, status: kept, .. } = error else { panic!("{status}") };
             assert_eq!((retry_after, kept), (Some(Duration::from_secs(3)), Some(status)));
         }
     }
 
     #[test]
-    fn a_refusal_keeps_what_a_program_needs() {
+    fn a_refusal_keeps_its_extensions() {
         let Error::Refused { status, code, detail, extensions } =
-            Error::from_answer(409, None, &problem("log_offset"))
+            Error::from_response(409, None, &problem("log_offset"))
         else {
             panic!("not refused")
         };
@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_somebody_in_between_has_a_name_too() {
+    fn a_refusal_of_a_proxy_has_a_code() {
         for status in [301, 401, 404, 413] {
-            assert_eq!(Error::from_answer(status, None, b"<html>").refusal(), Some(UNEXPECTED_ANSWER));
+            assert_eq!(Error::from_response(status, None, b"<html>").refusal(), Some(UNEXPECTED_RESPONSE));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Greenroom's API for programs in Rust: typed calls, a time limit on each, and errors told apart by what the caller can
-//! do about them. It tries nothing twice: how long to go on trying is the caller's to know.
+//! A client of Greenroom's API: typed calls with timeouts, and errors that are classified by what the caller
+//! can do. It never retries: that is up to the caller.
 
 mod connection;
 mod error;
@@ -7,5 +7,5 @@ pub mod runner;
 mod transfer;
 
 pub use self::connection::{Connection, Settings};
-pub use self::error::{Error, RUNNER_REVOKED, Result, UNEXPECTED_ANSWER};
+pub use self::error::{Error, RUNNER_REVOKED, Result, UNEXPECTED_RESPONSE};
 pub use self::runner::{Appended, JobClient, RunnerClient};

@@ -1,4 +1,4 @@
-//! Archives that come and go: never all of one in memory, each with its SHA-256.
+//! Uploads and downloads of archives: streamed, with their SHA-256.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Error, Result};
 
-/// Says what the archive's SHA-256 is, in hexadecimal digits.
+/// The header with the archive's SHA-256 in hexadecimal digits.
 pub(crate) const SHA256_HEADER: &str = "x-greenroom-sha256";
-/// For one archive, there or back.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30 * 60);
-/// A download that brings nothing for this long is given up.
-const QUIET_LIMIT: Duration = Duration::from_secs(60);
-const PIECE: usize = 128 * 1024;
+/// The timeout of an upload or a download.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// A download that receives no data for this long is aborted.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const CHUNK_BYTES: usize = 128 * 1024;
 
 pub(crate) struct Upload {
     pub(crate) body: Body,
@@ -24,34 +24,34 @@ pub(crate) struct Upload {
     pub(crate) sha256: String,
 }
 
-/// Reads the file twice: the server is told what to expect before the first byte.
+/// Reads the file twice: size and SHA-256 are sent before the first byte.
 pub(crate) async fn upload(path: &Path) -> Result<Upload> {
     let failed = |error| Error::local("the archive could not be read", error);
     let mut file = File::open(path).await.map_err(failed)?;
     let (mut digest, mut size) = (Sha256::new(), 0);
-    let mut piece = vec![0; PIECE];
+    let mut buffer = vec![0; CHUNK_BYTES];
     loop {
-        let count = file.read(&mut piece).await.map_err(failed)?;
+        let count = file.read(&mut buffer).await.map_err(failed)?;
         if count == 0 {
             break;
         }
-        digest.update(&piece[..count]);
+        digest.update(&buffer[..count]);
         size += count as u64;
     }
     let file = File::open(path).await.map_err(failed)?;
     Ok(Upload { body: Body::from(file), size, sha256: hexadecimal(&digest.finalize()) })
 }
 
-pub(crate) async fn download(mut answer: Response, into: &Path) -> Result<String> {
+pub(crate) async fn download(mut response: Response, into: &Path) -> Result<String> {
     let failed = |error| Error::local("the archive could not be written", error);
     let announced =
-        answer.headers().get(SHA256_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        response.headers().get(SHA256_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let mut file = File::create(into).await.map_err(failed)?;
     let mut digest = Sha256::new();
     loop {
-        let chunk = tokio::time::timeout(QUIET_LIMIT, answer.chunk())
+        let chunk = tokio::time::timeout(IDLE_TIMEOUT, response.chunk())
             .await
-            .map_err(|_| Error::unavailable("the archive stopped coming"))??;
+            .map_err(|_| Error::unavailable("the download of the archive stalled"))??;
         let Some(chunk) = chunk else { break };
         digest.update(&chunk);
         file.write_all(&chunk).await.map_err(failed)?;
@@ -60,7 +60,7 @@ pub(crate) async fn download(mut answer: Response, into: &Path) -> Result<String
     let sha256 = hexadecimal(&digest.finalize());
     match announced {
         Some(announced) if !announced.eq_ignore_ascii_case(&sha256) => {
-            Err(Error::unavailable("the archive came damaged"))
+            Err(Error::unavailable("the archive was damaged in transit"))
         }
         _ => Ok(sha256),
     }

@@ -1,5 +1,6 @@
-//! Which caches a job may read and write. A cache that anybody's commit can fill must not reach a deployment to production, and
-//! most pipelines fill their caches in a stage without an environment: so the zone is that of the whole deployment.
+//! Which caches a job may read and write. A cache that any commit can fill must not reach a deployment to
+//! production. Most pipelines fill their caches in a stage without an environment, so the zone is determined
+//! for the whole deployment.
 
 use crate::definition::Definition;
 use crate::deployment::Purpose;
@@ -7,24 +8,25 @@ use crate::deployment::Purpose;
 /// Who may have written a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheZone {
-    /// Only deployments of branches that every lasting environment of the pipeline takes.
+    /// Only deployments of branches that every lasting environment of the pipeline allows.
     Protected,
-    /// Anybody who may deploy something.
+    /// Every deployment.
     Open,
 }
 
-crate::word::words!(CacheZone { Protected = "protected", Open = "open" });
+crate::text_enum::text_enum!(CacheZone { Protected = "protected", Open = "open" });
 
 /// What a job may do with the caches of its pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAccess {
-    /// The zones that it reads, the preferred one first.
+    /// The zones that the job reads, the preferred one first.
     pub read: &'static [CacheZone],
-    /// The zone that it writes; `None` if it writes none.
+    /// The zone that the job writes; `None` if it writes none.
     pub write: Option<CacheZone>,
 }
 
-/// What a job may do, by the branch that its deployment names and the branch that its checkout has proven.
+/// Returns the access of a job, from the branch that its deployment names and the branch that its checkout
+/// has proven.
 pub fn cache_access(
     definition: &Definition,
     purpose: Purpose,
@@ -35,8 +37,8 @@ pub fn cache_access(
         (CacheZone::Protected, true) => {
             CacheAccess { read: &[CacheZone::Protected], write: Some(CacheZone::Protected) }
         }
-        // It may deploy to protected environments, so it reads only the protected zone. Its branch is not proven, so it
-        // writes nothing.
+        // The job may deploy to protected environments, so it reads only the protected zone. Its branch is
+        // not proven, so it writes nothing.
         (CacheZone::Protected, false) => CacheAccess { read: &[CacheZone::Protected], write: None },
         (CacheZone::Open, _) => {
             CacheAccess { read: &[CacheZone::Protected, CacheZone::Open], write: Some(CacheZone::Open) }
@@ -44,18 +46,19 @@ pub fn cache_access(
     }
 }
 
-/// `protected` if the deployment is of the whole pipeline and every lasting environment that a stage of it deploys to takes
-/// the named branch. Stages whose `if` is false count as well: else a condition on the branch would let any branch write
-/// protected caches. A pipeline without such an environment has nothing to protect.
+/// Returns `Protected` if the deployment is of the whole pipeline and every lasting environment that one of
+/// its stages deploys to allows the named branch. Stages whose `if` is false count as well: otherwise a
+/// condition on the branch would let any branch write protected caches. A pipeline without such an
+/// environment has nothing to protect.
 fn zone_of(definition: &Definition, purpose: Purpose, named: Option<&str>) -> CacheZone {
     let Some(named) = named.filter(|_| purpose == Purpose::Pipeline) else { return CacheZone::Open };
     let mut environments = definition.deployment_stages().filter_map(|stage| stage.environment.as_deref());
-    let takes = |name: &str| {
+    let allows = |name: &str| {
         let environment = definition.environment(name);
         environment.is_some_and(|environment| environment.branches.iter().any(|branch| branch == named))
     };
     match environments.next() {
-        Some(first) if takes(first) && environments.all(takes) => CacheZone::Protected,
+        Some(first) if allows(first) && environments.all(allows) => CacheZone::Protected,
         _ => CacheZone::Open,
     }
 }

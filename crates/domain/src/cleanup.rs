@@ -1,27 +1,28 @@
-//! Clean-ups that failed: when the sweeper repeats them, and when a teardown may be repeated at all.
+//! Failed clean-ups: when the sweeper retries a teardown, and when a teardown may be repeated at all.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How long after a failure the sweeper repeats a teardown: the first, the second and the third time.
-pub const REPEAT_AFTER: [SignedDuration; 3] =
+/// The delay after a failure before the sweeper retries a teardown: for the first, the second and the third
+/// retry.
+pub const RETRY_DELAYS: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(24)];
 
-/// When the sweeper repeats a teardown that has just failed. `tries`: how often it has repeated it so far. `None`: it has
-/// tried often enough, and a maintainer has to look at it.
-pub fn next_try(tries: u32, failed_at: Timestamp) -> Option<Timestamp> {
-    let after = REPEAT_AFTER.get(usize::try_from(tries).ok()?)?;
+/// Returns when the sweeper retries a teardown that has just failed, after `retries` earlier retries. `None`:
+/// there are no more retries, and a maintainer has to intervene.
+pub fn next_retry_at(retries: u32, failed_at: Timestamp) -> Option<Timestamp> {
+    let after = RETRY_DELAYS.get(usize::try_from(retries).ok()?)?;
     failed_at.checked_add(*after).ok()
 }
 
-/// How an environment stands. `D` names a deployment, `S` a session.
+/// The state of an environment. `D` identifies a deployment, `S` a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CleanupFacts<D, S> {
+pub struct CleanupState<D, S> {
     /// The teardown that failed last, if none has succeeded since.
     pub failed: Option<D>,
-    /// What has the work slot.
-    pub slot: Option<D>,
+    /// The deployment that has the work slot.
+    pub slot_holder: Option<D>,
     pub holder: Option<S>,
-    /// A deployment of a session has begun there after that teardown.
+    /// A deployment of a session has started after the failed teardown.
     pub deployed_since: bool,
 }
 
@@ -30,18 +31,18 @@ pub enum NotRepeated<D, S> {
     NotFailed,
     /// Another deployment acts on the environment.
     SlotTaken(D),
-    /// Whoever holds it has something deployed there, or took it over with something deployed: repeating the teardown would
-    /// destroy that. The teardown at the end of the session cleans up both.
+    /// The holder has deployed something, or took over the environment with something deployed. Repeating the
+    /// teardown would destroy that. The teardown at the end of the session cleans up both.
     InUse(S),
 }
 
-/// The failed teardown to repeat.
-pub fn may_repeat<D, S>(facts: CleanupFacts<D, S>) -> Result<D, NotRepeated<D, S>> {
-    match facts {
-        CleanupFacts { failed: None, .. } => Err(NotRepeated::NotFailed),
-        CleanupFacts { slot: Some(occupant), .. } => Err(NotRepeated::SlotTaken(occupant)),
-        CleanupFacts { holder: Some(session), deployed_since: true, .. } => Err(NotRepeated::InUse(session)),
-        CleanupFacts { failed: Some(failed), .. } => Ok(failed),
+/// Returns the failed teardown to repeat.
+pub fn teardown_to_repeat<D, S>(state: CleanupState<D, S>) -> Result<D, NotRepeated<D, S>> {
+    match state {
+        CleanupState { failed: None, .. } => Err(NotRepeated::NotFailed),
+        CleanupState { slot_holder: Some(occupant), .. } => Err(NotRepeated::SlotTaken(occupant)),
+        CleanupState { holder: Some(session), deployed_since: true, .. } => Err(NotRepeated::InUse(session)),
+        CleanupState { failed: Some(failed), .. } => Ok(failed),
     }
 }
 
@@ -50,26 +51,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_repeated_after_five_minutes_an_hour_and_a_day_and_then_no_more() {
+    fn retries_follow_after_five_minutes_an_hour_and_a_day() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let tries: Vec<Option<Timestamp>> = (0..5).map(|tries| next_try(tries, at(1_000))).collect();
-        assert_eq!(tries, [Some(at(1_300)), Some(at(4_600)), Some(at(87_400)), None, None]);
+        let retries: Vec<Option<Timestamp>> =
+            (0..5).map(|retries| next_retry_at(retries, at(1_000))).collect();
+        assert_eq!(retries, [Some(at(1_300)), Some(at(4_600)), Some(at(87_400)), None, None]);
     }
 
     #[test]
-    fn it_is_repeated_only_where_it_destroys_nobody_s_work() {
-        let facts =
-            |failed, slot, holder, deployed_since| CleanupFacts { failed, slot, holder, deployed_since };
-        for (facts, expected) in [
-            (facts(None, None, None, false), Err(NotRepeated::NotFailed)),
-            (facts(Some(1), None, None, false), Ok(1)),
-            (facts(Some(1), Some(2), None, false), Err(NotRepeated::SlotTaken(2))),
-            (facts(Some(1), Some(2), Some('s'), true), Err(NotRepeated::SlotTaken(2))),
-            (facts(Some(1), None, Some('s'), false), Ok(1)),
-            (facts(Some(1), None, Some('s'), true), Err(NotRepeated::InUse('s'))),
-            (facts(Some(1), None, None, true), Ok(1)),
+    fn a_teardown_is_repeated_only_if_it_destroys_no_deployment() {
+        let state = |failed, slot_holder, holder, deployed_since| CleanupState {
+            failed,
+            slot_holder,
+            holder,
+            deployed_since,
+        };
+        for (state, expected) in [
+            (state(None, None, None, false), Err(NotRepeated::NotFailed)),
+            (state(Some(1), None, None, false), Ok(1)),
+            (state(Some(1), Some(2), None, false), Err(NotRepeated::SlotTaken(2))),
+            (state(Some(1), Some(2), Some('s'), true), Err(NotRepeated::SlotTaken(2))),
+            (state(Some(1), None, Some('s'), false), Ok(1)),
+            (state(Some(1), None, Some('s'), true), Err(NotRepeated::InUse('s'))),
+            (state(Some(1), None, None, true), Ok(1)),
         ] {
-            assert_eq!(may_repeat(facts), expected, "{facts:?}");
+            assert_eq!(teardown_to_repeat(state), expected, "{state:?}");
         }
     }
 }

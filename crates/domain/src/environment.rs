@@ -1,19 +1,19 @@
-//! An environment's lock and queue together: the specification that the SQL is held to.
+//! The state machine of an environment's lock and queue. Tests check that the SQL does the same.
 //!
-//! Every command first settles what the clock has decided (a lease that ran out, a waiter whose turn has come), so that it
-//! does not matter whether, and how often, a sweeper ran in between.
+//! Every command first settles the state: it applies what time alone has changed (an expired lease, a waiter
+//! whose turn has come). So the result does not depend on whether, and how often, a sweeper ran in between.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{PipelineId, SessionId, UserId};
 use crate::lease::Lease;
-use crate::lock::{Claim, Handover, Held, Lock, OnSilence};
-use crate::queue::{PLACES_PER_ENVIRONMENT, PLACES_PER_USER, Queue, Waiting};
+use crate::lock::{Claim, Handover, Lock, LockHolder, OnSilence};
+use crate::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, Queue, Waiter};
 use crate::rights::{Barred, Rights};
 use crate::session::SessionEnd;
 use crate::token::TokenKind;
 
-/// What an environment's events are about: its path below the organization.
+/// Returns the subject of an environment's events: its path below the organization.
 pub fn subject(pipeline: PipelineId, name: &str) -> String {
     format!("pipelines/{pipeline}/ephemeral-environments/{name}")
 }
@@ -25,47 +25,47 @@ pub struct EnvironmentState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Command {
+pub enum LockCommand {
     Claim(Claim),
-    /// Claims, or waits for the turn.
+    /// Claims the environment, or joins the queue.
     Queue(Claim),
-    /// Takes over whatever is held. The queue stays as it is.
+    /// Takes over the lock from its holder, if any. The queue stays unchanged.
     Force(Claim),
-    /// Lets go, or leaves the queue.
+    /// Releases the lock, or leaves the queue.
     Release(SessionId),
     Renew(SessionId),
-    /// A heartbeat: a waiting session keeps its place, a granted one is confirmed.
-    Hear(SessionId),
-    /// A stream of this session is open: a waiting session keeps its place. It never confirms a grant.
-    Attend(SessionId),
-    /// The holder gives its lock to somebody else, past the queue.
+    /// A heartbeat: a waiting session keeps its place, and a granted one is confirmed.
+    Heartbeat(SessionId),
+    /// A heartbeat on behalf of an open stream: a waiting session keeps its place. It never confirms a grant.
+    StreamHeartbeat(SessionId),
+    /// The holder transfers its lock to another user, bypassing the queue.
     Transfer {
         from: SessionId,
         to: Claim,
     },
-    /// Asks the holder of a session to let go within `grace`, and waits for the turn. `by` is the session to wait with, unless
-    /// the user waits already.
+    /// Requests that the holder of a session releases it within `grace`, and joins the queue with the session
+    /// `by`, unless the user waits already.
     RequestHandover {
         of: SessionId,
         by: Claim,
         grace: SignedDuration,
     },
-    /// The holder lets go, as it was asked to.
+    /// The holder accepts the request for hand-over and releases the lock.
     AcceptHandover(SessionId),
-    /// The holder keeps it. Who asked stays in the queue.
+    /// The holder keeps the lock. The requester stays in the queue.
     DeclineHandover(SessionId),
-    /// Nobody asks for anything; time has passed.
+    /// Only settles.
     Sweep,
 }
 
-impl Command {
-    /// The session that it is about, if that exists already.
+impl LockCommand {
+    /// Returns the session that the command affects, if it exists already.
     fn session(&self) -> Option<SessionId> {
         match *self {
             Self::Release(session)
             | Self::Renew(session)
-            | Self::Hear(session)
-            | Self::Attend(session)
+            | Self::Heartbeat(session)
+            | Self::StreamHeartbeat(session)
             | Self::AcceptHandover(session)
             | Self::DeclineHandover(session)
             | Self::Transfer { from: session, .. }
@@ -76,15 +76,15 @@ impl Command {
 }
 
 impl EnvironmentState {
-    /// When the clock next has something to decide here, if nothing happens before.
-    pub fn due(&self) -> Option<Timestamp> {
+    /// Returns when time alone next changes the state, if no command comes before.
+    pub fn next_due_at(&self) -> Option<Timestamp> {
         let lease = self.lock.held.iter().map(|held| held.lease.expires_at);
-        let asked = self.lock.held.iter().filter_map(|held| held.handover).map(|asked| asked.due_at);
-        lease.chain(asked).chain(self.queue.iter().map(Waiting::patience_ends)).min()
+        let handover = self.lock.held.iter().filter_map(|held| held.handover).map(|handover| handover.due_at);
+        lease.chain(handover).chain(self.queue.iter().map(Waiter::heartbeat_deadline)).min()
     }
 }
 
-/// What has to be written down, and told.
+/// A change that has to be stored and recorded as an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     Granted {
@@ -98,7 +98,7 @@ pub enum Effect {
         session: SessionId,
         end: SessionEnd,
     },
-    /// The holder of `session` has been asked to let go, by who waits with `by`.
+    /// The waiter with the session `by` has requested a hand-over of `session`.
     HandoverRequested {
         session: SessionId,
         by: SessionId,
@@ -108,12 +108,12 @@ pub enum Effect {
         session: SessionId,
         by: SessionId,
     },
-    /// Nobody answered, and silence does not accept this request. `by` stays in the queue.
+    /// The request was not answered in time, which does not accept it. `by` stays in the queue.
     HandoverLapsed {
         session: SessionId,
         by: SessionId,
     },
-    /// The turn of a waiting session came, and it may not hold the environment: it has ended as canceled.
+    /// The turn of a waiting session came, but it may not hold the environment, so it was canceled.
     Skipped {
         session: SessionId,
         why: Barred,
@@ -124,114 +124,118 @@ pub enum Effect {
 pub enum Refusal {
     /// Held by another user.
     Locked { session: SessionId },
-    /// Held by the user who asks, in this session.
+    /// Held by the same user, in this session.
     HeldByYou { session: SessionId },
-    /// Free, but others were there first.
+    /// Free, but other sessions wait for it.
     OthersWait,
-    /// The session neither holds nor waits any more.
+    /// The session no longer holds the lock or waits for it.
     NotActive,
-    /// The holder has been asked already, by who waits with this session.
+    /// The waiter with this session has already requested a hand-over.
     HandoverPending { by: SessionId },
-    /// Nobody has asked the holder to let go.
+    /// There is no request for hand-over.
     NoHandover,
-    /// The user waits already, with this session.
+    /// The user already waits with this session.
     AlreadyQueued { session: SessionId, position: usize },
-    /// The environment has no waiting place left.
+    /// All waiting places of the environment are taken.
     QueueFull,
-    /// The user has taken all waiting places that `ci` and `agent` tokens may.
+    /// The user has as many waiting places as `ci` and `agent` tokens may have.
     PlacesUsedUp,
 }
 
 pub type Applied = Result<Vec<Effect>, Refusal>;
 
-/// Settles, then carries out `command`. A refusal changes nothing beyond the settling.
+/// Settles, then applies `command`. A refused command changes nothing beyond the settling.
 pub fn apply(
     state: EnvironmentState,
     now: Timestamp,
-    command: Command,
+    command: LockCommand,
 ) -> (EnvironmentState, Vec<Effect>, Applied) {
-    let (state, settled) = settle_about(state, now, command.session());
+    let (state, settled) = settle_for(state, now, command.session());
     let (state, applied) = match command {
-        Command::Claim(claim) => match obstacle(&state, claim.user, now) {
+        LockCommand::Claim(claim) => match claim_refusal(&state, claim.user, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(refusal) => (state, Err(refusal)),
         },
-        Command::Queue(claim) => match obstacle(&state, claim.user, now) {
+        LockCommand::Queue(claim) => match claim_refusal(&state, claim.user, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(_) => queued(state, claim, now),
         },
-        Command::Force(claim) => taken_over(state, claim, now, SessionEnd::Overridden),
-        Command::Transfer { from, to } if state.lock.is_held_by(from, now) => {
+        LockCommand::Force(claim) => taken_over(state, claim, now, SessionEnd::Overridden),
+        LockCommand::Transfer { from, to } if state.lock.is_held_by(from, now) => {
             taken_over(state, to, now, SessionEnd::Released)
         }
-        Command::Transfer { .. } => (state, Err(Refusal::NotActive)),
-        Command::Release(session) => released(state, session, now),
-        Command::Renew(session) if state.lock.is_held_by(session, now) => {
+        LockCommand::Transfer { .. } => (state, Err(Refusal::NotActive)),
+        LockCommand::Release(session) => released(state, session, now),
+        LockCommand::Renew(session) if state.lock.is_held_by(session, now) => {
             (EnvironmentState { lock: state.lock.renewed(now), ..state }, Ok(Vec::new()))
         }
-        Command::Renew(_) => (state, Err(Refusal::NotActive)),
-        Command::RequestHandover { of, by, grace } => requested(state, now, of, by, grace),
-        Command::AcceptHandover(session) => match answered(&state, session, now) {
+        LockCommand::Renew(_) => (state, Err(Refusal::NotActive)),
+        LockCommand::RequestHandover { of, by, grace } => requested(state, now, of, by, grace),
+        LockCommand::AcceptHandover(session) => match pending_handover(&state, session, now) {
             Ok(_) => released(state, session, now),
             Err(refusal) => (state, Err(refusal)),
         },
-        Command::DeclineHandover(session) => match answered(&state, session, now) {
+        LockCommand::DeclineHandover(session) => match pending_handover(&state, session, now) {
             Ok(Handover { session: by, .. }) => {
                 let declined = Effect::HandoverDeclined { session, by };
-                (EnvironmentState { lock: state.lock.asked(None), ..state }, Ok(vec![declined]))
+                (EnvironmentState { lock: state.lock.with_handover(None), ..state }, Ok(vec![declined]))
             }
             Err(refusal) => (state, Err(refusal)),
         },
-        Command::Hear(session) => (heard(state, session, now), Ok(Vec::new())),
-        Command::Attend(session) => {
-            (EnvironmentState { queue: state.queue.heard(session, now), ..state }, Ok(Vec::new()))
+        LockCommand::Heartbeat(session) => (with_heartbeat(state, session, now), Ok(Vec::new())),
+        LockCommand::StreamHeartbeat(session) => {
+            (EnvironmentState { queue: state.queue.with_heartbeat(session, now), ..state }, Ok(Vec::new()))
         }
-        Command::Sweep => (state, Ok(Vec::new())),
+        LockCommand::Sweep => (state, Ok(Vec::new())),
     };
     (state, settled, applied)
 }
 
-/// What the clock alone decides: a request for hand-over that nobody answered is accepted or lapses, a lease that is over has
-/// ended, silent waiters have left (a batch of them; whoever has left requests nothing any more), and a free lock goes to the
-/// first in the queue who may hold it.
+/// Applies what time alone has changed. An unanswered request for hand-over is accepted or lapses. The
+/// session of an expired lease ends. Waiters whose heartbeat timed out leave the queue (a batch of them), and
+/// with them their requests for hand-over. A free lock is granted to the first waiter that may hold it.
 pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec<Effect>) {
-    settle_about(state, now, None)
+    settle_for(state, now, None)
 }
 
-/// Settles before a command on a session, whose own silence is settled however many others fell silent.
-fn settle_about(
+/// Settles before a command on the session `affected`, which leaves the queue if it has timed out, beyond the
+/// batch too.
+fn settle_for(
     state: EnvironmentState,
     now: Timestamp,
-    about: Option<SessionId>,
+    affected: Option<SessionId>,
 ) -> (EnvironmentState, Vec<Effect>) {
     let EnvironmentState { mut lock, mut queue } = state;
     let mut effects = Vec::new();
-    if let Some((session, asked)) = unanswered(&lock, &queue, now) {
-        if asked.is_accepted_by_silence() {
+    if let Some((session, handover)) = unanswered_handover(&lock, &queue, now) {
+        if handover.is_accepted_by_silence() {
             effects.push(Effect::Ended { session, end: SessionEnd::Released });
             lock = lock.ended();
         } else {
-            effects.push(Effect::HandoverLapsed { session, by: asked.session });
-            lock = lock.asked(None);
+            effects.push(Effect::HandoverLapsed { session, by: handover.session });
+            lock = lock.with_handover(None);
         }
     }
     if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
-        // Whoever never showed up for the turn it was given did not hold anything that could expire.
+        // A session that never confirmed its turn is canceled: from the view of its user it held nothing that
+        // could expire.
         let end = if held.lease.confirmed { SessionEnd::Expired } else { SessionEnd::Canceled };
         effects.push(Effect::Ended { session: held.session, end });
         lock = lock.ended();
     }
-    let (there, gone) = queue.present(now, about);
-    queue = there;
-    effects
-        .extend(gone.iter().map(|gone| Effect::Ended { session: gone.session, end: SessionEnd::Canceled }));
-    let asked = lock.held.as_ref().and_then(|held| held.handover);
-    let waits = |asked: &Handover| queue.there(now).any(|waiting| waiting.session == asked.session);
-    lock = lock.asked(asked.filter(waits));
+    let (present, timed_out) = queue.without_timed_out(now, affected);
+    queue = present;
+    effects.extend(
+        timed_out.iter().map(|waiter| Effect::Ended { session: waiter.session, end: SessionEnd::Canceled }),
+    );
+    let handover = lock.held.as_ref().and_then(|held| held.handover);
+    let is_waiting =
+        |handover: &Handover| queue.present(now).any(|waiter| waiter.session == handover.session);
+    lock = lock.with_handover(handover.filter(is_waiting));
     while lock.held.is_none() {
         let (next, rest) = queue.next(now);
         queue = rest;
-        let Some(Waiting { session, user, terms, rights, .. }) = next else { break };
+        let Some(Waiter { session, user, terms, rights, .. }) = next else { break };
         if let Some(why) = rights.barred {
             effects.push(Effect::Skipped { session, why });
             continue;
@@ -242,21 +246,23 @@ fn settle_about(
     (EnvironmentState { lock, queue }, effects)
 }
 
-/// The held session, and a request for it whose time is up: by who still waited at that moment, and before the lease ended.
-fn unanswered(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(SessionId, Handover)> {
-    let Held { session, lease, handover, .. } = lock.held.as_ref()?;
-    let is_due = |asked: &Handover| asked.due_at <= now && asked.due_at < lease.expires_at;
-    let asked = handover.filter(is_due)?;
-    let waited = queue.find(asked.session).is_some_and(|waiting| waiting.is_there(asked.due_at));
-    waited.then_some((*session, asked))
+/// Returns the held session and its request for hand-over, if that was due before the lease ended and while
+/// the requester still waited.
+fn unanswered_handover(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(SessionId, Handover)> {
+    let LockHolder { session, lease, handover, .. } = lock.held.as_ref()?;
+    let is_due = |handover: &Handover| handover.due_at <= now && handover.due_at < lease.expires_at;
+    let handover = handover.filter(is_due)?;
+    let waited = queue.find(handover.session).is_some_and(|waiter| waiter.is_present(handover.due_at));
+    waited.then_some((*session, handover))
 }
 
-/// Why a plain claim can't be granted. The state must be settled, so a free lock has nobody waiting for it.
-fn obstacle(state: &EnvironmentState, user: UserId, now: Timestamp) -> Option<Refusal> {
+/// Returns why a plain claim can't be granted. The state must be settled, so that no one waits for a free
+/// lock.
+fn claim_refusal(state: &EnvironmentState, user: UserId, now: Timestamp) -> Option<Refusal> {
     match &state.lock.held {
         Some(held) if held.user == user => Some(Refusal::HeldByYou { session: held.session }),
         Some(held) => Some(Refusal::Locked { session: held.session }),
-        None if state.queue.there(now).next().is_some() => Some(Refusal::OthersWait),
+        None if state.queue.present(now).next().is_some() => Some(Refusal::OthersWait),
         None => None,
     }
 }
@@ -268,27 +274,28 @@ fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentS
 }
 
 fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (EnvironmentState, Applied) {
-    if let Some(refusal) = no_place(&state.queue, &claim, now) {
+    if let Some(refusal) = queue_refusal(&state.queue, &claim, now) {
         return (state, Err(refusal));
     }
     let Claim { session, user, kind, terms, can_force, .. } = claim;
     let rights = Rights { barred: None, can_force };
-    let queue = state.queue.joined(Waiting { session, user, kind, terms, heard_at: now, rights });
+    let queue = state.queue.joined(Waiter { session, user, kind, terms, heartbeat_at: now, rights });
     (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
 }
 
-/// Why nobody can join the queue with this claim: a person has one place, programs share their user's, and a queue has an end.
-fn no_place(queue: &Queue, claim: &Claim, now: Timestamp) -> Option<Refusal> {
+/// Returns why this claim can't join the queue: a person has one place, the programs of a user share a number
+/// of places, and a queue has a maximum length.
+fn queue_refusal(queue: &Queue, claim: &Claim, now: Timestamp) -> Option<Refusal> {
     let is_person = claim.kind == TokenKind::User;
-    let own = |waiting: &&Waiting| waiting.user == claim.user && waiting.kind == TokenKind::User;
-    if let Some(waiting) = queue.there(now).find(own).filter(|_| is_person) {
-        let position = queue.position(waiting.session).unwrap_or_default();
-        return Some(Refusal::AlreadyQueued { session: waiting.session, position });
+    let own = |waiter: &&Waiter| waiter.user == claim.user && waiter.kind == TokenKind::User;
+    if let Some(waiter) = queue.present(now).find(own).filter(|_| is_person) {
+        let position = queue.position(waiter.session).unwrap_or_default();
+        return Some(Refusal::AlreadyQueued { session: waiter.session, position });
     }
-    if !is_person && claim.places >= PLACES_PER_USER {
+    if !is_person && claim.places >= MAX_PLACES_PER_USER {
         return Some(Refusal::PlacesUsedUp);
     }
-    (queue.there(now).count() >= PLACES_PER_ENVIRONMENT).then_some(Refusal::QueueFull)
+    (queue.present(now).count() >= MAX_PLACES_PER_ENVIRONMENT).then_some(Refusal::QueueFull)
 }
 
 fn requested(
@@ -301,30 +308,34 @@ fn requested(
     let refusal = match state.lock.holder(now).filter(|held| held.session == of) {
         None => Some(Refusal::NotActive),
         Some(held) if held.user == by.user => Some(Refusal::HeldByYou { session: of }),
-        Some(held) => held.handover.map(|asked| Refusal::HandoverPending { by: asked.session }),
+        Some(held) => held.handover.map(|handover| Refusal::HandoverPending { by: handover.session }),
     };
     if let Some(refusal) = refusal {
         return (state, Err(refusal));
     }
-    let waits = state.queue.there(now).find(|waiting| waiting.user == by.user);
-    let waits = waits.map(|waiting| waiting.session);
-    let (state, mut effects) = match waits {
-        Some(session) => (heard(state, session, now), Vec::new()),
+    let waiting_session = state.queue.present(now).find(|waiter| waiter.user == by.user);
+    let waiting_session = waiting_session.map(|waiter| waiter.session);
+    let (state, mut effects) = match waiting_session {
+        Some(session) => (with_heartbeat(state, session, now), Vec::new()),
         None => match queued(state, by, now) {
             (state, Ok(effects)) => (state, effects),
             refused => return refused,
         },
     };
-    let asks = waits.unwrap_or(by.session);
+    let requester = waiting_session.unwrap_or(by.session);
     let due_at = now.checked_add(grace).unwrap_or(Timestamp::MAX);
-    effects.push(Effect::HandoverRequested { session: of, by: asks, due_at });
+    effects.push(Effect::HandoverRequested { session: of, by: requester, due_at });
     let (on_silence, can_force) = (OnSilence::of(by.can_force), by.can_force);
-    let lock = state.lock.asked(Some(Handover { session: asks, due_at, on_silence, can_force }));
+    let lock = state.lock.with_handover(Some(Handover { session: requester, due_at, on_silence, can_force }));
     (EnvironmentState { lock, ..state }, Ok(effects))
 }
 
-/// What the holder of this session has been asked.
-fn answered(state: &EnvironmentState, session: SessionId, now: Timestamp) -> Result<Handover, Refusal> {
+/// Returns the request for hand-over that the holder of this session can answer.
+fn pending_handover(
+    state: &EnvironmentState,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<Handover, Refusal> {
     let held = state.lock.holder(now).filter(|held| held.session == session).ok_or(Refusal::NotActive)?;
     held.handover.ok_or(Refusal::NoHandover)
 }
@@ -344,13 +355,13 @@ fn taken_over(
     (EnvironmentState { lock, ..state }, Ok(effects))
 }
 
-/// Releasing what has ended already changes nothing, so that it can be repeated safely.
+/// Idempotent: releasing a session that has ended changes nothing.
 fn released(state: EnvironmentState, session: SessionId, now: Timestamp) -> (EnvironmentState, Applied) {
     if state.queue.position(session).is_some() {
         let queue = state.queue.without(session);
-        // Who has left asks for nothing any more.
-        let asked = state.lock.held.as_ref().and_then(|held| held.handover);
-        let lock = state.lock.asked(asked.filter(|asked| asked.session != session));
+        // The request for hand-over of a session ends when the session leaves the queue.
+        let handover = state.lock.held.as_ref().and_then(|held| held.handover);
+        let lock = state.lock.with_handover(handover.filter(|handover| handover.session != session));
         let left = Effect::Ended { session, end: SessionEnd::Canceled };
         return (EnvironmentState { lock, queue }, Ok(vec![left]));
     }
@@ -363,9 +374,9 @@ fn released(state: EnvironmentState, session: SessionId, now: Timestamp) -> (Env
     (state, Ok(effects))
 }
 
-fn heard(state: EnvironmentState, session: SessionId, now: Timestamp) -> EnvironmentState {
-    let takes_up =
+fn with_heartbeat(state: EnvironmentState, session: SessionId, now: Timestamp) -> EnvironmentState {
+    let confirms =
         state.lock.held.as_ref().is_some_and(|held| held.session == session && !held.lease.confirmed);
-    let lock = if takes_up { state.lock.renewed(now) } else { state.lock };
-    EnvironmentState { lock, queue: state.queue.heard(session, now) }
+    let lock = if confirms { state.lock.renewed(now) } else { state.lock };
+    EnvironmentState { lock, queue: state.queue.with_heartbeat(session, now) }
 }

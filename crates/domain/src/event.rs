@@ -1,4 +1,4 @@
-//! Events: what happened, told once, in the transaction in which it happened.
+//! Events: each change is recorded once, in the transaction that makes it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::id::{EventId, UserId};
 
-/// What an event is about, and so who may read it.
+/// The category of an event, which determines who may read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// Delivery: pipelines, environments, deployments. Every member reads these.
@@ -127,18 +127,18 @@ impl fmt::Display for EventType {
     }
 }
 
-/// What a command has to tell. Who did it, and in which request, is added by the command itself.
+/// An event to record. The transaction adds the actor and the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {
     pub event_type: EventType,
-    /// What it is about, as a path below the organization: `pipelines/pip_…`.
+    /// The affected resource, as a path below the organization: `pipelines/pip_…`.
     pub subject: String,
     pub before: Option<Value>,
     pub after: Option<Value>,
     pub reason: Option<String>,
 }
 
-/// An event that has its place in the organization's history.
+/// An event that has its sequence number in the organization's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub id: EventId,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_read_noun_verb_and_are_told_apart() {
+    fn types_are_noun_and_verb_and_unique() {
         let mut seen = std::collections::HashSet::new();
         for event_type in EventType::ALL {
             let (noun, verb) = event_type.as_str().split_once('.').unwrap();

@@ -1,11 +1,12 @@
-//! Identifiers: a type prefix and a UUIDv7, `pip_0190…`. The prefix is part of the text only; the database holds the UUID.
+//! Identifiers: a type prefix and a UUIDv7, `pip_0190…`. The prefix is part of the text only; the database
+//! holds the UUID.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-/// The text is not an identifier of the kind asked for.
+/// The text is not an identifier of the expected type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an identifier that starts with `{prefix}_`")]
 pub struct InvalidId {
@@ -61,7 +62,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// One Greenroom: its database, with its servers and workers.
+    /// One installation of Greenroom: a database with its servers and workers.
     InstallationId = "ins",
     /// An organization: the partition key of everything.
     OrganizationId = "org",
@@ -73,7 +74,7 @@ ids! {
     EnvironmentId = "env",
     SessionId = "ses",
     DeploymentId = "dep",
-    /// One attempt of one stage: what a runner is given.
+    /// One attempt of one stage, which a runner executes.
     JobId = "job",
     StepRunId = "stp",
     PoolId = "pol",
@@ -82,7 +83,7 @@ ids! {
     EventId = "evt",
 }
 
-/// One spelling only (lower case, with hyphens), so that equal records have equal addresses.
+/// Accepts one spelling only (lower case, with hyphens), so that a record has one URL.
 fn parse(text: &str, prefix: &str) -> Option<Uuid> {
     let uuid = text.strip_prefix(prefix)?.strip_prefix('_')?;
     let parsed = Uuid::try_parse(uuid).ok()?;
@@ -94,14 +95,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_writes() {
+    fn text_round_trips() {
         let text = "pip_0190a0b0-0000-7000-8000-000000000001";
         let id: PipelineId = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
     }
 
     #[test]
-    fn refuses_every_other_spelling() {
+    fn rejects_every_other_spelling() {
         for text in [
             "",
             "pip",

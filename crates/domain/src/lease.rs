@@ -1,32 +1,32 @@
-//! The lease: how long a session holds its lock without being heard from, and when it ends at the latest.
+//! The lease: how long a session holds its lock without a renewal, and when it ends at the latest.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A session that is granted from the queue has this long to show that somebody is there.
+/// A session that is granted its turn from the queue has to confirm it within this time.
 pub const FIRST_LEASE: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     pub expires_at: Timestamp,
-    /// Renewing never goes past this.
+    /// A renewal never extends the lease beyond this.
     pub max_expires_at: Timestamp,
-    /// What each renewal gives.
+    /// How far each renewal extends the lease.
     pub length: SignedDuration,
-    /// The holder has been heard from since a grant from the queue.
+    /// False from a grant from the queue until the first heartbeat or renewal of the holder.
     pub confirmed: bool,
 }
 
-/// What a session asks for: a lease of `length`, and to be over after `longest` whatever is renewed.
+/// The lease that a session requests: `length` with each renewal, and `max_length` in total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseTerms {
     pub length: SignedDuration,
-    pub longest: SignedDuration,
+    pub max_length: SignedDuration,
 }
 
 impl Lease {
-    /// The lease of whoever claims and so is there.
+    /// Returns the lease of a claim that is granted within its request, which confirms it.
     pub fn claimed(now: Timestamp, terms: LeaseTerms) -> Self {
-        let max_expires_at = later(now, terms.longest);
+        let max_expires_at = later(now, terms.max_length);
         Self {
             expires_at: later(now, terms.length).min(max_expires_at),
             max_expires_at,
@@ -35,7 +35,7 @@ impl Lease {
         }
     }
 
-    /// The lease of who waited, and may have gone home.
+    /// Returns the lease of a waiter, which may be gone and so has to confirm.
     pub fn from_queue(now: Timestamp, terms: LeaseTerms) -> Self {
         let full = Self::claimed(now, terms);
         Self { expires_at: full.expires_at.min(later(now, FIRST_LEASE)), confirmed: false, ..full }
@@ -45,7 +45,7 @@ impl Lease {
         self.expires_at <= now
     }
 
-    /// Slides forward, never back and never past the end.
+    /// Extends the lease. It never becomes shorter and never exceeds `max_expires_at`.
     #[must_use]
     pub fn renewed(&self, now: Timestamp) -> Self {
         let expires_at = later(now, self.length).min(self.max_expires_at).max(self.expires_at);

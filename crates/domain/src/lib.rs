@@ -1,4 +1,5 @@
-//! Greenroom's nouns, rules and state machines. Pure: nothing here reads a clock, draws a random number or does I/O.
+//! Greenroom's types, rules and state machines. Pure: this crate reads no clock, generates no random numbers
+//! and does no I/O.
 
 pub mod cache;
 pub mod cleanup;
@@ -24,7 +25,8 @@ pub mod scope;
 pub mod session;
 pub mod slug;
 pub mod text;
+pub mod text_enum;
 pub mod token;
 pub mod token_grant;
-pub mod word;
+
 pub mod work_slot;

@@ -1,5 +1,5 @@
-//! The lock of an environment: at most one holder at a time, and a fence that rises with every grant and every end, so
-//! that whatever acts for an earlier holder can be told from what acts for this one.
+//! The lock of an environment: at most one holder at a time, and a fence that rises with every grant and
+//! every end, so that an action for an earlier holder is recognized as stale.
 
 use jiff::Timestamp;
 
@@ -10,31 +10,31 @@ use crate::token::TokenKind;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lock {
     pub fence: i64,
-    pub held: Option<Held>,
+    pub held: Option<LockHolder>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Held {
+pub struct LockHolder {
     pub session: SessionId,
     pub user: UserId,
     pub lease: Lease,
-    /// Somebody has asked the holder to let go.
+    /// The pending request for hand-over, if any.
     pub handover: Option<Handover>,
 }
 
-/// A request for hand-over: a place in the queue, and a moment by which the holder answers.
+/// A request for hand-over: a place in the queue, and a deadline for the answer of the holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handover {
-    /// The waiting session of who asks. When it waits no more, nothing is asked.
+    /// The waiting session of the requester. The request ends when this session leaves the queue.
     pub session: SessionId,
     pub due_at: Timestamp,
-    /// What the holder was told when it was asked.
+    /// What happens without an answer, as the holder was notified when the request was made.
     pub on_silence: OnSilence,
-    /// The requester could take the environment by force now.
+    /// Whether the requester may take the environment by force now.
     pub can_force: bool,
 }
 
-/// What comes of a request for hand-over that is not answered.
+/// What happens to a request for hand-over that is not answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnSilence {
     /// The holder's session ends.
@@ -44,22 +44,24 @@ pub enum OnSilence {
 }
 
 impl OnSilence {
-    /// Silence gives only what force could have taken.
+    /// Without an answer, the requester gets only what it could have taken by force.
     pub const fn of(can_force: bool) -> Self {
         if can_force { Self::Accept } else { Self::Lapse }
     }
 }
 
 impl Handover {
-    /// Judged again when its time is up: the right to force may have been lost since, and what was shown to lapse does.
+    /// Checked again at the deadline: the requester may have lost the right to force since, and a request
+    /// that was announced as lapsing never accepts.
     pub fn is_accepted_by_silence(&self) -> bool {
         self.on_silence == OnSilence::Accept && self.can_force
     }
 }
 
 impl Lock {
-    /// Who holds it now. A lease that has run out holds nothing, whether or not anybody has noticed.
-    pub fn holder(&self, now: Timestamp) -> Option<&Held> {
+    /// Returns the holder at `now`. An expired lease does not hold the lock, even before a sweeper has ended
+    /// its session.
+    pub fn holder(&self, now: Timestamp) -> Option<&LockHolder> {
         self.held.as_ref().filter(|held| !held.lease.is_over(now))
     }
 
@@ -67,22 +69,22 @@ impl Lock {
         self.holder(now).is_some_and(|held| held.session == session)
     }
 
-    /// Given to a new session. The lock must have been let go of first.
+    /// Grants the lock to a new session. The lock must be free.
     #[must_use]
     pub fn granted(self, session: SessionId, user: UserId, lease: Lease) -> Self {
         debug_assert!(self.held.is_none(), "a lock has one holder");
-        Self { fence: self.fence + 1, held: Some(Held { session, user, lease, handover: None }) }
+        Self { fence: self.fence + 1, held: Some(LockHolder { session, user, lease, handover: None }) }
     }
 
-    /// Let go of, in whatever way.
+    /// Frees the lock.
     #[must_use]
     pub fn ended(self) -> Self {
         Self { fence: self.fence + i64::from(self.held.is_some()), held: None }
     }
 
-    /// With this request to its holder, or with none.
+    /// Sets or clears the request for hand-over.
     #[must_use]
-    pub fn asked(mut self, handover: Option<Handover>) -> Self {
+    pub fn with_handover(mut self, handover: Option<Handover>) -> Self {
         if let Some(held) = &mut self.held {
             held.handover = handover;
         }
@@ -98,16 +100,17 @@ impl Lock {
     }
 }
 
-/// Who asks for a lock, with which rights, and for how long.
+/// A request for a lock: by whom, with which rights, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub session: SessionId,
     pub user: UserId,
-    /// Of the token that sends the request.
+    /// The kind of the token that sends the request.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
-    /// The environment could be taken by force with this token.
+    /// Whether this token may take the environment by force.
     pub can_force: bool,
-    /// Waiting places that the user has already taken through `ci` and `agent` tokens, in all of the organization.
+    /// The waiting places that the user already has through `ci` and `agent` tokens, in all of the
+    /// organization.
     pub places: i64,
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::id::UserId;
-use crate::policy::{Action, allowed};
+use crate::policy::{Action, is_allowed};
 use crate::role::Role;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,9 @@ pub struct Member {
     pub updated_at: Timestamp,
 }
 
-/// The action that is needed to make a member of role `from` (`None`: no member yet) one of role `to` (`None`: no more).
-pub fn change_needs(from: Option<Role>, to: Option<Role>) -> Action {
+/// Returns the action that is required to change the role of a member. `from` is `None` for a new member,
+/// `to` is `None` for a removal.
+pub fn action_for_change(from: Option<Role>, to: Option<Role>) -> Action {
     if from == Some(Role::Owner) || to == Some(Role::Owner) {
         Action::OwnerManage
     } else {
@@ -26,13 +27,13 @@ pub fn change_needs(from: Option<Role>, to: Option<Role>) -> Action {
     }
 }
 
-/// Whether a change of role (`None`: removal) takes the right to hold sessions away. Every other change leaves sessions alone.
+/// Returns whether a change of role (`None`: removal) revokes the right to hold sessions, so that they end.
 pub fn loses_sessions(from: Role, to: Option<Role>) -> bool {
-    let may_hold = |role| allowed(role, Action::SessionHold);
+    let may_hold = |role| is_allowed(role, Action::SessionHold);
     may_hold(from) && !to.is_some_and(may_hold)
 }
 
-/// An organization always keeps an owner, or nobody could ever manage it again.
+/// Returns whether a change would leave the organization without an owner, so that no one could manage it.
 pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: i64) -> bool {
     from == Role::Owner && to != Some(Role::Owner) && owners <= 1
 }
@@ -42,12 +43,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_are_an_owners_business() {
-        assert_eq!(change_needs(None, Some(Role::Admin)), Action::MemberManage);
-        assert_eq!(change_needs(Some(Role::Viewer), None), Action::MemberManage);
-        assert_eq!(change_needs(None, Some(Role::Owner)), Action::OwnerManage);
-        assert_eq!(change_needs(Some(Role::Owner), Some(Role::Viewer)), Action::OwnerManage);
-        assert_eq!(change_needs(Some(Role::Owner), None), Action::OwnerManage);
+    fn only_owners_manage_owners() {
+        assert_eq!(action_for_change(None, Some(Role::Admin)), Action::MemberManage);
+        assert_eq!(action_for_change(Some(Role::Viewer), None), Action::MemberManage);
+        assert_eq!(action_for_change(None, Some(Role::Owner)), Action::OwnerManage);
+        assert_eq!(action_for_change(Some(Role::Owner), Some(Role::Viewer)), Action::OwnerManage);
+        assert_eq!(action_for_change(Some(Role::Owner), None), Action::OwnerManage);
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! Outputs of steps: small texts that later stages get as environment variables. The limits follow from what a Linux kernel
-//! passes to a program: 128 KiB for one variable, and about 2 MiB for all variables and arguments together.
+//! Outputs of steps: small texts that later stages get as environment variables. The limits follow from what
+//! the Linux kernel passes to a program: 128 KiB for one variable, and about 2 MiB for all variables and
+//! arguments together.
 
-/// The longest name of an output.
+/// The maximum length of the name of an output.
 pub const MAX_NAME_BYTES: usize = 128;
-/// The longest value of one output.
+/// The maximum length of the value of an output.
 pub const MAX_VALUE_BYTES: usize = 32 * 1024;
-/// All outputs of a deployment's current attempts, as the variables that later stages get.
+/// The maximum size of all outputs of a deployment's current attempts, as the variables that later stages
+/// get.
 pub const MAX_DEPLOYMENT_BYTES: usize = 256 * 1024;
-/// What each variable has beyond stage, name and value: `GREENROOM_OUTPUT_`, two separators and the terminating NUL.
+/// The size of a variable in addition to stage, name and value: `GREENROOM_OUTPUT_`, two separators and the
+/// terminating NUL.
 pub const VARIABLE_OVERHEAD_BYTES: usize = 20;
 
 /// Why an output is rejected.
@@ -37,7 +40,7 @@ pub fn check(name: &str, value: &str) -> Result<(), InvalidOutput> {
     Ok(())
 }
 
-/// How much of [`MAX_DEPLOYMENT_BYTES`] an output of a stage uses.
+/// Returns how much of [`MAX_DEPLOYMENT_BYTES`] an output of a stage uses.
 pub const fn variable_bytes(stage: &str, name: &str, value: &str) -> usize {
     stage.len() + name.len() + value.len() + VARIABLE_OVERHEAD_BYTES
 }
@@ -79,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_overhead_is_what_a_variable_has_beyond_its_parts() {
+    fn the_overhead_is_that_of_a_real_variable() {
         let variable = "GREENROOM_OUTPUT_BUILD_version=1.2\0";
         assert_eq!(variable_bytes("build", "version", "1.2"), variable.len());
     }

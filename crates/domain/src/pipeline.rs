@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 
 use crate::id::{PipelineId, UserId};
-pub use crate::word::UnknownWord;
-use crate::word::words;
+pub use crate::text_enum::UnknownVariant;
+use crate::text_enum::text_enum;
 
-/// What a stop does with deployments that run already. New ones are always held back.
+/// What a stop does with deployments that are running. New ones never start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopMode {
-    /// They run to their end.
+    /// They continue to their end.
     Drain,
-    /// They are held before their next stage.
+    /// They start no further stage until the pipeline is resumed.
     Pause,
     /// They are canceled.
     Cancel,
@@ -24,10 +24,10 @@ pub enum PipelineStatus {
     Archived,
 }
 
-words!(StopMode { Drain = "drain", Pause = "pause", Cancel = "cancel" });
-words!(PipelineStatus { Active = "active", Stopped = "stopped", Archived = "archived" });
+text_enum!(StopMode { Drain = "drain", Pause = "pause", Cancel = "cancel" });
+text_enum!(PipelineStatus { Active = "active", Stopped = "stopped", Archived = "archived" });
 
-/// Where a pipeline stands.
+/// The state of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Active,
@@ -36,7 +36,7 @@ pub enum State {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum PipelineCommand {
     Stop(StopMode),
     Resume,
     Archive,
@@ -57,20 +57,19 @@ impl State {
     }
 }
 
-/// Where `command` leads. Repeating a command leads nowhere new, so that it may be repeated safely; a second stop with
-/// another mode changes the mode.
-pub fn apply(state: State, command: Command) -> Result<State, Archived> {
+/// Applies `command`. Commands are idempotent; a second stop with another mode changes the mode.
+pub fn apply(state: State, command: PipelineCommand) -> Result<State, Archived> {
     match (state, command) {
-        (State::Archived, Command::Archive) => Ok(State::Archived),
+        (State::Archived, PipelineCommand::Archive) => Ok(State::Archived),
         (State::Archived, _) => Err(Archived),
-        (_, Command::Archive) => Ok(State::Archived),
-        (_, Command::Stop(mode)) => Ok(State::Stopped(mode)),
-        (_, Command::Resume) => Ok(State::Active),
-        (state, Command::Edit) => Ok(state),
+        (_, PipelineCommand::Archive) => Ok(State::Archived),
+        (_, PipelineCommand::Stop(mode)) => Ok(State::Stopped(mode)),
+        (_, PipelineCommand::Resume) => Ok(State::Active),
+        (state, PipelineCommand::Edit) => Ok(state),
     }
 }
 
-/// The stop that holds a pipeline, and who made it.
+/// The stop of a pipeline, and who made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
     pub mode: StopMode,
@@ -88,7 +87,7 @@ pub struct Pipeline {
     pub status: PipelineStatus,
     pub stop: Option<Stop>,
     pub definition_version: i32,
-    /// Counts every change of the record; its `ETag`.
+    /// Increases with every change of the record; its `ETag`.
     pub revision: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -124,19 +123,19 @@ mod tests {
         use StopMode::{Cancel, Drain};
         let (active, stopped, archived) = (State::Active, State::Stopped(Drain), State::Archived);
         let table = [
-            (active, Command::Stop(Drain), Ok(stopped)),
-            (active, Command::Resume, Ok(active)),
-            (active, Command::Archive, Ok(archived)),
-            (active, Command::Edit, Ok(active)),
-            (stopped, Command::Stop(Drain), Ok(stopped)),
-            (stopped, Command::Stop(Cancel), Ok(State::Stopped(Cancel))),
-            (stopped, Command::Resume, Ok(active)),
-            (stopped, Command::Archive, Ok(archived)),
-            (stopped, Command::Edit, Ok(stopped)),
-            (archived, Command::Stop(Drain), Err(Archived)),
-            (archived, Command::Resume, Err(Archived)),
-            (archived, Command::Archive, Ok(archived)),
-            (archived, Command::Edit, Err(Archived)),
+            (active, PipelineCommand::Stop(Drain), Ok(stopped)),
+            (active, PipelineCommand::Resume, Ok(active)),
+            (active, PipelineCommand::Archive, Ok(archived)),
+            (active, PipelineCommand::Edit, Ok(active)),
+            (stopped, PipelineCommand::Stop(Drain), Ok(stopped)),
+            (stopped, PipelineCommand::Stop(Cancel), Ok(State::Stopped(Cancel))),
+            (stopped, PipelineCommand::Resume, Ok(active)),
+            (stopped, PipelineCommand::Archive, Ok(archived)),
+            (stopped, PipelineCommand::Edit, Ok(stopped)),
+            (archived, PipelineCommand::Stop(Drain), Err(Archived)),
+            (archived, PipelineCommand::Resume, Err(Archived)),
+            (archived, PipelineCommand::Archive, Ok(archived)),
+            (archived, PipelineCommand::Edit, Err(Archived)),
         ];
         for (state, command, expected) in table {
             assert_eq!(apply(state, command), expected, "{state:?} {command:?}");

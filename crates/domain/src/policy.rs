@@ -1,15 +1,17 @@
-//! Who may do what: one table, action × least role × scope. Nothing else in the code base compares roles or scopes with
-//! actions.
+//! Who may do what: one table, action × least role × scope. Nothing else in the code base compares roles or
+//! scopes with actions.
 //!
-//! A row makes two things: a value of [`Action`], and a type in [`action`] by which a handler requires it in its signature.
+//! A row defines two things: a value of [`Action`], and a type in [`action`] by which a handler requires it
+//! in its signature.
 
 use crate::role::Role;
 use crate::scope::{Scope, Scopes};
 
-/// One action or several as a type. A tuple of actions is met by any one of them: it opens an operation whose use case
-/// requires the one that applies once it has read the record (one's own session, or somebody else's).
+/// One action or several as a type. A tuple of actions is satisfied by any one of them: it is for an
+/// operation whose use case checks the one that applies after it has read the record (one's own session, or
+/// that of another user).
 pub trait Act: Send + Sync + 'static {
-    /// Checks role and scopes. Of a tuple, the error is that of its first action.
+    /// Checks role and scopes. The error of a tuple is that of its first action.
     fn check(role: Role, scopes: Scopes) -> Result<(), Denied>;
 }
 
@@ -31,7 +33,7 @@ pub enum Denied {
     /// The user's role is too low, whichever token is used.
     #[error("`{}` needs the role {} or higher; yours is {role}", action.name(), action.least_role())]
     Role { action: Action, role: Role },
-    /// The user could, but this token can't.
+    /// The role allows the action, but the token does not.
     #[error("`{}` needs a token with the scope `{}`; this one has: {scopes}", action.name(), action.scope())]
     Scope { action: Action, scopes: Scopes },
 }
@@ -98,10 +100,10 @@ policy! {
     EnvironmentRead     "environment.read"      Viewer       Read,
     // Claiming, renewing, releasing and handing over one's own.
     SessionHold         "session.hold"          Developer    Hold,
-    // Releasing somebody else's.
+    // Releasing the sessions of other users.
     SessionEndAny       "session.end_any"       Maintainer   Write,
     DeploymentRead      "deployment.read"       Viewer       Read,
-    // Of all of a pipeline; one into an environment is its holder's.
+    // Starting a deployment of a whole pipeline.
     DeploymentStart     "deployment.start"      Developer    Start,
     // Deploying in one's own session; canceling and retrying there.
     DeploymentRunOwn    "deployment.run_own"    Developer    Deploy,
@@ -118,13 +120,13 @@ policy! {
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
 
-pub fn allowed(role: Role, action: Action) -> bool {
+pub fn is_allowed(role: Role, action: Action) -> bool {
     role >= action.least_role()
 }
 
-/// Checks the role first: a token with more scopes would not help who lacks it.
+/// Checks the role first: without the role, a token with more scopes would not help.
 pub fn check(role: Role, scopes: Scopes, action: Action) -> Result<(), Denied> {
-    if !allowed(role, action) {
+    if !is_allowed(role, action) {
         Err(Denied::Role { action, role })
     } else if !scopes.contains(action.scope()) {
         Err(Denied::Scope { action, scopes })
@@ -137,14 +139,14 @@ pub fn check(role: Role, scopes: Scopes, action: Action) -> Result<(), Denied> {
 mod tests {
     use super::*;
 
-    /// The table as people review it: a change of anybody's rights shows up as a change of this snapshot.
+    /// The table in a form for reviews: a change of rights shows up as a change of this snapshot.
     #[test]
     fn table() {
         let mut table = String::new();
         for action in Action::ALL {
             table += &format!("{:<22}", action.name());
             for role in Role::ALL {
-                table += if allowed(role, *action) { " ✔" } else { " ·" };
+                table += if is_allowed(role, *action) { " ✔" } else { " ·" };
             }
             table += &format!(" {}\n", action.scope());
         }

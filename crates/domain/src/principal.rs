@@ -1,4 +1,4 @@
-//! Who is asking: a user of one organization, through one token, with the rights that the user has there now.
+//! The caller of a request: a user of one organization, with one token and the current rights of the user.
 
 use jiff::Timestamp;
 
@@ -20,24 +20,24 @@ pub struct Principal {
     pub token_kind: TokenKind,
     pub token_allow_force: bool,
     pub token_expires_at: Option<Timestamp>,
-    /// What the token lets its bearer do, as far as the role allows it.
+    /// What the token allows, as far as the role allows it too.
     pub scopes: Scopes,
     /// The pipelines that the token is limited to.
     pub pipelines: PipelineLimit,
 }
 
 impl Principal {
-    /// Whether role and scopes allow the action.
+    /// Returns whether role and scopes allow the action.
     pub fn may(&self, action: Action) -> bool {
         self.require(action).is_ok()
     }
 
-    /// Checks role and scopes; the error says which of them is missing.
+    /// Checks role and scopes. The error contains which of them is missing.
     pub fn require(&self, action: Action) -> Result<(), Denied> {
         policy::check(self.role, self.scopes, action)
     }
 
-    /// Whether a path's `orgId`, an id or a slug, names the organization of this token.
+    /// Returns whether the `orgId` of a path, an id or a slug, is the organization of this token.
     pub fn is_of(&self, organization: &str) -> bool {
         organization == self.organization_slug || organization.parse() == Ok(self.organization_id)
     }

@@ -1,7 +1,7 @@
-//! Who waits for an environment: first in, first out, as long as they are heard from.
+//! The queue of an environment: first in, first out, for as long as the waiters send heartbeats.
 //!
-//! A waiter that has been silent for too long is gone from that moment on, whether or not its end has been written. So it is
-//! neither granted a turn nor revived by a late heartbeat, and its end can be written in batches.
+//! A waiter is gone from the moment its heartbeat times out, even if its end has not been stored yet. It is
+//! neither granted a turn nor revived by a late heartbeat, so that the ends can be stored in batches.
 
 use std::collections::VecDeque;
 
@@ -12,44 +12,46 @@ use crate::lease::LeaseTerms;
 use crate::rights::Rights;
 use crate::token::TokenKind;
 
-/// A waiter that has been silent for longer has gone home.
-pub const SILENCE: SignedDuration = SignedDuration::from_secs(120);
-/// Waiting places in one environment.
-pub const PLACES_PER_ENVIRONMENT: usize = 500;
-/// Waiting places that one user takes through `ci` and `agent` tokens, in all environments of an organization.
-pub const PLACES_PER_USER: i64 = 50;
-/// How many silent waiters one settling ends, so that a transaction stays short however many fell silent together.
-pub const SETTLE_BATCH: usize = 200;
+/// A waiter that sends no heartbeat for longer leaves the queue.
+pub const HEARTBEAT_TIMEOUT: SignedDuration = SignedDuration::from_secs(120);
+/// The maximum of waiting places in one environment.
+pub const MAX_PLACES_PER_ENVIRONMENT: usize = 500;
+/// The maximum of waiting places that one user has through `ci` and `agent` tokens, in all environments of an
+/// organization.
+pub const MAX_PLACES_PER_USER: i64 = 50;
+/// How many timed-out waiters one settling ends, so that its transaction stays short however many time out
+/// together.
+pub const SETTLE_BATCH_SIZE: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Waiting {
+pub struct Waiter {
     pub session: SessionId,
     pub user: UserId,
-    /// Of the token that it was queued with.
+    /// The kind of the token that it was queued with.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
-    pub heard_at: Timestamp,
-    /// What its user may do now.
+    pub heartbeat_at: Timestamp,
+    /// The current rights of its user.
     pub rights: Rights,
 }
 
-/// Until when a waiter keeps its place after its last heartbeat.
-pub fn silent_from(heartbeat_at: Timestamp) -> Timestamp {
-    heartbeat_at.checked_add(SILENCE).unwrap_or(Timestamp::MAX)
+/// Returns until when a waiter keeps its place after a heartbeat.
+pub fn heartbeat_deadline(heartbeat_at: Timestamp) -> Timestamp {
+    heartbeat_at.checked_add(HEARTBEAT_TIMEOUT).unwrap_or(Timestamp::MAX)
 }
 
-impl Waiting {
-    pub fn patience_ends(&self) -> Timestamp {
-        silent_from(self.heard_at)
+impl Waiter {
+    pub fn heartbeat_deadline(&self) -> Timestamp {
+        heartbeat_deadline(self.heartbeat_at)
     }
 
-    pub fn is_there(&self, now: Timestamp) -> bool {
-        now.duration_since(self.heard_at) <= SILENCE
+    pub fn is_present(&self, now: Timestamp) -> bool {
+        now.duration_since(self.heartbeat_at) <= HEARTBEAT_TIMEOUT
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Queue(VecDeque<Waiting>);
+pub struct Queue(VecDeque<Waiter>);
 
 impl Queue {
     pub fn len(&self) -> usize {
@@ -60,68 +62,67 @@ impl Queue {
         self.0.is_empty()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub fn iter(&self) -> impl Iterator<Item = &Waiter> {
         self.0.iter()
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiting> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiter> {
         self.0.iter_mut()
     }
 
-    /// Those who are not gone.
-    pub fn there(&self, now: Timestamp) -> impl Iterator<Item = &Waiting> {
-        self.0.iter().filter(move |waiting| waiting.is_there(now))
+    /// Returns the waiters whose heartbeat has not timed out.
+    pub fn present(&self, now: Timestamp) -> impl Iterator<Item = &Waiter> {
+        self.0.iter().filter(move |waiter| waiter.is_present(now))
     }
 
-    pub fn find(&self, session: SessionId) -> Option<&Waiting> {
-        self.0.iter().find(|waiting| waiting.session == session)
+    pub fn find(&self, session: SessionId) -> Option<&Waiter> {
+        self.0.iter().find(|waiter| waiter.session == session)
     }
 
-    /// From 1: how many have to be granted until this one is.
+    /// Returns the position of a session, starting at 1.
     pub fn position(&self, session: SessionId) -> Option<usize> {
-        self.0.iter().position(|waiting| waiting.session == session).map(|index| index + 1)
+        self.0.iter().position(|waiter| waiter.session == session).map(|index| index + 1)
     }
 
     #[must_use]
-    pub fn joined(mut self, waiting: Waiting) -> Self {
-        self.0.push_back(waiting);
+    pub fn joined(mut self, waiter: Waiter) -> Self {
+        self.0.push_back(waiter);
         self
     }
 
-    /// Without the session; unchanged if it does not wait.
+    /// Removes the session, if it waits.
     #[must_use]
     pub fn without(mut self, session: SessionId) -> Self {
-        self.0.retain(|waiting| waiting.session != session);
+        self.0.retain(|waiter| waiter.session != session);
         self
     }
 
     #[must_use]
-    pub fn heard(mut self, session: SessionId, now: Timestamp) -> Self {
-        for waiting in self.0.iter_mut().filter(|waiting| waiting.session == session && waiting.is_there(now))
-        {
-            waiting.heard_at = waiting.heard_at.max(now);
+    pub fn with_heartbeat(mut self, session: SessionId, now: Timestamp) -> Self {
+        for waiter in self.0.iter_mut().filter(|waiter| waiter.session == session && waiter.is_present(now)) {
+            waiter.heartbeat_at = waiter.heartbeat_at.max(now);
         }
         self
     }
 
-    /// Takes out silent waiters, a batch at most, and `about` in any case if it is one of them.
-    pub fn present(self, now: Timestamp, about: Option<SessionId>) -> (Self, Vec<Waiting>) {
+    /// Removes timed-out waiters: at most a batch of them, and always `affected` if it is one.
+    pub fn without_timed_out(self, now: Timestamp, affected: Option<SessionId>) -> (Self, Vec<Waiter>) {
         let mut gone = Vec::new();
         let mut rest = VecDeque::with_capacity(self.0.len());
-        for waiting in self.0 {
-            let ends = gone.len() < SETTLE_BATCH || about == Some(waiting.session);
-            if ends && !waiting.is_there(now) {
-                gone.push(waiting);
+        for waiter in self.0 {
+            let ends = gone.len() < SETTLE_BATCH_SIZE || affected == Some(waiter.session);
+            if ends && !waiter.is_present(now) {
+                gone.push(waiter);
             } else {
-                rest.push_back(waiting);
+                rest.push_back(waiter);
             }
         }
         (Self(rest), gone)
     }
 
-    /// The first who is there, and the others.
-    pub fn next(mut self, now: Timestamp) -> (Option<Waiting>, Self) {
-        let first = self.0.iter().position(|waiting| waiting.is_there(now));
+    /// Returns the first waiter whose heartbeat has not timed out, and the queue without it.
+    pub fn next(mut self, now: Timestamp) -> (Option<Waiter>, Self) {
+        let first = self.0.iter().position(|waiter| waiter.is_present(now));
         let first = first.and_then(|index| self.0.remove(index));
         (first, self)
     }

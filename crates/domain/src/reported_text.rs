@@ -1,7 +1,7 @@
-//! Text that a runner reports for people, such as why a step failed. It may hold anything that a program printed, and a
-//! report is never rejected because of it: what can't be stored or shown is replaced.
+//! Text that a runner reports, such as why a step failed. It may contain anything that a program printed, and
+//! a report is never rejected because of it: characters that can't be stored or displayed are replaced.
 
-/// The most characters that are kept of a reported text.
+/// The maximum length of a reported text.
 pub const MAX_CHARACTERS: usize = 4_000;
 
 /// Replaces control characters other than tab and newline, and cuts the text at [`MAX_CHARACTERS`].
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_not_be_stored_is_replaced_and_the_rest_is_kept() {
+    fn characters_that_can_t_be_stored_are_replaced() {
         assert_eq!(clean("exit code 1"), "exit code 1");
         assert_eq!(clean("one\n\ttwo"), "one\n\ttwo");
         assert_eq!(clean("a\u{0}b\u{1b}c"), "a\u{fffd}b\u{fffd}c");

@@ -1,4 +1,4 @@
-//! Addresses of Git repositories: what a runner can fetch, and nothing that is a secret.
+//! URLs of Git repositories that a runner can fetch from, without credentials.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use url::Url;
 use crate::text::{InvalidText, Line};
 
 const MAX_CHARACTERS: usize = 500;
-/// What a masked address shows in the place of its user name and password.
+/// Replaces the user name and password in a masked URL.
 const MASK: &str = "***";
 
-/// An address without credentials: `https://host/path`, `ssh://git@host/path` or `git@host:path`.
+/// A URL without credentials: `https://host/path`, `ssh://git@host/path` or `git@host:path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository(String);
 
@@ -34,13 +34,13 @@ impl Repository {
     pub fn new(text: &str) -> Result<Self, InvalidRepository> {
         let text = Line::<MAX_CHARACTERS>::new(text)?.into_string();
         let url = parse(&text).ok_or(InvalidRepository::Unreachable)?;
-        // ssh needs a user name, which is no secret: mostly `git`.
+        // ssh needs a user name, which is not a secret; usually `git`.
         if url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty()) {
             return Err(InvalidRepository::Credentials);
         }
         let known = matches!(url.scheme(), "http" | "https" | "ssh");
         let host = url.host_str().unwrap_or_default();
-        // ssh would take a host that begins with a hyphen for an option.
+        // ssh would interpret a host that starts with a hyphen as an option.
         let host_is_name = !host.is_empty() && !host.starts_with('-') && !url.username().starts_with('-');
         if known && host_is_name && !url.path().trim_matches('/').is_empty() {
             Ok(Self(text))
@@ -60,7 +60,8 @@ impl fmt::Display for Repository {
     }
 }
 
-/// An address as people may see it. Addresses with credentials were accepted once, and are still stored.
+/// Masks the credentials in a URL. The database still contains URLs with credentials, which were accepted
+/// earlier.
 pub fn masked(address: &str) -> Cow<'_, str> {
     let Some(url) = parse(address) else { return Cow::Borrowed(address) };
     let is_secret = url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty());
@@ -78,7 +79,7 @@ pub fn masked(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// Also reads the short form of ssh, `git@host:path`, as Git does: a colon before the first slash.
+/// Also parses the short form of ssh, `git@host:path`, as Git does: a colon before the first slash.
 fn parse(text: &str) -> Option<Url> {
     if text.contains("://") {
         return Url::parse(text).ok();
@@ -87,7 +88,7 @@ fn parse(text: &str) -> Option<Url> {
     if place.contains('/') || path.starts_with(':') || place.eq_ignore_ascii_case("file") {
         return None;
     }
-    // `name:password@host:path` has its `@` behind the first colon.
+    // `name:password@host:path` has its `@` after the first colon.
     match path.split('/').next().and_then(|first| first.split_once('@')) {
         Some((password, rest)) => {
             Url::parse(&format!("ssh://{place}:{password}@{}", rest.replacen(':', "/", 1)))
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_runner_can_fetch() {
+    fn only_urls_that_a_runner_can_fetch_are_accepted() {
         for good in [
             "https://git.test/team/shop.git",
             "http://127.0.0.1:3000/shop",

@@ -1,12 +1,13 @@
-//! What a session's user may do at this moment, judged from what the deciding transaction has read of the user and the token.
+//! The current rights of a session's user, from the role and the token that the deciding transaction has
+//! read.
 
-use crate::policy::{Action, allowed};
+use crate::policy::{Action, is_allowed};
 use crate::role::Role;
 
 /// The token that a session was queued, or a hand-over requested, with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenState {
-    /// Of a session that was queued before sessions recorded their token.
+    /// The session was queued before sessions recorded their token.
     Unknown,
     /// Revoked, expired, or without the scope to hold sessions.
     Gone,
@@ -25,9 +26,9 @@ pub enum Barred {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rights {
-    /// Why it may not hold the environment; `None` if it may.
+    /// Why the session may not hold the environment; `None` if it may.
     pub barred: Option<Barred>,
-    /// It could take the environment by force.
+    /// Whether the session may take the environment by force.
     pub can_force: bool,
 }
 
@@ -36,7 +37,7 @@ impl Rights {
     pub fn of(role: Option<Role>, token: TokenState, force_role: Role) -> Self {
         let barred = match (role, token) {
             (None, _) => Some(Barred::NotMember),
-            (Some(role), _) if !allowed(role, Action::SessionHold) => Some(Barred::Role),
+            (Some(role), _) if !is_allowed(role, Action::SessionHold) => Some(Barred::Role),
             (_, TokenState::Gone) => Some(Barred::Token),
             _ => None,
         };
@@ -46,7 +47,7 @@ impl Rights {
 }
 
 impl Barred {
-    /// For the event that records it.
+    /// Returns the reason that the event of the skipped session contains.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NotMember => "its turn came, and its user is no longer a member",
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_hold_and_who_could_force() {
+    fn rights_by_role_and_token() {
         use TokenState as T;
         let valid = |allow_force| T::Valid { allow_force };
         let table = [

@@ -1,29 +1,29 @@
-//! Runner pools: which jobs their runners take, and what the steps of these may reach.
+//! Runner pools: which jobs their runners take, and which networks the steps of these jobs may reach.
 
 use crate::definition::NO_ENVIRONMENT;
 use crate::deployment::Purpose;
 use crate::id::PipelineId;
 use crate::slug::Slug;
+use crate::text_enum::text_enum;
 use crate::token_grant::{MAX_PIPELINES, PipelineLimit};
-use crate::word::words;
 
-/// What the steps of a pool's runners may reach.
+/// The network of the steps that a pool's runners execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
-    /// Nothing but themselves.
+    /// No network.
     None,
-    /// Whatever the runner's machine reaches.
+    /// Everything that the runner's machine reaches.
     Bridge,
     /// The machine's own network.
     Host,
 }
 
-words!(Network { None = "none", Bridge = "bridge", Host = "host" });
+text_enum!(Network { None = "none", Bridge = "bridge", Host = "host" });
 
-/// A pool can be restricted to so many environments.
+/// The maximum of environments that a pool can be restricted to.
 pub const MAX_ENVIRONMENTS: usize = 100;
 
-/// Which jobs a pool takes. The default takes all.
+/// Which jobs a pool takes. By default it takes all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restriction {
     pub pipelines: PipelineLimit,
@@ -51,7 +51,8 @@ pub enum NotTaken {
 }
 
 impl Restriction {
-    /// `None` stands for all. An empty list is rejected: whoever removes the last entry does not mean to open the pool.
+    /// `None` means all. An empty list is rejected, because removing the last entry is not meant to open the
+    /// pool.
     pub fn new(
         pipelines: Option<Vec<PipelineId>>,
         environments: Option<Vec<String>>,
@@ -78,7 +79,8 @@ impl Restriction {
         Ok(Self { pipelines: PipelineLimit::new(pipelines), environments })
     }
 
-    /// Why the pool does not take a job of this pipeline that deploys to this environment; `None` if it does.
+    /// Returns why the pool does not take a job of this pipeline that deploys to this environment; `None` if
+    /// it does.
     pub fn refuses(&self, pipeline: PipelineId, environment: &str) -> Option<NotTaken> {
         if !self.pipelines.contains(pipeline) {
             return Some(NotTaken::Pipeline);
@@ -92,8 +94,8 @@ impl Restriction {
     }
 }
 
-/// The environment that a job deploys to: the ephemeral one of its session, or the lasting one that its stage names. `none` if
-/// neither.
+/// Returns the environment that a job deploys to: the ephemeral one of its session, or the lasting one that
+/// its stage names. `none` if there is neither.
 pub fn target_environment<'a>(
     purpose: Purpose,
     ephemeral: Option<&'a str>,
@@ -108,7 +110,7 @@ pub fn target_environment<'a>(
 
 fn is_environment(text: &str) -> bool {
     match text.strip_suffix('*') {
-        // The star stands for at least one character of a name.
+        // The star matches at least one character of a name.
         Some(prefix) => !prefix.is_empty() && format!("{prefix}x").parse::<Slug>().is_ok(),
         None => text == NO_ENVIRONMENT || text.parse::<Slug>().is_ok(),
     }
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_takes_what_it_is_not_restricted_from() {
+    fn a_pool_takes_only_jobs_within_its_restriction() {
         let only_one = restriction(&[1], None);
         let production = restriction(&[1], Some(&["production", "pr-*"]));
         let nowhere = restriction(&[1], Some(&["none"]));

@@ -1,8 +1,9 @@
-//! Scopes: what a token lets its bearer do, whatever the role of its user. A request needs both, the role and the scope.
+//! Scopes: what a token allows, independently of the role of its user. A request needs both the role and the
+//! scope.
 
 use std::fmt;
 
-use crate::word::words;
+use crate::text_enum::text_enum;
 
 /// One scope. Each action of the policy table needs exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,7 +22,7 @@ pub enum Scope {
     Admin,
 }
 
-words!(Scope {
+text_enum!(Scope {
     Read = "read",
     Hold = "hold",
     Deploy = "deploy",
@@ -54,13 +55,13 @@ impl Scopes {
         self.0 == 0
     }
 
-    /// What both have.
+    /// Returns the scopes that are in both sets.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What this has and the other lacks.
+    /// Returns the scopes that are in this set and not in the other.
     #[must_use]
     pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -77,7 +78,7 @@ impl FromIterator<Scope> for Scopes {
     }
 }
 
-/// The words with a space between them, as in `read hold deploy`.
+/// The names of the scopes, separated by spaces: `read hold deploy`.
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, scope) in self.iter().enumerate() {
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_contains_what_it_was_made_of() {
+    fn a_set_contains_its_scopes() {
         let set: Scopes = [Scope::Deploy, Scope::Read, Scope::Read].into_iter().collect();
         assert_eq!(set, Scopes::of(&[Scope::Read, Scope::Deploy]));
         assert_eq!(set.iter().collect::<Vec<_>>(), [Scope::Read, Scope::Deploy]);

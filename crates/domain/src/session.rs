@@ -18,19 +18,19 @@ pub enum SessionStatus {
 /// How a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SessionEnd {
-    /// Let go by its holder or a maintainer, or handed over.
+    /// Released by its holder or a maintainer, or handed over.
     Released,
-    /// Its lease ran out.
+    /// Its lease expired.
     Expired,
     /// Taken over by force.
     Overridden,
-    /// Left the queue, was not heard from in it, or did not take up its turn.
+    /// Left the queue, timed out in it, or did not confirm its turn.
     Canceled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a session that is {from} can't become {to}")]
-pub struct Impossible {
+pub struct InvalidTransition {
     pub from: SessionStatus,
     pub to: SessionStatus,
 }
@@ -58,20 +58,20 @@ impl SessionStatus {
         matches!(self, Self::Queued | Self::Active)
     }
 
-    /// Its turn has come.
-    pub fn granted(self) -> Result<Self, Impossible> {
+    /// Grants a waiting session its turn.
+    pub fn granted(self) -> Result<Self, InvalidTransition> {
         match self {
             Self::Queued => Ok(Self::Active),
-            from => Err(Impossible { from, to: Self::Active }),
+            from => Err(InvalidTransition { from, to: Self::Active }),
         }
     }
 
-    /// Ends it. An end is final: a session that has ended keeps the end that it had.
-    pub fn ended(self, end: SessionEnd) -> Result<Self, Impossible> {
+    /// Ends the session. An end is final: a session that has ended never changes its status.
+    pub fn ended(self, end: SessionEnd) -> Result<Self, InvalidTransition> {
         let to = end.status();
         match (self, end) {
             (Self::Active, _) | (Self::Queued, SessionEnd::Canceled) => Ok(to),
-            (from, _) => Err(Impossible { from, to }),
+            (from, _) => Err(InvalidTransition { from, to }),
         }
     }
 }

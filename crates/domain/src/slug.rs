@@ -1,11 +1,11 @@
-//! Names that stand in paths: `[a-z][a-z0-9-]{0,62}`.
+//! Names that are part of URL paths: `[a-z][a-z0-9-]{0,62}`.
 
 use std::fmt;
 use std::str::FromStr;
 
-const LONGEST: usize = 63;
+const MAX_LENGTH: usize = 63;
 
-/// Words that stand beside a name in a path and so can't be one.
+/// Path segments that are used next to names, and so can't be names.
 pub const RESERVED: [&str; 5] = ["claim", "events", "validate", "history", "queue"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ impl Slug {
         &self.0
     }
 
-    /// The slug that a person would have chosen for this name, if there is one.
+    /// Derives a slug from a display name. Returns `None` if that is not possible.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut text = String::with_capacity(name.len());
         for character in name.chars().flat_map(char::to_lowercase) {
@@ -35,7 +35,7 @@ impl Slug {
             }
         }
         let text: String =
-            text.trim_start_matches(|c: char| !c.is_ascii_lowercase()).chars().take(LONGEST).collect();
+            text.trim_start_matches(|c: char| !c.is_ascii_lowercase()).chars().take(MAX_LENGTH).collect();
         text.trim_end_matches('-').parse().ok()
     }
 }
@@ -44,7 +44,7 @@ impl FromStr for Slug {
     type Err = InvalidSlug;
 
     fn from_str(text: &str) -> Result<Self, InvalidSlug> {
-        let shaped = text.len() <= LONGEST
+        let shaped = text.len() <= MAX_LENGTH
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
         if !shaped {

@@ -1,8 +1,8 @@
-//! Free text that people give: bounded, and without characters that would break a line or a terminal.
+//! Free text from users: of limited length, and without characters that would break a line or a terminal.
 
 use std::fmt;
 
-/// Why a text was not taken.
+/// Why a text is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidText {
     #[error("must not be empty")]
@@ -13,17 +13,18 @@ pub enum InvalidText {
     Control,
 }
 
-/// Characters that hide what a reader, a terminal or a log shows: control characters (PostgreSQL can't store NUL at all)
-/// and those that change the direction of writing, with which a text can look other than it is.
+/// Returns whether a character could disguise a text in a terminal or a log: control characters (PostgreSQL
+/// can't store NUL at all) and those that change the direction of writing, with which a text displays
+/// differently from its content.
 pub fn is_hidden(character: char) -> bool {
-    let turning = matches!(
+    let changes_direction = matches!(
         character,
         '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
     );
-    character.is_control() || turning
+    character.is_control() || changes_direction
 }
 
-/// One line, such as a display name. `N` is the most characters it may have.
+/// One line, such as a display name, of at most `N` characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<const N: usize>(String);
 
@@ -82,13 +83,13 @@ impl CommitId {
         &self.0
     }
 
-    /// Whether nothing is left to resolve: SHA-1 has 40 digits, SHA-256 64.
+    /// Returns whether the id is complete: SHA-1 has 40 digits, SHA-256 64.
     pub fn is_full(&self) -> bool {
         matches!(self.0.len(), 40 | 64)
     }
 }
 
-/// The name of a branch, by the rules of `git check-ref-format`.
+/// The name of a branch, according to `git check-ref-format`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch(String);
 
@@ -106,14 +107,14 @@ impl Branch {
         let is_part = |part: &str| {
             !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock")
         };
-        let sound = (1..=255).contains(&text.chars().count())
+        let is_valid = (1..=255).contains(&text.chars().count())
             && !text.chars().any(is_forbidden)
             && !text.starts_with('-')
             && !text.contains("..")
             && !text.contains("@{")
             && text != "@"
             && text.split('/').all(is_part);
-        if sound { Ok(Self(text.to_owned())) } else { Err(InvalidBranch) }
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(InvalidBranch) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -121,7 +122,7 @@ impl Branch {
     }
 }
 
-/// An address of a person, kept as it was written and compared without case.
+/// An e-mail address, stored as it was written and compared case-insensitively.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Email(String);
 
@@ -130,7 +131,7 @@ pub struct Email(String);
 pub struct InvalidEmail;
 
 impl Email {
-    /// Only what every address has in common is checked: whether it exists is for the mail to find out.
+    /// Checks only what all addresses have in common; only sending a mail can show whether an address exists.
     pub fn new(text: &str) -> Result<Self, InvalidEmail> {
         let (local, domain) = text.rsplit_once('@').ok_or(InvalidEmail)?;
         let plain = !text.chars().any(|c| is_hidden(c) || c.is_whitespace());

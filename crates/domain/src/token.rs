@@ -1,5 +1,6 @@
-//! Tokens: a prefix by kind (`grn_` for the API, `grr_` for a runner, `grj_` for a job), 30 random base62 characters, and a
-//! 6-character CRC32 that lets a typing error, or a scanner, be answered without asking the database.
+//! Tokens: a prefix by kind (`grn_` for the API, `grr_` for a runner, `grj_` for a job), 30 random base62
+//! characters, and a 6-character CRC32, with which a mistyped or made-up token is rejected without a database
+//! query.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,29 +12,31 @@ use crate::id::{TokenId, UserId};
 use crate::scope::{Scope, Scopes};
 use crate::token_grant::PipelineLimit;
 
-/// Every kind's prefix is as long.
-const PREFIX: usize = "grn_".len();
-const RANDOM: usize = 30;
-const CHECKSUM: usize = 6;
+/// The prefixes of all kinds have the same length.
+const PREFIX_LENGTH: usize = "grn_".len();
+const RANDOM_LENGTH: usize = 30;
+const CHECKSUM_LENGTH: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The secret itself. It can be shown once, by the use case that made it; it has neither `Display` nor `Serialize`.
+/// The secret of a token. Only the use case that creates it may show it, once: it has neither `Display` nor
+/// `Serialize`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret(String);
 
-/// What the database keeps of a secret. The secret is long and random, so a fast hash without salt is enough.
+/// What the database stores instead of a secret. The secret is long and random, so a fast hash without salt
+/// is enough.
 pub type TokenHash = [u8; 32];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a token")]
 pub struct NotAToken;
 
-/// What a secret opens.
+/// What a secret gives access to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind {
-    /// The API, as its user.
+    /// The API, with the rights of a user.
     Api,
-    /// Jobs of one pool.
+    /// The jobs of one pool.
     Runner,
     /// One job.
     Job,
@@ -50,39 +53,39 @@ impl SecretKind {
 }
 
 impl TokenSecret {
-    /// Makes the secret of an API token of 30 random numbers below 62.
-    pub fn new(random: [u8; RANDOM]) -> Self {
+    /// Creates the secret of an API token from 30 random numbers below 62.
+    pub fn new(random: [u8; RANDOM_LENGTH]) -> Self {
         Self::of(SecretKind::Api, random)
     }
 
-    /// Makes a secret of a kind, likewise.
-    pub fn of(kind: SecretKind, random: [u8; RANDOM]) -> Self {
+    /// Creates a secret of a kind from 30 random numbers below 62.
+    pub fn of(kind: SecretKind, random: [u8; RANDOM_LENGTH]) -> Self {
         let mut text = String::from(kind.prefix());
         text.extend(random.into_iter().map(|number| char::from(BASE62[usize::from(number) % BASE62.len()])));
         let checksum = checksum(&text);
         Self(text + &checksum)
     }
 
-    /// Reads the secret of a kind.
+    /// Parses the secret of a kind.
     pub fn read(kind: SecretKind, text: &str) -> Result<Self, NotAToken> {
-        let shaped = text.len() == PREFIX + RANDOM + CHECKSUM
+        let shaped = text.len() == PREFIX_LENGTH + RANDOM_LENGTH + CHECKSUM_LENGTH
             && text
                 .strip_prefix(kind.prefix())
                 .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphanumeric()));
         if !shaped {
             return Err(NotAToken);
         }
-        let (signed, given) = text.split_at(PREFIX + RANDOM);
-        if checksum(signed) == given { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
+        let (body, given) = text.split_at(PREFIX_LENGTH + RANDOM_LENGTH);
+        if checksum(body) == given { Ok(Self(text.to_owned())) } else { Err(NotAToken) }
     }
 
     pub fn hash(&self) -> TokenHash {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
-    /// The first characters, by which a person knows one token from another.
+    /// Returns the first characters, by which a user can distinguish tokens.
     pub fn hint(&self) -> &str {
-        &self.0[..PREFIX + 4]
+        &self.0[..PREFIX_LENGTH + 4]
     }
 
     pub fn reveal(&self) -> &str {
@@ -106,7 +109,7 @@ impl fmt::Debug for TokenSecret {
 
 fn checksum(text: &str) -> String {
     let mut rest = u64::from(crc32fast::hash(text.as_bytes()));
-    let mut digits = [b'0'; CHECKSUM];
+    let mut digits = [b'0'; CHECKSUM_LENGTH];
     for digit in digits.iter_mut().rev() {
         *digit = BASE62[(rest % 62) as usize];
         rest /= 62;
@@ -114,7 +117,7 @@ fn checksum(text: &str) -> String {
     digits.into_iter().map(char::from).collect()
 }
 
-/// For whom a token acts; shown as the kind of a lock's holder.
+/// Who uses a token; also shown as the kind of a lock's holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenKind {
     User,
@@ -122,7 +125,7 @@ pub enum TokenKind {
     Agent,
 }
 
-/// How many days a token lives.
+/// The lifetime of a token in days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
     pub default_days: i64,
@@ -144,7 +147,8 @@ impl TokenKind {
         }
     }
 
-    /// The scopes of a token that was made without naming any. A person's token has the permissions of its user.
+    /// Returns the scopes of a token that was created without scopes. A person's token has all permissions of
+    /// its user.
     pub const fn default_scopes(self) -> Scopes {
         match self {
             Self::User => Scopes::ALL,
@@ -153,7 +157,7 @@ impl TokenKind {
         }
     }
 
-    /// The scopes that a token of this kind can have at all. Programs do not administer.
+    /// Returns the scopes that a token of this kind can have at all. Programs can't administer.
     pub const fn permitted_scopes(self) -> Scopes {
         match self {
             Self::User => Scopes::ALL,
@@ -161,7 +165,7 @@ impl TokenKind {
         }
     }
 
-    /// How long a token lives if no expiry was stated, and how long it can live at most. `None`: without end.
+    /// Returns the default and the maximum lifetime. `None`: unlimited.
     pub const fn lifetime(self) -> Option<Lifetime> {
         match self {
             Self::User => None,
@@ -169,7 +173,7 @@ impl TokenKind {
         }
     }
 
-    /// People may take an environment over by force unless they say otherwise; programs only if somebody said so.
+    /// By default, people may take over an environment by force, and programs may not.
     pub const fn allows_force_by_default(self) -> bool {
         matches!(self, Self::User)
     }
@@ -195,7 +199,7 @@ impl serde::Serialize for TokenKind {
     }
 }
 
-/// A token as its record shows it; the secret is not part of it.
+/// The record of a token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub id: TokenId,
@@ -222,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_makes() {
+    fn a_new_secret_can_be_parsed() {
         let secret = secret();
         assert_eq!(secret.reveal().len(), 40);
         assert_eq!(secret.reveal().parse(), Ok(secret));
     }
 
     #[test]
-    fn one_wrong_character_is_noticed() {
+    fn one_wrong_character_is_rejected() {
         let text = secret().reveal().to_owned();
         for at in 0..text.len() {
             let mut wrong: Vec<u8> = text.bytes().collect();
@@ -240,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_refused() {
+    fn invalid_texts_are_rejected() {
         for text in ["", "grn_", "grn_not-a-token", &"ä".repeat(20), &format!("{}\n", secret().reveal())] {
             assert_eq!(text.parse::<TokenSecret>(), Err(NotAToken), "{text}");
         }
     }
 
     #[test]
-    fn debug_keeps_the_secret() {
+    fn debug_hides_the_secret() {
         assert_eq!(format!("{:?}", secret()), "TokenSecret(…)");
     }
 }

@@ -1,4 +1,5 @@
-//! What a new token may do: its kind's defaults and limits, and the limits of the token that makes it.
+//! The permissions of a new token: the defaults and limits of its kind, and the limits of the token that
+//! creates it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,12 +7,12 @@ use crate::id::PipelineId;
 use crate::scope::Scopes;
 use crate::token::TokenKind;
 
-/// A token can be limited to so many pipelines.
+/// The maximum of pipelines that a token can be limited to.
 pub const MAX_PIPELINES: usize = 100;
 
 const HOURS_PER_DAY: i64 = 24;
 
-/// The pipelines that a token reaches. For a limited token other pipelines look as if they did not exist.
+/// The pipelines that a token can access. To a limited token, other pipelines appear not to exist.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum PipelineLimit {
     #[default]
@@ -21,7 +22,7 @@ pub enum PipelineLimit {
 }
 
 impl PipelineLimit {
-    /// `None` or an empty list: all pipelines.
+    /// `None` or an empty list means all pipelines.
     pub fn new(pipelines: Option<Vec<PipelineId>>) -> Self {
         match pipelines {
             Some(mut pipelines) if !pipelines.is_empty() => {
@@ -40,13 +41,14 @@ impl PipelineLimit {
         }
     }
 
-    /// Whether an event with this subject belongs to one of the pipelines. Without a limit every event does.
+    /// Returns whether an event with this subject belongs to one of the pipelines. Without a limit every
+    /// event does.
     pub fn contains_subject(&self, subject: &str) -> bool {
         let pipeline = || subject.strip_prefix("pipelines/")?.split('/').next()?.parse().ok();
         *self == Self::All || pipeline().is_some_and(|pipeline| self.contains(pipeline))
     }
 
-    /// The ids, or `None` for all pipelines: the form in which queries filter by it.
+    /// Returns the ids, or `None` for all pipelines, as queries filter by them.
     pub fn ids(&self) -> Option<&[PipelineId]> {
         match self {
             Self::All => None,
@@ -74,7 +76,7 @@ pub struct TokenGrant {
 }
 
 impl TokenGrant {
-    /// A person's token: all permissions of its user, without end.
+    /// Returns the grant of a person's token: all permissions of its user, without expiry.
     pub const fn of_user() -> Self {
         Self {
             kind: TokenKind::User,
@@ -86,7 +88,7 @@ impl TokenGrant {
     }
 }
 
-/// What is requested of a new token. What is `None` takes its default.
+/// The request for a new token. A field that is `None` gets its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRequest {
     pub kind: TokenKind,
@@ -110,7 +112,7 @@ pub enum ExceedsParent {
     Pipelines,
 }
 
-/// Why a token is not made.
+/// Why a token is not created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefusal {
     #[error("must not be empty; leave it out for the defaults of the kind")]
@@ -128,8 +130,9 @@ pub enum TokenRefusal {
 }
 
 impl TokenRequest {
-    /// Fills in the defaults and checks the limits of the kind and of the token that makes this one (`None`: an operator).
-    /// A default is narrowed to what the parent has; what was stated and exceeds it is refused.
+    /// Fills in the defaults and checks the limits of the kind and of the token that creates this one
+    /// (`None`: an operator). A default is narrowed to what the parent has; an explicit value that exceeds
+    /// the parent is rejected.
     pub fn resolve(self, parent: Option<&TokenGrant>, now: Timestamp) -> Result<TokenGrant, TokenRefusal> {
         if parent.is_some_and(|parent| parent.kind != TokenKind::User) && self.kind == TokenKind::User {
             return Err(ExceedsParent::Kind.into());
@@ -205,7 +208,7 @@ impl TokenRequest {
     }
 }
 
-/// `None` beyond the calendar's end.
+/// Returns `None` beyond the last representable time.
 fn after(now: Timestamp, days: i64) -> Option<Timestamp> {
     now.checked_add(SignedDuration::from_hours(days * HOURS_PER_DAY)).ok()
 }

@@ -1,4 +1,4 @@
-//! The limits of new tokens, as tables.
+//! Tests of the limits of new tokens.
 
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ fn person() -> TokenGrant {
     TokenGrant::of_user()
 }
 
-/// A token that is limited in every way.
+/// A token with all limits.
 fn limited() -> TokenGrant {
     TokenGrant {
         kind: TokenKind::Agent,
@@ -80,7 +80,7 @@ fn programs_expire_within_366_days() {
 }
 
 #[test]
-fn a_child_takes_its_parent_s_limits_unless_it_states_its_own() {
+fn a_child_inherits_the_limits_of_its_parent_by_default() {
     let child = request(TokenKind::Agent).resolve(Some(&limited()), at(0)).unwrap();
     assert_eq!(child, TokenGrant { scopes: Scopes::of(&[Scope::Read]), ..limited() });
     let narrower = TokenRequest {
@@ -96,7 +96,7 @@ fn a_child_takes_its_parent_s_limits_unless_it_states_its_own() {
 }
 
 #[test]
-fn a_child_exceeds_its_parent_in_nothing() {
+fn a_child_can_t_exceed_its_parent() {
     let agent = || request(TokenKind::Agent);
     let has = limited().scopes;
     for (exceeding, refusal) in [

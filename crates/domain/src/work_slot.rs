@@ -1,17 +1,18 @@
-//! The work slot: at most one piece of work acts on an environment at a time, whoever holds the lock.
+//! The work slot: at most one deployment or teardown acts on an environment at a time, independently of the
+//! lock.
 //!
-//! It passes on: the old deployment's confirmed end → teardown of the session that ended → the newest deployment that the
-//! present session has asked for.
+//! The slot is passed on in this order: confirmed end of the old deployment → teardown of the ended session →
+//! newest deployment that the current session has requested.
 
 use std::fmt::Debug;
 
-/// `D` names a deployment, `S` a session.
+/// `D` identifies a deployment, `S` a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkSlot<D, S> {
     pub occupant: Option<Work<D, S>>,
-    /// Teardowns whose sessions have ended, in that order.
+    /// The sessions whose teardowns wait, in the order in which the sessions ended.
     pub teardowns: Vec<S>,
-    /// The deployment that waits for its turn. A newer one takes its place.
+    /// The deployment that waits for the slot. A newer one replaces it.
     pub waiting: Option<(D, S)>,
 }
 
@@ -23,22 +24,22 @@ pub enum Work<D, S> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event<D, S> {
-    /// A session asks for a deployment.
-    Asked { deployment: D, session: S },
-    /// The occupant has ended, and this is known for certain.
+    /// A session requests a deployment.
+    Requested { deployment: D, session: S },
+    /// The occupant is guaranteed to have ended.
     Ended,
-    /// A session has ended. `teardown`: its environment is to be cleaned up.
+    /// A session has ended. `teardown`: its environment has to be cleaned up.
     SessionEnded { session: S, teardown: bool },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect<D, S> {
     Start(Work<D, S>),
-    /// It never started, and now never will: another of its session came after it.
+    /// The deployment never starts: a newer one of its session replaced it.
     Superseded(D),
-    /// It never started, and now never will: its session has ended.
+    /// The deployment never starts: its session has ended.
     Canceled(D),
-    /// It runs and has to end.
+    /// The deployment runs and has to be canceled.
     Cancel(D),
 }
 
@@ -55,7 +56,7 @@ where
 {
     let mut effects = Vec::new();
     match event {
-        Event::Asked { deployment, session } => {
+        Event::Requested { deployment, session } => {
             if let Some((waiting, of)) = slot.waiting.replace((deployment, session)) {
                 effects.push(if of == session {
                     Effect::Superseded(waiting)
@@ -111,8 +112,8 @@ mod tests {
         })
     }
 
-    fn asked(deployment: u8, session: char) -> Event<u8, char> {
-        Event::Asked { deployment, session }
+    fn requested(deployment: u8, session: char) -> Event<u8, char> {
+        Event::Requested { deployment, session }
     }
 
     fn deployment(deployment: u8, session: char) -> Effect<u8, char> {
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn one_runs_and_the_newest_waits() {
-        let (slot, effects) = after(&[asked(1, 'a'), asked(2, 'a'), asked(3, 'a')]);
+        let (slot, effects) = after(&[requested(1, 'a'), requested(2, 'a'), requested(3, 'a')]);
         assert_eq!(effects, [deployment(1, 'a'), Effect::Superseded(2)]);
         let (_, effects) = apply(slot, Event::Ended);
         assert_eq!(effects, [deployment(3, 'a')]);
@@ -129,8 +130,11 @@ mod tests {
 
     #[test]
     fn the_slot_passes_through_teardown_to_the_next_session() {
-        let (slot, effects) =
-            after(&[asked(1, 'a'), Event::SessionEnded { session: 'a', teardown: true }, asked(2, 'b')]);
+        let (slot, effects) = after(&[
+            requested(1, 'a'),
+            Event::SessionEnded { session: 'a', teardown: true },
+            requested(2, 'b'),
+        ]);
         assert_eq!(effects, [deployment(1, 'a'), Effect::Cancel(1)]);
         let (slot, effects) = apply(slot, Event::Ended);
         assert_eq!(effects, [Effect::Start(Work::Teardown { session: 'a' })]);
@@ -139,9 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_started_never_does_when_its_session_ends() {
-        let (slot, effects) =
-            after(&[asked(1, 'a'), asked(2, 'a'), Event::SessionEnded { session: 'a', teardown: false }]);
+    fn an_unstarted_deployment_is_canceled_when_its_session_ends() {
+        let (slot, effects) = after(&[
+            requested(1, 'a'),
+            requested(2, 'a'),
+            Event::SessionEnded { session: 'a', teardown: false },
+        ]);
         assert_eq!(effects, [deployment(1, 'a'), Effect::Canceled(2), Effect::Cancel(1)]);
         let (slot, effects) = apply(slot, Event::Ended);
         assert_eq!((slot, effects), (Slot::default(), Vec::new()));

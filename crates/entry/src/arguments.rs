@@ -1,4 +1,4 @@
-//! The command line, read by hand: a parser would be most of this program.
+//! Parses the command line by hand, because a parser library would be most of this program.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,9 +8,9 @@ const USAGE: &str =
     "usage: greenroom-entry --alive FILE --silence SECONDS -- PROGRAM [ARGUMENT …], or --hold";
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum Mode {
     Supervise(Step),
-    /// How this program starts the step's: see [`crate::become_program`].
+    /// Replaces this process by the step's program: see [`crate::become_program`].
     Become(Vec<OsString>),
     /// Does nothing until it is killed: see [`crate::hold`].
     Hold,
@@ -18,9 +18,9 @@ pub(crate) enum Order {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// The file that the runner changes as long as it may let the step run.
-    pub(crate) alive: PathBuf,
-    /// For how long it may stay the same.
+    /// The liveness file, which the runner changes as long as it holds the job's lease.
+    pub(crate) liveness_file: PathBuf,
+    /// How long the liveness file may stay unchanged before the step is killed.
     pub(crate) silence: Duration,
     /// Never empty.
     pub(crate) program: Vec<OsString>,
@@ -28,35 +28,36 @@ pub(crate) struct Step {
 
 pub(crate) const BECOME: &str = "--become";
 
-pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Order, String> {
+pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Mode, String> {
     let mut arguments = arguments.into_iter();
-    let (mut alive, mut silence, mut become_it) = (None, None, false);
+    let (mut liveness_file, mut silence, mut become_it) = (None, None, false);
     loop {
         let Some(argument) = arguments.next() else {
-            return Err(format!("no program is named; {USAGE}"));
+            return Err(format!("no program is given; {USAGE}"));
         };
         match argument.to_str() {
             Some("--") => break,
             Some(BECOME) => become_it = true,
-            Some("--hold") => return Ok(Order::Hold),
-            Some("--alive") => alive = arguments.next().map(PathBuf::from),
+            Some("--hold") => return Ok(Mode::Hold),
+            Some("--alive") => liveness_file = arguments.next().map(PathBuf::from),
             Some("--silence") => silence = arguments.next().as_deref().and_then(seconds),
-            _ => return Err(format!("unknown: {}; {USAGE}", argument.to_string_lossy())),
+            _ => return Err(format!("unknown argument: {}; {USAGE}", argument.to_string_lossy())),
         }
     }
     let program: Vec<OsString> = arguments.collect();
     if program.is_empty() {
-        return Err(format!("no program is named; {USAGE}"));
+        return Err(format!("no program is given; {USAGE}"));
     }
     if become_it {
-        return Ok(Order::Become(program));
+        return Ok(Mode::Become(program));
     }
-    let alive = alive.ok_or_else(|| format!("--alive is missing; {USAGE}"))?;
-    let silence = silence.ok_or_else(|| format!("--silence is missing, or no number of seconds; {USAGE}"))?;
-    Ok(Order::Supervise(Step { alive, silence, program }))
+    let liveness_file = liveness_file.ok_or_else(|| format!("--alive is missing; {USAGE}"))?;
+    let silence =
+        silence.ok_or_else(|| format!("--silence is missing, or not a number of seconds; {USAGE}"))?;
+    Ok(Mode::Supervise(Step { liveness_file, silence, program }))
 }
 
-/// Whole seconds, or fractions of one for tests.
+/// Parses a positive number of seconds. Tests use fractions.
 fn seconds(text: &std::ffi::OsStr) -> Option<Duration> {
     let seconds: f64 = text.to_str()?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|silence| !silence.is_zero())
@@ -66,27 +67,27 @@ fn seconds(text: &std::ffi::OsStr) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn from(line: &str) -> Result<Order, String> {
+    fn parse(line: &str) -> Result<Mode, String> {
         read(line.split_whitespace().map(OsString::from))
     }
 
     #[test]
-    fn a_step_has_a_file_a_bound_and_a_program() {
+    fn a_step_has_a_liveness_file_a_silence_timeout_and_a_program() {
         let step = Step {
-            alive: "/c/alive".into(),
+            liveness_file: "/c/alive".into(),
             silence: Duration::from_secs(20),
             program: ["/bin/sh", "-e", "--", "x"].map(OsString::from).to_vec(),
         };
-        assert_eq!(from("--alive /c/alive --silence 20 -- /bin/sh -e -- x"), Ok(Order::Supervise(step)));
+        assert_eq!(parse("--alive /c/alive --silence 20 -- /bin/sh -e -- x"), Ok(Mode::Supervise(step)));
     }
 
     #[test]
-    fn a_holder_needs_nothing_more() {
-        assert_eq!(from("--hold"), Ok(Order::Hold));
+    fn hold_needs_no_other_argument() {
+        assert_eq!(parse("--hold"), Ok(Mode::Hold));
     }
 
     #[test]
-    fn without_any_of_them_nothing_is_started() {
+    fn a_missing_or_invalid_argument_is_an_error() {
         for line in [
             "",
             "--",
@@ -99,7 +100,7 @@ mod tests {
             "--alive /c --silence -1 -- /bin/sh",
             "/bin/sh",
         ] {
-            assert!(from(line).is_err(), "{line}");
+            assert!(parse(line).is_err(), "{line}");
         }
     }
 }

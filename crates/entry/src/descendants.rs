@@ -1,6 +1,6 @@
-//! Ends what the step has left running outside of its process group. As the first process of a container there is nothing
-//! to do: the kernel kills the rest with it. On a host, orphans become this process's children (it is their subreaper) and
-//! are killed until none is left.
+//! Kills processes that the step has left running outside of its process group. If this process is the first
+//! one of a container, there is nothing to do: the kernel kills all others with it. On a host, orphans become
+//! children of this process (it is their subreaper) and are killed until none is left.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,28 +10,28 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{Pid, getpid};
 
-/// A step that forks faster than it is killed is not waited for any longer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A bound for a step that forks faster than its processes can be killed.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// `rest` is called between two rounds.
-pub(crate) fn kill_all(mut rest: impl FnMut()) {
+/// Calls `wait` between two rounds of killing.
+pub(crate) fn kill_all(mut wait: impl FnMut()) {
     if getpid() == Pid::from_raw(1) {
         return;
     }
-    let until = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + KILL_TIMEOUT;
     loop {
-        if !reap_all() || Instant::now() >= until {
+        if !reap_all() || Instant::now() >= deadline {
             return;
         }
         for child in children() {
-            // Whoever has ended meanwhile needs no signal.
+            // Ignore the error for a child that has already ended.
             let _ = kill(child, Signal::SIGKILL);
         }
-        rest();
+        wait();
     }
 }
 
-/// Whether there are children left.
+/// Reaps all children that have ended. Returns whether there are children left.
 fn reap_all() -> bool {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -54,8 +54,8 @@ fn children() -> Vec<Pid> {
         .collect()
 }
 
-/// The parent in a line of `/proc/<pid>/stat`: the second word after the name, which stands in parentheses and may contain
-/// anything, parentheses too.
+/// Parses the parent's process id from a line of `/proc/<pid>/stat`: it is the second field after the process
+/// name. The name is enclosed in parentheses and can contain any character, including parentheses.
 fn parent(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(1)?.parse().ok().map(Pid::from_raw)
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parent_is_found_whatever_the_name() {
+    fn the_parent_is_found_for_any_process_name() {
         for line in ["7 (sh) S 3 7 7 0", "7 (a b) c) S 3 7 7 0", "7 ()) 9 (x) Z 3 7"] {
             assert_eq!(parent(line), Some(Pid::from_raw(3)), "{line}");
         }

@@ -1,18 +1,18 @@
-//! The only process of a container that keeps a network in use. It is made from any image, so that it must not run a program
-//! of that image: it would be in the network of the jobs that come after.
+//! The only process of a container that keeps a network in use. The container is created from the image of
+//! some job. No program of that image may run in it, because it would be in the network of later jobs.
 
 use std::process::ExitCode;
 
 use nix::sys::prctl;
 use nix::unistd::pause;
 
-use crate::{TROUBLE, say};
+use crate::{EXIT_ENTRYPOINT_ERROR, write_log};
 
-/// Until it is killed.
+/// Sleeps until the process is killed.
 pub(crate) fn run() -> ExitCode {
     if let Err(error) = prctl::set_dumpable(false) {
-        say(&format!("the process could not be protected: {error}"));
-        return ExitCode::from(TROUBLE);
+        write_log(&format!("the process could not be protected: {error}"));
+        return ExitCode::from(EXIT_ENTRYPOINT_ERROR);
     }
     loop {
         pause();

@@ -1,46 +1,48 @@
-//! `greenroom-entry`: the first process of every step. It starts the step's program in a process group of its own, once the
-//! runner has shown that the job is still its own, passes signals and the exit code on, reaps orphans, and kills all of it when the runner has fallen silent. It knows neither the
-//! network nor the server; all that it hears of the runner is a file whose content changes.
+//! `greenroom-entry`: the first process of every step. It waits until the runner proves that it still holds
+//! the job's lease, then starts the step's program in its own process group. It forwards signals and the exit
+//! code, reaps orphans, and kills the whole step when the runner has fallen silent. It uses neither the
+//! network nor the server: the runner's only sign of life is a file whose content changes.
 
-mod alive;
 mod arguments;
 mod become_program;
 mod descendants;
 mod hold;
+mod liveness;
 mod supervise;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::arguments::Order;
+use crate::arguments::Mode;
 
-/// The runner was silent for too long.
-const SILENCE: u8 = 250;
-/// The entrypoint itself could not do its work.
-const TROUBLE: u8 = 251;
+// The runner has the same two exit codes in `backend/mod.rs`.
+/// The step was killed because the runner was silent for too long.
+const EXIT_SILENCE: u8 = 250;
+/// The entrypoint itself failed.
+const EXIT_ENTRYPOINT_ERROR: u8 = 251;
 
 fn main() -> ExitCode {
-    let order = match arguments::read(std::env::args_os().skip(1)) {
-        Ok(order) => order,
-        Err(wrong) => {
-            say(&wrong);
-            return ExitCode::from(TROUBLE);
+    let mode = match arguments::read(std::env::args_os().skip(1)) {
+        Ok(mode) => mode,
+        Err(error) => {
+            write_log(&error);
+            return ExitCode::from(EXIT_ENTRYPOINT_ERROR);
         }
     };
-    match order {
-        Order::Become(program) => become_program::run(&program),
-        Order::Hold => hold::run(),
-        Order::Supervise(step) => match supervise::run(&step) {
+    match mode {
+        Mode::Become(program) => become_program::run(&program),
+        Mode::Hold => hold::run(),
+        Mode::Supervise(step) => match supervise::run(&step) {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
-                say(&format!("the step could not be run: {error}"));
-                ExitCode::from(TROUBLE)
+                write_log(&format!("the step could not be run: {error}"));
+                ExitCode::from(EXIT_ENTRYPOINT_ERROR)
             }
         },
     }
 }
 
-/// Into the step's log. Nobody is helped by a failure to say so, so none is reported.
-fn say(text: &str) {
+/// Writes a line to the step's log. A failure is ignored: there is no other place to report it.
+fn write_log(text: &str) {
     let _ = writeln!(std::io::stderr(), "greenroom: {text}");
 }

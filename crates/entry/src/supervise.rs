@@ -1,4 +1,4 @@
-//! Runs the step's program: one loop that waits for signals and looks at the alive file in between.
+//! Runs the step's program: one loop that waits for signals and polls the liveness file in between.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,38 +15,41 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
-use crate::alive::AliveFile;
 use crate::arguments::{BECOME, Step};
-use crate::{SILENCE, descendants, say};
+use crate::liveness::LivenessFile;
+use crate::{EXIT_SILENCE, descendants, write_log};
 
-/// How often the alive file is looked at. A step ends at most this much after its bound.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often it is looked at before the program starts, which waits for a change.
-const FIRST_LOOKS_EVERY: Duration = Duration::from_millis(10);
+/// How often the liveness file is read. A step is killed at most this much later than its silence timeout.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How often the liveness file is read before the program starts: the start waits for a change.
+const START_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Passed on to the step.
+/// The signals that are forwarded to the step.
 const FORWARDED: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
-/// "Kill all of it, now": for a runner without containers, which could not find a step's orphans by itself.
+/// Kills the whole step immediately. Used by a runner without containers, which cannot find a step's orphans
+/// itself.
 const KILL_ALL: Signal = Signal::SIGUSR1;
 
-const FELL_SILENT: &str = "the runner has fallen silent, so this step was ended";
+const SILENCE_MESSAGE: &str = "the runner has fallen silent, so this step was ended";
 
-/// The exit code: the program's own, 128 and the signal that it died of, or [`SILENCE`].
+/// Returns the exit code: the program's own, 128 plus the number of the signal that killed it, or
+/// [`EXIT_SILENCE`].
 pub(crate) fn run(step: &Step) -> io::Result<u8> {
-    let mut heard = SigSet::empty();
-    FORWARDED.into_iter().chain([KILL_ALL, Signal::SIGCHLD]).for_each(|signal| heard.add(signal));
-    heard.thread_block()?;
-    let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    let mut handled = SigSet::empty();
+    FORWARDED.into_iter().chain([KILL_ALL, Signal::SIGCHLD]).for_each(|signal| handled.add(signal));
+    handled.thread_block()?;
+    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     prctl::set_child_subreaper(true)?;
-    // The step runs under the same user. Without this it could open this process's memory and stop the watch.
+    // The step runs as the same user. If this process were dumpable, the step could open its memory and
+    // disable it.
     prctl::set_dumpable(false)?;
 
-    let mut alive = AliveFile::new(step.alive.clone(), step.silence, Instant::now());
-    if let Some(code) = until_changed(&mut alive, &signals)? {
+    let mut liveness = LivenessFile::new(step.liveness_file.clone(), step.silence, Instant::now());
+    if let Some(code) = wait_for_change(&mut liveness, &signals)? {
         return Ok(code);
     }
     let group = start(step)?;
-    let mut next_look = Instant::now();
+    let mut next_poll = Instant::now();
     loop {
         for signal in pending(&signals)? {
             if signal == KILL_ALL {
@@ -54,7 +57,7 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
                 return Ok(exit_code_of(Signal::SIGKILL));
             }
             if FORWARDED.contains(&signal) {
-                // A step whose last process has just ended needs no signal.
+                // Ignore the error for a step whose last process has just ended.
                 let _ = killpg(group, signal);
             }
         }
@@ -63,28 +66,29 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
             return Ok(code);
         }
         let now = Instant::now();
-        if now >= next_look {
-            if alive.is_silent(now) {
-                say(FELL_SILENT);
+        if now >= next_poll {
+            if liveness.is_silent(now) {
+                write_log(SILENCE_MESSAGE);
                 end(group, &signals);
-                return Ok(SILENCE);
+                return Ok(EXIT_SILENCE);
             }
-            next_look = now + LOOK_EVERY;
+            next_poll = now + POLL_INTERVAL;
         }
-        wait(&signals, next_look.saturating_duration_since(now));
+        wait(&signals, next_poll.saturating_duration_since(now));
     }
 }
 
-/// Until the alive file changes. The runner was allowed to start this step some time ago: it may have been paused since,
-/// or the container engine may have been slow, and the job be another's by now. Only a change that is seen from here shows
-/// that it still holds the lease. If none comes, or a signal asks for the end: the exit code, and nothing has been started.
-fn until_changed(alive: &mut AliveFile, signals: &SignalFd) -> io::Result<Option<u8>> {
+/// Waits until the liveness file changes. The server allowed the start of this step some time ago. The runner
+/// may have been paused since, or the container engine may have been slow, and the lease may have expired.
+/// Only a change that this process observes proves that the runner still holds the lease. Returns the exit
+/// code, without having started the program, if no change comes in time or a signal ends the step.
+fn wait_for_change(liveness: &mut LivenessFile, signals: &SignalFd) -> io::Result<Option<u8>> {
     loop {
-        if alive.is_silent(Instant::now()) {
-            say(FELL_SILENT);
-            return Ok(Some(SILENCE));
+        if liveness.is_silent(Instant::now()) {
+            write_log(SILENCE_MESSAGE);
+            return Ok(Some(EXIT_SILENCE));
         }
-        if alive.has_changed() {
+        if liveness.has_changed() {
             return Ok(None);
         }
         for signal in pending(signals)? {
@@ -95,12 +99,12 @@ fn until_changed(alive: &mut AliveFile, signals: &SignalFd) -> io::Result<Option
                 return Ok(Some(exit_code_of(signal)));
             }
         }
-        wait(signals, FIRST_LOOKS_EVERY);
+        wait(signals, START_POLL_INTERVAL);
     }
 }
 
-/// In a process group of its own. Both of its outputs are one stream, so that they stay in the order in which they were
-/// written. The child is reaped by [`reap`], not through its handle.
+/// Starts the program in a new process group and returns the group's id. Standard output and error are one
+/// stream, so that the order of writes is kept. The child is reaped by [`reap`], not through its handle.
 fn start(step: &Step) -> io::Result<Pid> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let child = Command::new(std::env::current_exe()?)
@@ -123,15 +127,15 @@ fn pending(signals: &SignalFd) -> io::Result<Vec<Signal>> {
     Ok(found)
 }
 
-/// Takes note of every child that has ended, orphans of the step too; the exit code once it is the step's own program.
-/// That one is only looked at and not taken yet: while it has not been, no other process can get its number, and
-/// the group can be killed without hitting a stranger.
+/// Reaps every child that has ended, including orphans of the step. Returns the exit code once the step's own
+/// program has ended. That process is left unreaped (`WNOWAIT`): until it is reaped, no other process can get
+/// its id, so that killing the group cannot hit an unrelated process.
 fn reap(program: Pid) -> io::Result<Option<u8>> {
-    let look = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     loop {
-        match waitid(Id::All, look) {
+        match waitid(Id::All, flags) {
             Ok(WaitStatus::Exited(pid, code)) if pid == program => {
-                // The kernel keeps eight bits of it.
+                // The kernel keeps the lowest eight bits of an exit code.
                 return Ok(Some(u8::try_from(code & 0xff).unwrap_or(u8::MAX)));
             }
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid == program => {
@@ -144,11 +148,11 @@ fn reap(program: Pid) -> io::Result<Option<u8>> {
                 None => return Ok(None),
             },
             Err(Errno::EINTR) => {}
-            // Somebody died of a signal that has no name (a real-time one), and can only be taken.
+            // A child was killed by a real-time signal, which `nix` cannot represent; it can only be reaped.
             Err(Errno::EINVAL) => {
                 let _ = waitpid(None, Some(WaitPidFlag::WNOHANG));
             }
-            // It was the program itself.
+            // The child reaped above was the program itself.
             Err(Errno::ECHILD) => return Ok(Some(u8::MAX)),
             Err(error) => return Err(error.into()),
         }
@@ -159,19 +163,19 @@ fn exit_code_of(signal: Signal) -> u8 {
     u8::try_from(128 + signal as i32).unwrap_or(u8::MAX)
 }
 
-/// Nothing of the step runs any more when this returns.
+/// Kills the whole step. No process of it runs when this returns.
 fn end(group: Pid, signals: &SignalFd) {
     let _ = killpg(group, Signal::SIGKILL);
     descendants::kill_all(|| {
-        // A child that ends wakes it up; the signal itself says nothing new.
+        // SIGCHLD of an ending child interrupts the wait; the signals themselves are not needed.
         wait(signals, Duration::from_millis(20));
         let _ = pending(signals);
     });
 }
 
-/// Until a signal comes, or the time is over. Being woken early does no harm.
-fn wait(signals: &SignalFd, at_most: Duration) {
-    // Rounded up, or the last fraction of a millisecond would be spent spinning.
-    let at_most = PollTimeout::try_from(at_most + Duration::from_millis(1)).unwrap_or(PollTimeout::ZERO);
-    let _ = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], at_most);
+/// Waits until a signal arrives or the timeout has passed. An early return is harmless.
+fn wait(signals: &SignalFd, timeout: Duration) {
+    // Rounded up: otherwise the caller would spin during the last fraction of a millisecond.
+    let timeout = PollTimeout::try_from(timeout + Duration::from_millis(1)).unwrap_or(PollTimeout::ZERO);
+    let _ = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout);
 }

@@ -1,5 +1,5 @@
-//! Archives of a workspace: what stages leave each other, and caches. What comes out of one stays in the workspace, and what
-//! goes into one was in it: a step may have put links there that lead elsewhere.
+//! Archives of workspace files: artifacts that stages pass on, and caches. Neither packing nor unpacking
+//! leaves the workspace, although a step may have created links that lead out of it.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,52 +7,53 @@ use std::path::{Component, Path, PathBuf};
 
 use tar::{Archive, Builder, EntryType};
 
-/// As much as the server takes.
+/// The server's limit.
 const MAX_ARCHIVE_BYTES: u64 = 10 << 30;
 const HEADER_BYTES: u64 = 512;
 
-/// Packs files and folders of the workspace. One that is not there is an error: somebody counts on it.
+/// Packs files and folders of the workspace. A missing one is an error, because a later stage depends on it.
 pub fn pack(workspace: &Path, paths: &[String], into: &Path) -> io::Result<()> {
     let workspace = workspace.canonicalize()?;
     let mut builder = Builder::new(io::BufWriter::new(File::create(into)?));
     builder.follow_symlinks(false);
-    // Holes are written as zeros: whoever unpacks the archive knows no sparse entries.
+    // Holes are written as zeros, because `unpack` does not support sparse entries.
     builder.sparse(false);
-    let mut room = MAX_ARCHIVE_BYTES;
+    let mut remaining = MAX_ARCHIVE_BYTES;
     for path in paths {
         let inner = inner_path(path)?;
         let outer = workspace.join(&inner);
-        // The last part may be a link, and is then packed as one; what leads there must not.
+        // The last component may be a link, which is packed as a link. The folders above it must not lead
+        // out.
         let parent =
-            outer.parent().unwrap_or(&workspace).canonicalize().map_err(|error| explain(path, &error))?;
+            outer.parent().unwrap_or(&workspace).canonicalize().map_err(|error| add_path(path, &error))?;
         if !parent.starts_with(&workspace) {
-            return Err(io::Error::other(format!("`{path}` lies outside of the workspace")));
+            return Err(io::Error::other(format!("`{path}` is outside of the workspace")));
         }
-        measure(&outer, &mut room).map_err(|error| explain(path, &error))?;
-        add(&mut builder, &outer, &inner).map_err(|error| explain(path, &error))?;
+        measure(&outer, &mut remaining).map_err(|error| add_path(path, &error))?;
+        add(&mut builder, &outer, &inner).map_err(|error| add_path(path, &error))?;
     }
     builder.into_inner()?.into_inner().map_err(|error| error.into_error())?.sync_data()
 }
 
-/// Takes what a file or folder will need in an archive from the room that is left. A sparse file counts with its holes, so
-/// that one of a terabyte is rejected before it fills the disk.
-fn measure(path: &Path, room: &mut u64) -> io::Result<()> {
+/// Subtracts the archived size of a file or folder from the remaining bytes. A sparse file counts with its
+/// holes, so that one of a terabyte is rejected before it fills the disk.
+fn measure(path: &Path, remaining: &mut u64) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     let length = if found.is_file() { found.len() } else { 0 };
-    let left = room.checked_sub(length.saturating_add(HEADER_BYTES));
-    *room = left.ok_or_else(|| {
-        io::Error::other(format!("an archive may have {} GiB at most", MAX_ARCHIVE_BYTES >> 30))
+    let left = remaining.checked_sub(length.saturating_add(HEADER_BYTES));
+    *remaining = left.ok_or_else(|| {
+        io::Error::other(format!("an archive may have at most {} GiB", MAX_ARCHIVE_BYTES >> 30))
     })?;
     if found.is_dir() {
         for entry in fs::read_dir(path)? {
-            measure(&entry?.path(), room)?;
+            measure(&entry?.path(), remaining)?;
         }
     }
     Ok(())
 }
 
-/// In the order of their names, so that the same files make the same archive. Sockets, pipes and devices mean nothing
-/// elsewhere and are left out.
+/// Adds a file or folder. Entries are sorted by name, so that the same files make the same archive. Sockets,
+/// pipes and devices are skipped, because they mean nothing on another machine.
 fn add<W: io::Write>(builder: &mut Builder<W>, outer: &Path, inner: &Path) -> io::Result<()> {
     let kind = fs::symlink_metadata(outer)?.file_type();
     if kind.is_dir() {
@@ -72,26 +73,26 @@ fn add<W: io::Write>(builder: &mut Builder<W>, outer: &Path, inner: &Path) -> io
     Ok(())
 }
 
-/// Unpacks into the workspace. Anything that would land elsewhere fails all of it.
+/// Unpacks into the workspace. Fails if any entry would be written outside of it.
 pub fn unpack(archive: &Path, workspace: &Path) -> io::Result<()> {
     unpack_if(archive, workspace, |_, _| Ok(()))
 }
 
-/// Unpacks what belongs to these files and folders of the workspace. Anything else fails all of it, also if it would get to
-/// another place by a link: whoever packed the archive may be trusted with less than who unpacks it.
+/// Unpacks into these files and folders of the workspace. Fails if any entry would be written elsewhere, also
+/// through a link: the pipeline that packed the archive may be less trusted than the one that unpacks it.
 pub fn unpack_within(archive: &Path, workspace: &Path, paths: &[String]) -> io::Result<()> {
     let paths = paths.iter().map(|path| inner_path(path)).collect::<io::Result<Vec<_>>>()?;
     let belongs = |inner: &Path| paths.iter().any(|path| inner.starts_with(path));
     unpack_if(archive, workspace, |inner, linked| {
         let target = linked.map(|target| relative(target).is_some_and(|target| belongs(&target)));
         if !belongs(inner) || target == Some(false) || leads_through_link(workspace, inner)? {
-            return Err(misplaced(inner));
+            return Err(not_allowed(inner));
         }
         Ok(())
     })
 }
 
-/// Whether a folder above a path in the workspace is a link.
+/// Returns whether a folder above a path in the workspace is a link.
 fn leads_through_link(workspace: &Path, inner: &Path) -> io::Result<bool> {
     let above = inner.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     for folder in above {
@@ -105,32 +106,32 @@ fn leads_through_link(workspace: &Path, inner: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-fn misplaced(path: &Path) -> io::Error {
-    io::Error::other(format!("the archive holds `{}`, which has no place here", path.display()))
+fn not_allowed(path: &Path) -> io::Error {
+    io::Error::other(format!("the archive contains `{}`, which is not allowed here", path.display()))
 }
 
-/// `allowed` gets each path and, of a hard link, what it is linked to.
+/// Calls `check` with each path and the target of a hard link.
 fn unpack_if(
     archive: &Path,
     workspace: &Path,
-    allowed: impl Fn(&Path, Option<&Path>) -> io::Result<()>,
+    check: impl Fn(&Path, Option<&Path>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut archive = Archive::new(io::BufReader::new(File::open(archive)?));
-    // Whoever packed it is nobody here.
+    // The user ids of the machine that packed the archive mean nothing here.
     archive.set_preserve_ownerships(false);
     archive.set_overwrite(true);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
         let inner = relative(&path);
-        let usual = matches!(
+        let is_supported = matches!(
             entry.header().entry_type(),
             EntryType::Regular | EntryType::Directory | EntryType::Symlink | EntryType::Link
         );
-        let Some(inner) = inner.filter(|_| usual) else { return Err(misplaced(&path)) };
+        let Some(inner) = inner.filter(|_| is_supported) else { return Err(not_allowed(&path)) };
         let linked = entry.link_name()?.filter(|_| entry.header().entry_type() == EntryType::Link);
-        allowed(&inner, linked.as_deref())?;
-        // The library refuses what would be written, or linked, through a link that leads out.
+        check(&inner, linked.as_deref())?;
+        // The library rejects entries that would be written or linked through a link that leads out.
         if !entry.unpack_in(workspace)? {
             return Err(io::Error::other(format!("`{}` would leave the workspace", path.display())));
         }
@@ -138,13 +139,12 @@ fn unpack_if(
     Ok(())
 }
 
-/// A path from a pipeline's definition.
+/// Parses a path of a pipeline's definition.
 fn inner_path(path: &str) -> io::Result<PathBuf> {
-    relative(Path::new(path))
-        .ok_or_else(|| io::Error::other(format!("`{path}` lies outside of the workspace")))
+    relative(Path::new(path)).ok_or_else(|| io::Error::other(format!("`{path}` is outside of the workspace")))
 }
 
-/// Without `.`; none if it is not a way down.
+/// Removes `.` components. Returns `None` if the path is absolute or contains `..`.
 fn relative(path: &Path) -> Option<PathBuf> {
     let mut inner = PathBuf::new();
     for part in path.components() {
@@ -157,7 +157,7 @@ fn relative(path: &Path) -> Option<PathBuf> {
     Some(inner)
 }
 
-fn explain(path: &str, error: &io::Error) -> io::Error {
+fn add_path(path: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("`{path}`: {error}"))
 }
 
@@ -169,17 +169,17 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct ArchiveFixture {
         folder: tempfile::TempDir,
     }
 
-    impl Place {
+    impl ArchiveFixture {
         fn new() -> Self {
             let folder = tempfile::tempdir().unwrap();
             fs::create_dir(folder.path().join("workspace")).unwrap();
             fs::create_dir(folder.path().join("other")).unwrap();
             fs::write(folder.path().join("secret"), "secret").unwrap();
-            Place { folder }
+            ArchiveFixture { folder }
         }
 
         fn workspace(&self) -> PathBuf {
@@ -194,7 +194,7 @@ mod tests {
             self.folder.path().join("archive.tar")
         }
 
-        /// An archive of one entry, written without anybody's checks.
+        /// Writes an archive of one entry without any checks.
         fn forged(&self, name: &str, kind: EntryType, target: Option<&str>) -> PathBuf {
             let mut builder = Builder::new(File::create(self.archive()).unwrap());
             self.forge(&mut builder, name, kind, target);
@@ -223,130 +223,130 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out_as_it_was() {
-        let place = Place::new();
-        let from = place.workspace();
+    fn unpacking_restores_the_packed_files() {
+        let fixture = ArchiveFixture::new();
+        let from = fixture.workspace();
         fs::create_dir_all(from.join("dist/deep")).unwrap();
         fs::write(from.join("dist/deep/program"), "#!/bin/sh\n").unwrap();
         fs::set_permissions(from.join("dist/deep/program"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink("deep/program", from.join("dist/link")).unwrap();
         fs::write(from.join("report.txt"), "all well").unwrap();
-        fs::write(from.join("not-asked-for"), "x").unwrap();
-        pack(&from, &names(&["./dist", "report.txt"]), &place.archive()).unwrap();
-        unpack(&place.archive(), &place.other()).unwrap();
-        let to = place.other();
+        fs::write(from.join("not-packed"), "x").unwrap();
+        pack(&from, &names(&["./dist", "report.txt"]), &fixture.archive()).unwrap();
+        unpack(&fixture.archive(), &fixture.other()).unwrap();
+        let to = fixture.other();
         assert_eq!(fs::read_to_string(to.join("dist/link")).unwrap(), "#!/bin/sh\n");
         assert_eq!(fs::metadata(to.join("dist/deep/program")).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(fs::read_to_string(to.join("report.txt")).unwrap(), "all well");
-        assert!(!to.join("not-asked-for").exists());
+        assert!(!to.join("not-packed").exists());
     }
 
     #[test]
-    fn a_path_that_leaves_the_workspace_is_not_packed() {
-        let place = Place::new();
-        symlink("..", place.workspace().join("out")).unwrap();
+    fn a_path_outside_of_the_workspace_is_not_packed() {
+        let fixture = ArchiveFixture::new();
+        symlink("..", fixture.workspace().join("out")).unwrap();
         for path in ["../secret", "/etc/passwd", "a/../../secret", "out/secret", "missing"] {
-            assert!(pack(&place.workspace(), &names(&[path]), &place.archive()).is_err(), "{path}");
+            assert!(pack(&fixture.workspace(), &names(&[path]), &fixture.archive()).is_err(), "{path}");
         }
     }
 
     #[test]
     fn a_link_is_packed_as_a_link() {
-        let place = Place::new();
-        symlink("../secret", place.workspace().join("link")).unwrap();
-        pack(&place.workspace(), &names(&["link"]), &place.archive()).unwrap();
-        unpack(&place.archive(), &place.other()).unwrap();
-        assert_eq!(fs::read_link(place.other().join("link")).unwrap(), Path::new("../secret"));
+        let fixture = ArchiveFixture::new();
+        symlink("../secret", fixture.workspace().join("link")).unwrap();
+        pack(&fixture.workspace(), &names(&["link"]), &fixture.archive()).unwrap();
+        unpack(&fixture.archive(), &fixture.other()).unwrap();
+        assert_eq!(fs::read_link(fixture.other().join("link")).unwrap(), Path::new("../secret"));
     }
 
     #[test]
-    fn an_entry_that_leaves_the_workspace_is_refused() {
-        let place = Place::new();
+    fn an_entry_outside_of_the_workspace_is_rejected() {
+        let fixture = ArchiveFixture::new();
         for name in ["../forged", "/tmp/greenroom-forged", "a/../../forged"] {
-            let archive = place.forged(name, EntryType::Regular, None);
-            assert!(unpack(&archive, &place.workspace()).is_err(), "{name}");
+            let archive = fixture.forged(name, EntryType::Regular, None);
+            assert!(unpack(&archive, &fixture.workspace()).is_err(), "{name}");
         }
-        assert!(!place.folder.path().join("forged").exists());
+        assert!(!fixture.folder.path().join("forged").exists());
     }
 
     #[test]
     fn nothing_is_written_through_a_link_that_leads_out() {
-        let place = Place::new();
-        let mut builder = Builder::new(File::create(place.archive()).unwrap());
-        place.forge(&mut builder, "out", EntryType::Symlink, Some(".."));
-        place.forge(&mut builder, "out/forged", EntryType::Regular, None);
+        let fixture = ArchiveFixture::new();
+        let mut builder = Builder::new(File::create(fixture.archive()).unwrap());
+        fixture.forge(&mut builder, "out", EntryType::Symlink, Some(".."));
+        fixture.forge(&mut builder, "out/forged", EntryType::Regular, None);
         builder.finish().unwrap();
-        assert!(unpack(&place.archive(), &place.workspace()).is_err());
-        assert!(!place.folder.path().join("forged").exists());
+        assert!(unpack(&fixture.archive(), &fixture.workspace()).is_err());
+        assert!(!fixture.folder.path().join("forged").exists());
     }
 
     #[test]
-    fn a_hard_link_to_something_outside_is_refused() {
-        let place = Place::new();
+    fn a_hard_link_to_a_file_outside_is_rejected() {
+        let fixture = ArchiveFixture::new();
         for target in ["../secret", "/etc/passwd"] {
-            let archive = place.forged("stolen", EntryType::Link, Some(target));
-            assert!(unpack(&archive, &place.workspace()).is_err(), "{target}");
+            let archive = fixture.forged("stolen", EntryType::Link, Some(target));
+            assert!(unpack(&archive, &fixture.workspace()).is_err(), "{target}");
         }
-        assert!(!place.workspace().join("stolen").exists());
+        assert!(!fixture.workspace().join("stolen").exists());
     }
 
     #[test]
-    fn a_sparse_file_comes_out_as_it_was() {
-        let place = Place::new();
-        fs::create_dir(place.workspace().join("dist")).unwrap();
-        let file = File::create(place.workspace().join("dist/db")).unwrap();
+    fn unpacking_restores_a_sparse_file() {
+        let fixture = ArchiveFixture::new();
+        fs::create_dir(fixture.workspace().join("dist")).unwrap();
+        let file = File::create(fixture.workspace().join("dist/db")).unwrap();
         file.set_len(4 << 20).unwrap();
         std::os::unix::fs::FileExt::write_at(&file, b"the end", 3 << 20).unwrap();
-        pack(&place.workspace(), &names(&["dist"]), &place.archive()).unwrap();
-        unpack(&place.archive(), &place.other()).unwrap();
-        let out = fs::read(place.other().join("dist/db")).unwrap();
+        pack(&fixture.workspace(), &names(&["dist"]), &fixture.archive()).unwrap();
+        unpack(&fixture.archive(), &fixture.other()).unwrap();
+        let out = fs::read(fixture.other().join("dist/db")).unwrap();
         assert_eq!((out.len(), &out[3 << 20..(3 << 20) + 7]), (4 << 20, &b"the end"[..]));
     }
 
     #[test]
-    fn what_would_be_too_large_is_refused_before_it_fills_the_disk() {
-        let place = Place::new();
-        fs::create_dir(place.workspace().join("dist")).unwrap();
+    fn too_large_archives_are_rejected_before_they_fill_the_disk() {
+        let fixture = ArchiveFixture::new();
+        fs::create_dir(fixture.workspace().join("dist")).unwrap();
         for name in ["one", "two"] {
-            File::create(place.workspace().join("dist").join(name)).unwrap().set_len(6 << 30).unwrap();
+            File::create(fixture.workspace().join("dist").join(name)).unwrap().set_len(6 << 30).unwrap();
         }
-        let error = pack(&place.workspace(), &names(&["dist"]), &place.archive()).unwrap_err();
+        let error = pack(&fixture.workspace(), &names(&["dist"]), &fixture.archive()).unwrap_err();
         assert!(error.to_string().contains("10 GiB"), "{error}");
-        assert!(fs::metadata(place.archive()).unwrap().len() < 1 << 20);
+        assert!(fs::metadata(fixture.archive()).unwrap().len() < 1 << 20);
     }
 
     #[test]
-    fn a_caches_archive_stays_in_its_declared_paths() {
-        let place = Place::new();
-        fs::write(place.workspace().join("deploy.sh"), "right").unwrap();
-        fs::create_dir(place.workspace().join("deps")).unwrap();
+    fn unpack_within_rejects_entries_outside_of_the_declared_paths() {
+        let fixture = ArchiveFixture::new();
+        fs::write(fixture.workspace().join("deploy.sh"), "right").unwrap();
+        fs::create_dir(fixture.workspace().join("deps")).unwrap();
         let declared = names(&["deps", "./tool/cache"]);
         for name in ["deploy.sh", "depsx/a", "tool/other", "tool"] {
-            let archive = place.forged(name, EntryType::Regular, None);
-            assert!(unpack_within(&archive, &place.workspace(), &declared).is_err(), "{name}");
+            let archive = fixture.forged(name, EntryType::Regular, None);
+            assert!(unpack_within(&archive, &fixture.workspace(), &declared).is_err(), "{name}");
         }
         for name in ["deps/a", "deps/deep/b", "tool/cache/c"] {
-            let archive = place.forged(name, EntryType::Regular, None);
-            unpack_within(&archive, &place.workspace(), &declared).unwrap();
-            assert!(place.workspace().join(name).exists(), "{name}");
+            let archive = fixture.forged(name, EntryType::Regular, None);
+            unpack_within(&archive, &fixture.workspace(), &declared).unwrap();
+            assert!(fixture.workspace().join(name).exists(), "{name}");
         }
-        // By a link to a folder of the workspace, and by a second name of a file that is there.
-        let mut builder = Builder::new(File::create(place.archive()).unwrap());
-        place.forge(&mut builder, "deps/up", EntryType::Symlink, Some(".."));
-        place.forge(&mut builder, "deps/up/deploy.sh", EntryType::Regular, None);
+        // Through a link to a folder of the workspace, and through a hard link to an existing file.
+        let mut builder = Builder::new(File::create(fixture.archive()).unwrap());
+        fixture.forge(&mut builder, "deps/up", EntryType::Symlink, Some(".."));
+        fixture.forge(&mut builder, "deps/up/deploy.sh", EntryType::Regular, None);
         builder.finish().unwrap();
-        assert!(unpack_within(&place.archive(), &place.workspace(), &declared).is_err());
-        let archive = place.forged("deps/same", EntryType::Link, Some("deploy.sh"));
-        assert!(unpack_within(&archive, &place.workspace(), &declared).is_err());
-        assert_eq!(fs::read_to_string(place.workspace().join("deploy.sh")).unwrap(), "right");
+        assert!(unpack_within(&fixture.archive(), &fixture.workspace(), &declared).is_err());
+        let archive = fixture.forged("deps/same", EntryType::Link, Some("deploy.sh"));
+        assert!(unpack_within(&archive, &fixture.workspace(), &declared).is_err());
+        assert_eq!(fs::read_to_string(fixture.workspace().join("deploy.sh")).unwrap(), "right");
     }
 
     #[test]
-    fn devices_and_pipes_are_refused() {
-        let place = Place::new();
+    fn devices_and_pipes_are_rejected() {
+        let fixture = ArchiveFixture::new();
         for kind in [EntryType::Char, EntryType::Block, EntryType::Fifo] {
-            let archive = place.forged("odd", kind, None);
-            assert!(unpack(&archive, &place.workspace()).is_err(), "{kind:?}");
+            let archive = fixture.forged("odd", kind, None);
+            assert!(unpack(&archive, &fixture.workspace()).is_err(), "{kind:?}");
         }
     }
 }

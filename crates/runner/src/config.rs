@@ -1,4 +1,4 @@
-//! What an operator can set: a flag, or the environment variable of the same name.
+//! Settings: each is a flag or the environment variable of the same name.
 
 use std::path::{Path, PathBuf};
 
@@ -16,21 +16,21 @@ pub enum LogFormat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendKind {
-    /// Steps in containers, through the Docker API.
+    /// Runs steps in containers, through the Docker API.
     Container,
-    /// Steps as processes of this machine, without isolation.
+    /// Runs steps as processes of this machine, without isolation.
     Process,
-    /// Steps that do nothing, for benchmarks.
+    /// Simulates steps, for benchmarks.
     Dummy,
 }
 
 #[derive(Clone, Debug, Parser)]
-#[command(name = "greenroom-runner", version, about = "Carries out what Greenroom's pipelines say")]
+#[command(name = "greenroom-runner", version, about = "Runs the jobs of Greenroom's pipelines")]
 pub struct Config {
-    /// The API's address, with its `/api/v1`.
+    /// The address of the API, including `/api/v1`.
     #[arg(long, env = "GREENROOM_URL")]
     pub url: String,
-    /// The runner's token, `grr_…`. It can be seen in the list of processes: a file is better.
+    /// The runner's token, `grr_…`. It is visible in the list of processes; prefer a file.
     #[arg(
         long,
         env = "GREENROOM_RUNNER_TOKEN",
@@ -38,35 +38,35 @@ pub struct Config {
         required_unless_present = "token_file"
     )]
     pub token: Option<String>,
-    /// A file with the runner's token.
+    /// A file that contains the runner's token.
     #[arg(long, env = "GREENROOM_RUNNER_TOKEN_FILE", conflicts_with = "token")]
     pub token_file: Option<PathBuf>,
-    /// What this runner's containers are marked with; the machine's name if not said.
+    /// The name in the labels of this runner's containers and networks; the host name by default.
     #[arg(long, env = "GREENROOM_RUNNER_NAME")]
     pub name: Option<String>,
-    /// How many jobs at once.
+    /// The number of slots: how many jobs may run concurrently.
     #[arg(long, env = "GREENROOM_RUNNER_CONCURRENCY", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub concurrency: u32,
-    /// Where steps run.
+    /// How steps are run.
     #[arg(long, env = "GREENROOM_RUNNER_BACKEND", value_enum, default_value = "container")]
     pub backend: BackendKind,
-    /// Where the container engine listens: `unix://…` or `tcp://…`.
+    /// The address of the container engine: `unix://…` or `tcp://…`.
     #[arg(long, env = "DOCKER_HOST", default_value = "unix:///var/run/docker.sock")]
     pub docker_host: String,
-    /// Where jobs have their folders. One runner per folder.
+    /// The folder for jobs. Each runner needs its own.
     #[arg(long, env = "GREENROOM_RUNNER_WORK_DIR", default_value = "/var/lib/greenroom-runner")]
     pub work_dir: PathBuf,
-    /// The static entrypoint; `greenroom-entry` beside this program if not said.
+    /// The path of the static entrypoint; by default `greenroom-entry` in the folder of this program.
     #[arg(long, env = "GREENROOM_RUNNER_ENTRY")]
     pub entry: Option<PathBuf>,
-    /// For how many seconds running jobs may go on when the runner is told to stop.
+    /// For how many seconds running jobs may continue after SIGTERM.
     #[arg(long, env = "GREENROOM_RUNNER_DRAIN_SECONDS", default_value_t = 300)]
     pub drain_seconds: u64,
-    /// Lets pipelines name repositories on this machine's disk. For tests only.
+    /// Allows repositories on this machine's disk. For tests only.
     #[arg(long, env = "GREENROOM_RUNNER_ALLOW_FILE_REPOSITORIES", hide = true)]
     pub allow_file_repositories: bool,
-    /// A network that checkouts may reach although it belongs to this machine, its link, or a metadata service, such as
-    /// `127.0.0.0/8`. Several are separated by commas.
+    /// Networks that checkouts may reach although they belong to this machine, its link, or a metadata
+    /// service, such as `127.0.0.0/8`, separated by commas.
     #[arg(
         long = "checkout-allow",
         env = "GREENROOM_RUNNER_CHECKOUT_ALLOW",
@@ -80,35 +80,35 @@ pub struct Config {
     pub log: LogConfig,
 }
 
-/// What a step in a container gets of the machine.
+/// Resource limits of a step in a container.
 #[derive(Clone, Debug, Args)]
 pub struct LimitConfig {
-    /// Memory of a step, in MiB.
+    /// The memory limit of a step, in MiB.
     #[arg(long, env = "GREENROOM_RUNNER_MEMORY_MIB", default_value_t = 4096, value_parser = clap::value_parser!(i64).range(16..=1_048_576))]
     pub memory_mib: i64,
-    /// Processors of a step; parts of one are possible.
+    /// The CPU limit of a step, in CPUs; fractions are allowed.
     #[arg(long, env = "GREENROOM_RUNNER_CPUS", default_value_t = 2.0)]
     pub cpus: f64,
-    /// Processes and threads of a step.
+    /// The maximum number of processes and threads of a step.
     #[arg(long, env = "GREENROOM_RUNNER_PIDS", default_value_t = 2048, value_parser = clap::value_parser!(i64).range(16..=4_194_304))]
     pub pids: i64,
-    /// The size of a step's /tmp, in MiB. It is memory, and counts as such.
+    /// The size of a step's /tmp, in MiB. It counts towards the memory limit.
     #[arg(long, env = "GREENROOM_RUNNER_TMP_MIB", default_value_t = 1024, value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
     pub tmp_mib: i64,
-    /// A limit for each process, such as `nofile=4096:4096`. Several are separated by commas.
+    /// Limits of each process, such as `nofile=4096:4096`, separated by commas.
     #[arg(long = "ulimit", env = "GREENROOM_RUNNER_ULIMITS", value_delimiter = ',')]
     pub ulimits: Vec<Ulimit>,
-    /// Whom steps run as, by number: `1000:1000`. The image's own user if not said.
+    /// The numeric user and group of steps, such as `1000:1000`; the image's user by default.
     #[arg(long = "user", env = "GREENROOM_RUNNER_USER")]
     pub user: Option<User>,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct LogConfig {
-    /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `info,greenroom_runner=debug`.
+    /// The log level, `error`, `warn`, `info` or `debug`, or a filter such as `info,greenroom_runner=debug`.
     #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
     pub filter: String,
-    /// How to log.
+    /// The log format.
     #[arg(long = "log-format", env = "GREENROOM_LOG_FORMAT", value_enum, default_value = "text")]
     pub format: LogFormat,
 }
@@ -119,14 +119,14 @@ impl Config {
             (Some(token), _) => Ok(token.clone()),
             (None, Some(file)) => {
                 let text = std::fs::read_to_string(file)
-                    .with_context(|| format!("the token's file {} cannot be read", file.display()))?;
+                    .with_context(|| format!("could not read the token file {}", file.display()))?;
                 Ok(text.trim().to_owned())
             }
-            (None, None) => anyhow::bail!("no token is set: GREENROOM_RUNNER_TOKEN or --token-file"),
+            (None, None) => anyhow::bail!("no token: set GREENROOM_RUNNER_TOKEN or --token-file"),
         }
     }
 
-    /// Whether requests leave this machine over plain HTTP.
+    /// Returns whether the token would leave this machine over plain HTTP.
     pub fn sends_token_in_the_clear(&self) -> bool {
         let Some(rest) = self.url.strip_prefix("http://") else { return false };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -142,14 +142,13 @@ impl Config {
         match &self.name {
             Some(name) => Ok(name.clone()),
             None => {
-                let name =
-                    nix::unistd::gethostname().context("the machine's name is not known: set --name")?;
+                let name = nix::unistd::gethostname().context("could not read the host name: set --name")?;
                 Ok(name.to_string_lossy().into_owned())
             }
         }
     }
 
-    /// What checkouts may reach.
+    /// Returns what checkouts may reach.
     pub fn access(&self) -> Access {
         let protocols =
             if self.allow_file_repositories { Protocols::RemoteAndFiles } else { Protocols::Remote };
@@ -160,13 +159,14 @@ impl Config {
         let entry = match &self.entry {
             Some(entry) => entry.clone(),
             None => {
-                let own = std::env::current_exe().context("where this program is: set --entry")?;
+                let own =
+                    std::env::current_exe().context("could not find this program's path: set --entry")?;
                 own.parent().unwrap_or(Path::new("/")).join("greenroom-entry")
             }
         };
         entry
             .canonicalize()
-            .with_context(|| format!("the entrypoint is not at {}: set --entry", entry.display()))
+            .with_context(|| format!("there is no entrypoint at {}: set --entry", entry.display()))
     }
 
     pub fn isolation(&self) -> Isolation {
@@ -187,21 +187,21 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Config, clap::Error> {
+    fn parse(line: &str) -> Result<Config, clap::Error> {
         let line = format!("greenroom-runner --url http://127.0.0.1/api/v1 {line}");
         Config::try_parse_from(line.split_whitespace())
     }
 
     #[test]
-    fn a_token_comes_from_one_place() {
-        assert!(parsed("").is_err());
-        assert!(parsed("--token a --token-file b").is_err());
-        assert_eq!(parsed("--token a").unwrap().token().unwrap(), "a");
+    fn exactly_one_source_of_the_token_is_required() {
+        assert!(parse("").is_err());
+        assert!(parse("--token a --token-file b").is_err());
+        assert_eq!(parse("--token a").unwrap().token().unwrap(), "a");
     }
 
     #[test]
-    fn plain_http_is_for_this_machine() {
-        for (url, in_the_clear) in [
+    fn only_remote_plain_http_sends_the_token_in_the_clear() {
+        for (url, is_in_the_clear) in [
             ("https://greenroom.test/api/v1", false),
             ("http://127.0.0.1:8080/api/v1", false),
             ("http://[::1]:8080/api/v1", false),
@@ -209,23 +209,24 @@ mod tests {
             ("http://greenroom.test/api/v1", true),
             ("http://10.0.0.1:8080/api/v1", true),
         ] {
-            let config = Config { url: url.to_owned(), ..parsed("--token a").unwrap() };
-            assert_eq!(config.sends_token_in_the_clear(), in_the_clear, "{url}");
+            let config = Config { url: url.to_owned(), ..parse("--token a").unwrap() };
+            assert_eq!(config.sends_token_in_the_clear(), is_in_the_clear, "{url}");
         }
     }
 
     #[test]
-    fn limits_become_what_the_engine_understands() {
-        let config = parsed("--token a --cpus 0.5 --memory-mib 64 --ulimit nofile=10,nproc=20:30").unwrap();
+    fn limits_are_converted_to_the_units_of_the_engine() {
+        let config = parse("--token a --cpus 0.5 --memory-mib 64 --ulimit nofile=10,nproc=20:30").unwrap();
         let isolation = config.isolation();
         assert_eq!((isolation.cpu_thousandths, isolation.memory_bytes), (500, 64 * 1024 * 1024));
         assert_eq!(isolation.ulimits, ["nofile=10".parse().unwrap(), "nproc=20:30".parse().unwrap()]);
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for wrong in ["--concurrency 0", "--user root", "--ulimit nofile", "--backend vm", "--memory-mib 1"] {
-            assert!(parsed(&format!("--token a {wrong}")).is_err(), "{wrong}");
+    fn invalid_values_are_rejected() {
+        for invalid in ["--concurrency 0", "--user root", "--ulimit nofile", "--backend vm", "--memory-mib 1"]
+        {
+            assert!(parse(&format!("--token a {invalid}")).is_err(), "{invalid}");
         }
     }
 }

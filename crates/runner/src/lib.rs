@@ -1,11 +1,11 @@
-//! The runner: asks the server for jobs and carries them out. It speaks HTTPS to the server and to nobody else of
-//! Greenroom, decides nothing about who may do what, and stops when it is not sure that it may go on.
+//! The runner: acquires jobs from the server and runs them. It only connects to the server's HTTPS API, makes
+//! no authorization decisions, and kills a step when it can't be sure that it still holds the lease.
 //!
-//! - [`runner`]: takes jobs, as many as there are [`slots`];
-//! - [`job`]: carries one out;
-//! - [`backend`]: where its steps run;
-//! - [`log`]: what they say, on its way to the server;
-//! - [`checkout`], [`archive`]: what they work on.
+//! - [`runner`]: acquires jobs, as many as there are [`slots`];
+//! - [`job`]: runs one job;
+//! - [`backend`]: runs the steps in containers or processes;
+//! - [`log`]: ships the steps' output to the server;
+//! - [`checkout`], [`archive`]: fill the workspace.
 
 pub mod archive;
 pub mod backend;

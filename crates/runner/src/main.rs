@@ -1,4 +1,4 @@
-//! `greenroom-runner`: carries out what pipelines say.
+//! `greenroom-runner`: runs the jobs of Greenroom's pipelines.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use greenroom_runner::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
-/// The exit code of a runner whose token was revoked: `EX_NOPERM` of `sysexits.h`. Starting it again would not help.
+/// The exit code of a runner whose token was revoked: `EX_NOPERM` of `sysexits.h`. A restart would not help.
 const EXIT_REVOKED: u8 = 77;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     let config = Config::parse();
-    telemetry::logs(&config.log.filter, config.log.format)?;
+    telemetry::init_logs(&config.log.filter, config.log.format)?;
     let work_dir = WorkDir::take(&config.work_dir)
         .with_context(|| format!("the work folder {} cannot be used", config.work_dir.display()))?;
     match config.backend {
@@ -58,8 +58,8 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
         drain: Duration::from_secs(config.drain_seconds),
     };
     let stop = Stop::default();
-    let mut listener = JoinSet::new();
-    listener.spawn(listen(stop.clone()));
+    let mut signal_task = JoinSet::new();
+    signal_task.spawn(handle_signals(stop.clone()));
     if config.sends_token_in_the_clear() {
         tracing::warn!(url = config.url, "the runner's token is sent without encryption: use https://");
     }
@@ -76,12 +76,12 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
     }
 }
 
-/// The first signal drains, the second does not wait for that.
-async fn listen(stop: Stop) {
+/// The first signal drains the runner, the second one ends the drain time.
+async fn handle_signals(stop: Stop) {
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
-        tracing::error!("signals cannot be heard; this runner can only be killed");
+        tracing::error!("could not install signal handlers; this runner can only be killed");
         return;
     };
     for token in [&stop.drain, &stop.now] {

@@ -1,4 +1,4 @@
-//! Takes jobs, as many at once as there is room for, until it is told to stop.
+//! Acquires jobs and runs as many concurrently as there are slots, until shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::backend::Backend;
 use crate::checkout::Access;
 use crate::job;
 use crate::job::folders::WorkDir;
-use crate::job::patience::Pauses;
+use crate::job::retry::Backoff;
 use crate::slots::{Slot, Slots};
 
-/// How long to wait after the server has refused: somebody has to change something first.
-const REFUSED_PAUSE: Duration = Duration::from_secs(30);
-/// How many places ask for a job at once. With one after the other, many places would be filled slowly, and jobs would
-/// lie in their queue while there is room for them; each that asks is a request that the server keeps open.
-const ASKING: usize = 4;
+/// The delay after a refusal by the server, which an operator has to resolve.
+const REFUSED_DELAY: Duration = Duration::from_secs(30);
+/// How many free slots request a job concurrently. With only one request at a time, many free slots would be
+/// filled slowly while jobs wait in the queue. With more, the server would have to keep more requests open.
+const CONCURRENT_ACQUIRES: usize = 4;
 
 pub struct Runner<B> {
     pub client: RunnerClient,
@@ -34,106 +34,108 @@ pub struct Runner<B> {
     pub drain: Duration,
 }
 
-/// How a runner is told to stop.
+/// The ways to stop a runner.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
-    /// No more jobs; what runs may go on for the drain time.
+    /// Acquire no more jobs; running ones may continue for the drain time.
     pub drain: CancellationToken,
-    /// What runs is to end now.
+    /// Terminate running jobs now.
     pub now: CancellationToken,
-    /// The runner's token was revoked: nothing of its jobs may run any more, and nothing is reported.
+    /// The runner's token was revoked: its jobs are killed, and nothing is reported.
     pub revoked: CancellationToken,
 }
 
 /// Why a runner has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It was told to.
+    /// It was shut down.
     Stopped,
-    /// Its token was revoked: it would never get a job again.
+    /// Its token was revoked, so that it would never get a job again.
     Revoked,
 }
 
 /// A job, when it was requested, and the slot in which it runs.
-type Taken = (Job, Instant, Slot);
+type AcquiredJob = (Job, Instant, Slot);
 
 impl<B: Backend> Runner<B> {
-    /// Until it is told to stop, or its token is revoked, and every job has ended.
+    /// Runs until a shutdown or until the token is revoked, and until every job has ended.
     pub async fn run(self, stop: Stop) -> anyhow::Result<Ending> {
         self.backend.sweep().await?;
         self.work_dir.sweep().await?;
         let slots = Slots::new(self.concurrency);
         let mut jobs = JoinSet::new();
-        let mut asking: FuturesUnordered<_> =
-            (0..ASKING).map(|_| self.next_job(&slots, Pauses::default(), &stop.revoked)).collect();
+        let mut acquiring: FuturesUnordered<_> = (0..CONCURRENT_ACQUIRES)
+            .map(|_| self.next_job(&slots, Backoff::default(), &stop.revoked))
+            .collect();
         loop {
             while jobs.try_join_next().is_some() {}
-            let (job, pauses) = tokio::select! {
+            let (job, backoff) = tokio::select! {
                 biased;
                 () = stop.revoked.cancelled() => break,
                 () = stop.drain.cancelled() => break,
-                Some(asked) = asking.next() => asked,
+                Some(acquired) = acquiring.next() => acquired,
             };
-            asking.push(self.next_job(&slots, pauses, &stop.revoked));
-            let Some((job, asked, slot)) = job else { continue };
+            acquiring.push(self.next_job(&slots, backoff, &stop.revoked));
+            let Some((job, requested_at, slot)) = job else { continue };
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
-            let work = self.carry_out((Arc::new(job), asked), slot, stop.clone());
+            let work = self.run_job((Arc::new(job), requested_at), slot, stop.clone());
             jobs.spawn(work.instrument(span));
         }
-        drop(asking);
+        drop(acquiring);
         if !stop.revoked.is_cancelled() {
             self.drain(jobs, &stop).await;
         } else if !jobs.is_empty() {
-            tracing::warn!(jobs = jobs.len(), "ending the jobs of this revoked runner");
+            tracing::warn!(jobs = jobs.len(), "killing the jobs of this revoked runner");
             while jobs.join_next().await.is_some() {}
         }
-        // No job runs any more, so that everything with this runner's labels is to be removed, such as its networks.
+        // No job runs any more, so everything with this runner's labels can be removed, such as its networks.
         if let Err(error) = self.backend.sweep().await {
-            tracing::warn!(%error, "something was left behind; the next start removes it");
+            tracing::warn!(%error, "could not clean up; the next start removes what is left");
         }
         Ok(if stop.revoked.is_cancelled() { Ending::Revoked } else { Ending::Stopped })
     }
 
-    /// Waits for a slot, and then for a job; none if none came. Also the pauses to go on with.
+    /// Waits for a slot and then requests a job. Returns the job, if there was one, and the back-off for the
+    /// next request.
     async fn next_job(
         &self,
         slots: &Slots,
-        mut pauses: Pauses,
+        mut backoff: Backoff,
         revoked: &CancellationToken,
-    ) -> (Option<Taken>, Pauses) {
-        let Some(slot) = slots.take().await else { return (None, pauses) };
-        let ask = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
-        let asked = Instant::now();
-        let pause = match self.client.acquire(&ask).await {
-            Ok(job) => return (job.map(|job| (job, asked, slot)), Pauses::default()),
+    ) -> (Option<AcquiredJob>, Backoff) {
+        let Some(slot) = slots.take().await else { return (None, backoff) };
+        let request = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
+        let requested_at = Instant::now();
+        let delay = match self.client.acquire(&request).await {
+            Ok(job) => return (job.map(|job| (job, requested_at, slot)), Backoff::default()),
             Err(Error::Unavailable { reason, retry_after, .. }) => {
-                tracing::warn!(reason, "the server could not be asked for a job");
-                pauses.next(retry_after)
+                tracing::warn!(reason, "could not request a job");
+                backoff.next_delay(retry_after)
             }
             Err(error) if error.is_runner_revoked() => {
                 tracing::error!("this runner's token was revoked; an admin can make a new runner");
                 revoked.cancel();
-                return (None, pauses);
+                return (None, backoff);
             }
             Err(Error::Refused { status: 404, .. }) => {
                 tracing::error!(
                     "the server has no jobs for runners at this address; does --url end with /api/v1?"
                 );
-                REFUSED_PAUSE
+                REFUSED_DELAY
             }
             Err(error) => {
-                tracing::error!(%error, "the server gives this runner no jobs; is its token still good?");
-                REFUSED_PAUSE
+                tracing::error!(%error, "the server gives this runner no jobs; is its token still valid?");
+                REFUSED_DELAY
             }
         };
-        tokio::time::sleep(pause).await;
-        (None, pauses)
+        tokio::time::sleep(delay).await;
+        (None, backoff)
     }
 
-    fn carry_out(
+    fn run_job(
         &self,
-        (job, asked): (Arc<Job>, Instant),
+        (job, requested_at): (Arc<Job>, Instant),
         slot: Slot,
         stop: Stop,
     ) -> impl Future<Output = ()> + Send + use<B> {
@@ -141,26 +143,28 @@ impl<B: Backend> Runner<B> {
             (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
         let access = Arc::clone(&self.access);
         async move {
-            tracing::info!(attempt = job.attempt, steps = job.steps.len(), "taken");
-            // Without a folder or a client the job is left alone: its lease runs out, and the server gives it to another.
+            tracing::info!(attempt = job.attempt, steps = job.steps.len(), "job acquired");
+            // Without a folder or a client the job is abandoned: its lease expires, and the server gives it
+            // to another runner.
             let prepared = work_dir.job(&job.job_id).map_err(|error| error.to_string());
             let prepared = prepared.and_then(|folder| {
                 client.job(&job).map(|client| (folder, client)).map_err(|error| error.to_string())
             });
             match prepared {
                 Ok((folder, client)) => {
-                    let place = job::Place { folder: &folder, slot: slot.number(), access: &access };
-                    job::run((job, asked), &client, place, backend.as_ref(), &stop).await
+                    let resources =
+                        job::JobResources { folder: &folder, slot: slot.number(), access: &access };
+                    job::run((job, requested_at), &client, resources, backend.as_ref(), &stop).await
                 }
-                Err(error) => tracing::error!(error, "the job cannot be begun"),
+                Err(error) => tracing::error!(error, "could not start the job"),
             }
-            tracing::info!("done");
+            tracing::info!("job ended");
             drop(slot);
         }
     }
 
     async fn drain(&self, mut jobs: JoinSet<()>, stop: &Stop) {
-        tracing::info!(jobs = jobs.len(), "taking no more jobs");
+        tracing::info!(jobs = jobs.len(), "draining: acquiring no more jobs");
         let all_ended = async { while jobs.join_next().await.is_some() {} };
         tokio::pin!(all_ended);
         tokio::select! {
@@ -168,7 +172,7 @@ impl<B: Backend> Runner<B> {
             () = tokio::time::sleep(self.drain) => {}
             () = stop.now.cancelled() => {}
         }
-        tracing::warn!("the drain time is over: ending what still runs");
+        tracing::warn!("the drain time is over: terminating running jobs");
         stop.now.cancel();
         all_ended.await;
     }

@@ -1,4 +1,4 @@
-//! The runner's slots: as many as jobs may run at once, each with a number, so that what belongs to a slot (its network)
+//! The runner's slots: one per concurrent job, each with a number, so that a resource of a slot (its network)
 //! never belongs to two jobs.
 
 use std::collections::BTreeSet;
@@ -10,11 +10,11 @@ type Free = Arc<Mutex<BTreeSet<u32>>>;
 
 #[derive(Clone, Debug)]
 pub struct Slots {
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     free: Free,
 }
 
-/// Free again when it is dropped.
+/// Released on drop.
 #[derive(Debug)]
 pub struct Slot {
     number: u32,
@@ -25,14 +25,14 @@ pub struct Slot {
 impl Slots {
     pub fn new(count: u32) -> Self {
         Slots {
-            room: Arc::new(Semaphore::new(count as usize)),
+            permits: Arc::new(Semaphore::new(count as usize)),
             free: Arc::new(Mutex::new((0..count).collect())),
         }
     }
 
-    /// Waits for a free slot. `None` only if the slots were closed, which nothing does.
+    /// Waits for a free slot. Returns `None` only if the semaphore is closed, which never happens.
     pub async fn take(&self) -> Option<Slot> {
-        let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
         let number = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop_first()?;
         Some(Slot { number, free: Arc::clone(&self.free), _permit: permit })
     }
@@ -45,7 +45,8 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Runs before the permit is given back, so that whoever gets the permit finds a number.
+    /// Runs before the permit is released, so that there is always a free number for the next owner of the
+    /// permit.
     fn drop(&mut self) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).insert(self.number);
     }
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_slot_is_one_jobs_until_it_is_free_again() {
+    async fn a_slot_is_exclusive_until_it_is_dropped() {
         let slots = Slots::new(2);
         let (first, second) = (slots.take().await.unwrap(), slots.take().await.unwrap());
         assert_ne!(first.number(), second.number());

@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 
-pub fn logs(filter: &str, format: LogFormat) -> anyhow::Result<()> {
+pub fn init_logs(filter: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(filter)
         .context("GREENROOM_LOG is not a filter such as `info` or `greenroom_runner=debug`")?;
     let builder = tracing_subscriber::fmt()

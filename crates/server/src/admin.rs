@@ -1,4 +1,5 @@
-//! What an operator does at the console, with the database at hand: migrations, the first owner, a member's token, a lost engine.
+//! Operators' commands that work directly on the database: migrations, the first owner, a member's token,
+//! waking up workflows.
 
 use std::io::Write;
 use std::time::Duration;
@@ -22,7 +23,8 @@ use crate::app::token::new_secret;
 use crate::config::DatabaseConfig;
 use crate::give_up::{GiveUpCommand, give_up};
 
-/// How long an operator's command waits for a lock. It locks rows, which readers don't wait for.
+/// How long an operator's command waits for a lock. It can be long: these are row locks, which do not block
+/// readers.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Subcommand)]
@@ -32,9 +34,9 @@ pub enum MigrateCommand {
         #[command(flatten)]
         retry: MigrationRetry,
     },
-    /// Take migrations back. This deletes what they hold.
+    /// Revert migrations. This deletes the data in what they created.
     Down {
-        /// The version to go back to; 0 takes back all.
+        /// The version to revert to; 0 reverts all.
         #[arg(long)]
         to: i64,
         #[command(flatten)]
@@ -46,8 +48,8 @@ pub enum MigrateCommand {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub struct MigrationRetry {
-    /// For how long a migration is retried that does not get a lock: it waits for two seconds each time, and lets others go on
-    /// in between.
+    /// For how many seconds a migration is retried that can't acquire a lock. Each attempt waits for two
+    /// seconds, and other transactions continue in between.
     #[arg(long, default_value_t = 300)]
     pub retry_seconds: u64,
 }
@@ -60,19 +62,22 @@ impl MigrationRetry {
 
 #[derive(Debug, Subcommand)]
 pub enum AdminCommand {
-    /// Make an organization with its first owner, and print their token.
+    /// Create an organization with its first owner, and print their token.
     Bootstrap(Bootstrap),
-    /// Make a token for a member, and print it.
+    /// Create a token for a member, and print it.
     CreateToken(CreateToken),
-    /// Wake every live deployment: rebuilds the workflows of a Temporal that was lost. Safe at any time.
+    /// Wake up every live deployment. This recreates the workflows after Temporal has lost its data. Safe at
+    /// any time.
     WakeAll,
-    /// Print this installation's id, by which its workflows are told apart from those of others on the same Temporal.
+    /// Print this installation's id, which distinguishes its workflows from those of other installations on
+    /// the same Temporal.
     Installation {
-        /// Give it a new one, after the database was copied for a second installation. Restart all of its daemons then.
+        /// Assign a new id, after the database was copied for a second installation. Restart all daemons of
+        /// this one afterwards.
         #[arg(long)]
         renew: bool,
     },
-    /// End what its runner does not end: a job, what has a work slot, or a teardown.
+    /// End a job, the occupant of a work slot, or a teardown whose runner does not end it.
     #[command(subcommand)]
     GiveUp(GiveUpCommand),
 }
@@ -102,10 +107,11 @@ pub struct CreateToken {
     /// What the token is for.
     #[arg(long)]
     name: String,
-    /// For whom it acts: user, ci or agent.
+    /// The kind of the token: user, ci or agent.
     #[arg(long, default_value = "user")]
     kind: String,
-    /// What it may do: read, hold, deploy, start, write, admin, separated by commas. The defaults of the kind if left out.
+    /// What it may do: read, hold, deploy, start, write, admin, separated by commas. The defaults of the kind
+    /// if left out.
     #[arg(long, value_delimiter = ',')]
     scopes: Vec<String>,
     /// A pipeline, by id or slug, that it is limited to; can be repeated. All pipelines if left out.
@@ -138,9 +144,9 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
     let made = match command {
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
-        // The daemons' relays take it from here.
+        // The daemons' relays deliver the wake-ups.
         AdminCommand::GiveUp(command) => give_up(&store, command).await?,
-        AdminCommand::WakeAll => json!({ "woken": store.wake_all().await? }),
+        AdminCommand::WakeAll => json!({ "woken": store.wake_all_deployments().await? }),
         AdminCommand::Installation { renew: false } => {
             json!({ "installationId": store.installation().await? })
         }
@@ -219,12 +225,12 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
     }
 }
 
-/// Names the option whose value can't be read: its error is the rest of a sentence.
+/// Prefixes the error with the option whose value is invalid: the error's text is the rest of the sentence.
 fn option<T, E: std::fmt::Display>(name: &str, read: Result<T, E>) -> anyhow::Result<T> {
     read.map_err(|error| anyhow!("{name} {error}"))
 }
 
-/// The option that a refusal is about.
+/// Returns the option that a refusal is about.
 fn option_of(refusal: &TokenRefusal) -> &'static str {
     match refusal {
         TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "--scopes",

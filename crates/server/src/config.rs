@@ -1,4 +1,4 @@
-//! What an operator can set: a flag, or the environment variable of the same name.
+//! The daemon's settings: each is a flag, or the environment variable of the same name.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct LogConfig {
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter such as `info,greenroom_store=debug`.
     #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info", global = true)]
     pub filter: String,
-    /// How to log.
+    /// The format of the log.
     #[arg(
         long = "log-format",
         env = "GREENROOM_LOG_FORMAT",
@@ -42,17 +42,18 @@ pub struct DatabaseConfig {
 
 #[derive(Clone, Debug, Args)]
 pub struct ListenConfig {
-    /// Where the API and the pages are served.
+    /// The address on which the API and the pages are served.
     #[arg(long, env = "GREENROOM_LISTEN", default_value = "127.0.0.1:7420")]
     pub listen: SocketAddr,
-    /// For how many seconds a server that is told to stop says `not ready` before it stops accepting.
+    /// For how many seconds a server reports `not ready` after a stop signal, before it stops accepting
+    /// connections.
     #[arg(long, env = "GREENROOM_DRAIN_DELAY_SECONDS", default_value_t = 0)]
     pub drain_delay_seconds: u64,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct OperatorConfig {
-    /// Where metrics and probes are served, for operators only.
+    /// The address on which metrics and probes are served, for operators only.
     #[arg(long, env = "GREENROOM_METRICS_LISTEN")]
     pub metrics_listen: Option<SocketAddr>,
 }
@@ -73,7 +74,7 @@ impl RetentionConfig {
     }
 }
 
-/// Temporal, which runs deployments. It may be down when a daemon starts, and come back later.
+/// Temporal, which runs deployments. A daemon can start while it is unavailable.
 #[derive(Clone, Debug, Args)]
 pub struct TemporalConfig {
     /// Temporal's frontend: `host:port`.
@@ -81,27 +82,27 @@ pub struct TemporalConfig {
     pub temporal_address: String,
     #[arg(long, env = "GREENROOM_TEMPORAL_NAMESPACE", default_value = "default")]
     pub temporal_namespace: String,
-    /// Speak TLS to Temporal. Any of the settings below means that too.
+    /// Use TLS for the connection to Temporal. Any of the settings below implies it.
     #[arg(long, env = "GREENROOM_TEMPORAL_TLS")]
     pub temporal_tls: bool,
-    /// A file of the authorities to trust, in PEM; the system's if left out.
+    /// A PEM file with the certificate authorities to trust; the system's if left out.
     #[arg(long, env = "GREENROOM_TEMPORAL_TLS_CA")]
     pub temporal_tls_ca: Option<PathBuf>,
-    /// The name in Temporal's certificate, if it is not the address's.
+    /// The name in Temporal's certificate, if it differs from the host in the address.
     #[arg(long, env = "GREENROOM_TEMPORAL_TLS_SERVER_NAME")]
     pub temporal_tls_server_name: Option<String>,
-    /// A file of our own certificate, in PEM.
+    /// A PEM file with the client certificate.
     #[arg(long, env = "GREENROOM_TEMPORAL_TLS_CERT", requires = "temporal_tls_key")]
     pub temporal_tls_cert: Option<PathBuf>,
-    /// A file of that certificate's key, in PEM.
+    /// A PEM file with the key of the client certificate.
     #[arg(long, env = "GREENROOM_TEMPORAL_TLS_KEY", requires = "temporal_tls_cert")]
     pub temporal_tls_key: Option<PathBuf>,
-    /// A key for Temporal Cloud.
+    /// An API key for Temporal Cloud.
     #[arg(long, env = "GREENROOM_TEMPORAL_API_KEY", hide_env_values = true)]
     pub temporal_api_key: Option<ApiKey>,
 }
 
-/// Not for logs.
+/// A secret: `Debug` does not print it.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
@@ -118,7 +119,7 @@ impl From<String> for ApiKey {
 }
 
 impl TemporalConfig {
-    /// Reads the files that it names.
+    /// Reads the certificate files.
     pub fn engine(&self) -> anyhow::Result<EngineConfig> {
         let pem = |path: &Path| std::fs::read(path).with_context(|| format!("can't read {}", path.display()));
         let identity = match (&self.temporal_tls_cert, &self.temporal_tls_key) {
@@ -130,32 +131,33 @@ impl TemporalConfig {
             server_name: self.temporal_tls_server_name.clone(),
             identity,
         };
-        let wanted = self.temporal_tls
+        let uses_tls = self.temporal_tls
             || tls.authority.is_some()
             || tls.server_name.is_some()
             || tls.identity.is_some();
         Ok(EngineConfig {
             address: self.temporal_address.clone(),
             namespace: self.temporal_namespace.clone(),
-            tls: wanted.then_some(tls),
+            tls: uses_tls.then_some(tls),
             api_key: self.temporal_api_key.as_ref().map(|key| key.0.clone()),
         })
     }
 }
 
-/// Logs and artifacts, and how jobs are kept.
+/// The object store, and the lease of jobs.
 #[derive(Clone, Debug, Args)]
 pub struct JobConfig {
-    /// Where logs and artifacts are: `file:///folder` or `s3://bucket`. Every server needs the same.
+    /// Where logs, artifacts and caches are stored: `file:///folder` or `s3://bucket`. All servers must use
+    /// the same store.
     #[arg(long, env = "GREENROOM_OBJECTS", default_value = "file:///var/lib/greenroom/objects")]
     pub objects: String,
-    /// How long a job stays its runner's after a heartbeat.
+    /// The lease of a job: how many seconds it belongs to its runner after a heartbeat.
     #[arg(long, env = "GREENROOM_JOB_LEASE_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(6..=600))]
     pub job_lease_seconds: u64,
 }
 
 impl JobConfig {
-    /// A heartbeat is missed several times before the lease is over.
+    /// The heartbeat interval is short enough that several heartbeats can be lost before the lease expires.
     pub fn timing(&self) -> JobTiming {
         let lease = Duration::from_secs(self.job_lease_seconds);
         JobTiming { lease, heartbeat: (lease / 12).max(Duration::from_secs(1)), ..JobTiming::default() }
@@ -164,10 +166,10 @@ impl JobConfig {
 
 #[derive(Clone, Debug, Args)]
 pub struct WorkConfig {
-    /// How many deployments this worker asks the database about at once; so many connections are used for it.
+    /// How many deployments this worker advances concurrently; it uses as many database connections for that.
     #[arg(long, env = "GREENROOM_WORKER_CONCURRENCY", default_value_t = 8)]
     pub worker_concurrency: u32,
-    /// How many deployments' workflows this worker keeps in memory.
+    /// How many workflows of deployments this worker caches in memory.
     #[arg(long, env = "GREENROOM_WORKER_CACHED_WORKFLOWS", default_value_t = 500)]
     pub worker_cached_workflows: usize,
 }
@@ -175,7 +177,7 @@ pub struct WorkConfig {
 impl WorkConfig {
     pub fn settings(&self) -> WorkerSettings {
         WorkerSettings {
-            questions: self.worker_concurrency as usize,
+            concurrent_advances: self.worker_concurrency as usize,
             cached_workflows: self.worker_cached_workflows,
             ..WorkerSettings::default()
         }

@@ -1,4 +1,4 @@
-//! The long-running commands, `serve` and `worker`, put together from their parts.
+//! The long-running commands `serve` and `worker`, and their background tasks.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
-use greenroom_worker::engine::{AskedStore, Engine, run_worker as run_workflows};
+use greenroom_worker::engine::{Engine, StoreAdvancer, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{cleanup, health, housekeeping, installation, session_ending, sweeper, watchdog};
@@ -17,8 +17,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::App;
 use crate::app::job::JobTiming;
+use crate::app::object_gc;
 use crate::app::objects::Objects;
-use crate::app::removal;
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
 };
@@ -27,17 +27,18 @@ use crate::limits::{DEADLINE, LimitSettings, Limits};
 use crate::serve::{Connections, serve};
 use crate::telemetry;
 
-const UPKEEP: Duration = Duration::from_secs(5);
-/// For the sequencer, the feed, the watch over streams, their signs of life, the relay, the watcher of the database, and now
-/// and then what keeps house.
+const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// For the sequencer, the feed, the checks of stream rights, the heartbeats of watchers, the relay, the
+/// database health check, and tasks that run now and then, such as housekeeping.
 const SYSTEM_CONNECTIONS: u32 = 7;
-/// Reserved connections are waited for longer than others, and let go of sooner: whoever holds one waits for another's lock
-/// for a second at most, so that even if all of them wait for locks there is soon one again.
+/// Requests wait longer for a reserved connection than for a general one, and use it for a shorter time: they
+/// wait for a row lock for at most a second, so that even if all reserved connections wait for locks, one is
+/// free again soon.
 const RESERVED_ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 const RESERVED_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const RESERVED_STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Pools for requests and for the daemon's own tasks, so that neither can starve the other.
+/// Connection pools for requests and for background tasks, so that neither can starve the other.
 pub struct Databases {
     pub requests: Store,
     /// For requests that keep locks and jobs alive.
@@ -65,7 +66,7 @@ impl Databases {
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
         let requests = Store::new(connect(&settings).context(bad_url)?);
         Ok(Self {
-            reserved: requests.through(connect(&reserved).context(bad_url)?),
+            reserved: requests.with_pool(connect(&reserved).context(bad_url)?),
             requests,
             system: Store::new(connect(&system).context(bad_url)?),
             health: Reachability::default(),
@@ -73,7 +74,7 @@ impl Databases {
     }
 }
 
-/// Tasks that live as long as the daemon.
+/// The background tasks of a daemon.
 #[derive(Default)]
 struct Tasks {
     tracker: TaskTracker,
@@ -85,8 +86,8 @@ impl Tasks {
         self.tracker.spawn(task(self.stop.clone()));
     }
 
-    /// For what needs the database: begins when that answers and its schema is there, so that until then the log has one line
-    /// that says why, and not one from each task.
+    /// Runs a task that needs the database. It begins when the database is reachable and its schema is up to
+    /// date, so that until then the log has one line with the reason, and not one from each task.
     fn run_when_ready<F: Future<Output = ()> + Send + 'static>(
         &self,
         health: &Reachability,
@@ -111,7 +112,7 @@ impl Tasks {
     }
 }
 
-/// A server that answers, and what it does beside that.
+/// A running server with its background tasks.
 pub struct Server {
     pub app: App,
     tasks: Tasks,
@@ -120,7 +121,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts to answer on `listener`.
+    /// Starts to serve the API on `listener`.
     pub fn start(
         databases: Databases,
         engine: Engine,
@@ -144,13 +145,14 @@ impl Server {
         let (store, own) = (system.clone(), app.clone());
         tasks.run_when_ready(&health, move |stop| async move { own.feed.run(store, stop).await });
         let (store, own) = (system.clone(), app.clone());
-        tasks.run_when_ready(&health, move |stop| async move { own.attendance.run(store, stop).await });
+        tasks
+            .run_when_ready(&health, move |stop| async move { own.watcher_heartbeat.run(store, stop).await });
         let (store, objects) = (system.clone(), app.objects.clone());
-        tasks.run_when_ready(&health, move |stop| removal::run(store, objects, stop));
+        tasks.run_when_ready(&health, move |stop| object_gc::run(store, objects, stop));
         let (store, own) = (system.clone(), app.clone());
         tasks.run_when_ready(&health, move |stop| async move { own.log_tails.run(store, stop).await });
         let (store, own) = (system, app.clone());
-        tasks.run_when_ready(&health, move |stop| async move { own.vigil.run(store, stop).await });
+        tasks.run_when_ready(&health, move |stop| async move { own.stream_rights.run(store, stop).await });
         let own = app.clone();
         tasks.run_when_ready(&health, move |stop| async move { own.authentication.record_uses(stop).await });
         let limits = app.limits.clone();
@@ -160,22 +162,22 @@ impl Server {
         let serving = serve(listener, router(app.clone()), connections, stop_accepting.clone());
         listening.spawn(async move {
             if let Err(error) = serving.await {
-                tracing::error!(error = &error as &dyn std::error::Error, "the API's port failed");
+                tracing::error!(error = &error as &dyn std::error::Error, "the API listener failed");
             }
         });
         listening.close();
         Self { app, tasks, listening, stop_accepting }
     }
 
-    /// Says `not ready` for a while, stops accepting, and lets open requests end.
+    /// Reports `not ready` for `delay`, then stops accepting connections, and waits for open requests.
     pub async fn stop(self, delay: Duration) {
         self.app.draining.cancel();
         tokio::time::sleep(delay).await;
         self.stop_accepting.cancel();
         self.listening.wait().await;
-        self.app.departures.close();
-        if tokio::time::timeout(Duration::from_secs(5), self.app.departures.wait()).await.is_err() {
-            tracing::warn!("sessions whose clients are gone did not leave their queues within 5 s");
+        self.app.detached_tasks.close();
+        if tokio::time::timeout(Duration::from_secs(5), self.app.detached_tasks.wait()).await.is_err() {
+            tracing::warn!("detached tasks of requests did not end within 5 s");
         }
         self.tasks.end().await;
         self.app.engine.close(Duration::from_secs(1)).await;
@@ -198,10 +200,10 @@ pub async fn run_server(
     let jobs = (Objects::open(&jobs.objects, std::env::vars())?, jobs.timing());
     let limits = Limits::with(DEADLINE, limits);
     let server = Server::start(databases, engine, jobs, (listener, limits));
-    operate(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
+    serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
-    asked_to_stop().await?;
-    tracing::info!("asked to stop: draining");
+    wait_for_stop_signal().await?;
+    tracing::info!("received a stop signal: draining");
     server.stop(Duration::from_secs(listen.drain_delay_seconds)).await;
     tracing::info!("stopped");
     Ok(())
@@ -215,7 +217,7 @@ pub async fn run_worker(
     retention: &RetentionConfig,
 ) -> anyhow::Result<()> {
     let engine = Engine::new(temporal.engine()?);
-    // A worker serves no requests and opens none of the reserved connections.
+    // A worker serves no requests, so it never uses the reserved connection.
     let databases = Databases::open(database, work.worker_concurrency, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
@@ -227,12 +229,12 @@ pub async fn run_worker(
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
     tasks.run_when_ready(&databases.health, move |stop| relay::run(store, own, rung, stop));
     let (store, rung) = (databases.system.clone(), bell.clone());
-    tasks.run_when_ready(&databases.health, move |stop| relay::wake_all(store, rung, stop));
+    tasks.run_when_ready(&databases.health, move |stop| relay::wake_all_deployments(store, rung, stop));
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
     tasks.run_when_ready(&databases.health, move |stop| watchdog::run(store, own, rung, stop));
-    let asked = Arc::new(AskedStore { store: databases.requests.clone(), bell });
+    let advancer = Arc::new(StoreAdvancer { store: databases.requests.clone(), bell });
     let settings = work.settings();
-    tasks.run_when_ready(&databases.health, move |stop| run_workflows(engine, asked, settings, stop));
+    tasks.run_when_ready(&databases.health, move |stop| run_workflows(engine, advancer, settings, stop));
     let store = databases.system.clone();
     tasks
         .run_when_ready(&databases.health, move |stop| sequencer::run(store, SequencerBell::default(), stop));
@@ -244,26 +246,26 @@ pub async fn run_worker(
     tasks.run_when_ready(&databases.health, move |stop| cleanup::run(store, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
-    operate(&tasks, operator, &databases.health, &draining).await?;
-    tracing::info!("working");
-    asked_to_stop().await?;
+    serve_operators(&tasks, operator, &databases.health, &draining).await?;
+    tracing::info!("the worker is running");
+    wait_for_stop_signal().await?;
     draining.cancel();
     tasks.end().await;
     tracing::info!("stopped");
     Ok(())
 }
 
-async fn operate(
+async fn serve_operators(
     tasks: &Tasks,
     config: &OperatorConfig,
     health: &Reachability,
     draining: &CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = telemetry::metrics()?;
-    // Histograms gather what they are given until they are tidied up, whether or not anybody reads them.
+    // Histograms accumulate samples until upkeep runs, whether or not metrics are read.
     let upkeep = metrics.clone();
     tasks.run(|stop| async move {
-        while tokio::time::timeout(UPKEEP, stop.cancelled()).await.is_err() {
+        while tokio::time::timeout(METRICS_UPKEEP_INTERVAL, stop.cancelled()).await.is_err() {
             upkeep.run_upkeep();
         }
     });
@@ -273,14 +275,14 @@ async fn operate(
         let router = operator_router(health.clone(), draining.clone(), metrics);
         tasks.run(|stop| async move {
             if let Err(error) = serve(listener, router, Connections::default(), stop).await {
-                tracing::error!(error = &error as &dyn std::error::Error, "the operators' port failed");
+                tracing::error!(error = &error as &dyn std::error::Error, "the operators' listener failed");
             }
         });
     }
     Ok(())
 }
 
-async fn asked_to_stop() -> anyhow::Result<()> {
+async fn wait_for_stop_signal() -> anyhow::Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}

@@ -1,4 +1,5 @@
-//! `greenroomd admin give-up`: an operator ends a job, frees a work slot or gives a teardown up, with the database at hand.
+//! `greenroomd admin give-up`: an operator ends a job, frees a work slot or gives up a teardown, directly in
+//! the database.
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -6,10 +7,10 @@ use greenroom_domain::id::DeploymentId;
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::Reason;
 use greenroom_store::Store;
-use greenroom_store::change::Change;
-use greenroom_store::deployment::Asked;
+use greenroom_store::deployment::ActionOutcome;
 use greenroom_store::lock::LockedEnvironment;
 use greenroom_store::pipeline::PipelineName;
+use greenroom_store::transaction::OrgTransaction;
 use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
@@ -25,14 +26,14 @@ pub enum GiveUpCommand {
         #[arg(long)]
         stage: String,
     },
-    /// End whatever has an environment's work slot, without its runner, and pass the slot on.
+    /// End the deployment that occupies an environment's work slot, without its runner, and pass the slot on.
     Slot {
         #[command(flatten)]
         common: Common,
         #[command(flatten)]
         environment: EnvironmentName,
     },
-    /// End an environment's teardown without its runner, and take the environment for clean.
+    /// End an environment's teardown without its runner, and mark the environment as clean.
     Teardown {
         #[command(flatten)]
         common: Common,
@@ -46,7 +47,7 @@ pub struct Common {
     /// The organization's slug.
     #[arg(long)]
     pub organization: String,
-    /// Why, for those who read the event later.
+    /// The reason, for the event.
     #[arg(long)]
     pub reason: String,
 }
@@ -69,59 +70,62 @@ impl GiveUpCommand {
     }
 }
 
-/// One transaction: all of it or nothing. The daemons' relays wake the workflows afterwards.
+/// Gives up in one transaction. The daemons' relays wake up the workflows afterwards.
 pub async fn give_up(store: &Store, command: &GiveUpCommand) -> anyhow::Result<Value> {
     let common = command.common();
     let slug: Slug = common.organization.parse().context("--organization")?;
-    let why = Reason::new(&common.reason).context("--reason")?;
-    let Some(mut change) = store.change_by_operator(&slug).await? else {
+    let reason = Reason::new(&common.reason).context("--reason")?;
+    let Some(mut transaction) = store.operator_transaction(&slug).await? else {
         bail!("there is no organization `{slug}`");
     };
     let given_up = match command {
         GiveUpCommand::Job { deployment, stage, .. } => {
             let id: DeploymentId = deployment.parse().context("--deployment")?;
-            ended(change.give_up_stage(id, stage, why.as_str()).await?)?;
+            check_done(transaction.give_up_stage(id, stage, reason.as_str()).await?)?;
             json!({ "deploymentId": id, "stage": stage })
         }
         GiveUpCommand::Slot { environment, .. } => {
-            let locked = lock(&mut change, environment).await?;
-            let (Some(occupant), _) = change.work_of(locked.id).await? else {
+            let locked = lock(&mut transaction, environment).await?;
+            let (Some(occupant), _) = transaction.slot_and_teardown_of(locked.id).await? else {
                 bail!("the work slot of `{}` is free", locked.name);
             };
-            if !matches!(change.give_up_deployment(occupant, why.as_str()).await?, Asked::Done) {
-                change.pass_on_slot_of(&locked, occupant).await?;
+            if !matches!(
+                transaction.give_up_deployment(occupant, reason.as_str()).await?,
+                ActionOutcome::Done
+            ) {
+                transaction.release_slot_of(&locked, occupant).await?;
             }
             json!({ "deploymentId": occupant })
         }
         GiveUpCommand::Teardown { environment, .. } => {
-            let locked = lock(&mut change, environment).await?;
-            let (_, teardown) = change.work_of(locked.id).await?;
+            let locked = lock(&mut transaction, environment).await?;
+            let (_, teardown) = transaction.slot_and_teardown_of(locked.id).await?;
             if let Some(teardown) = teardown {
-                ended(change.give_up_deployment(teardown, why.as_str()).await?)?;
+                check_done(transaction.give_up_deployment(teardown, reason.as_str()).await?)?;
             }
-            if !change.give_up_cleanup(&locked, why.as_str()).await? {
+            if !transaction.give_up_cleanup(&locked, reason.as_str()).await? {
                 bail!("`{}` has no teardown that runs or has failed", locked.name);
             }
             json!({ "deploymentId": teardown, "envName": locked.name })
         }
     };
-    change.commit().await?;
+    transaction.commit().await?;
     Ok(json!({ "givenUp": given_up }))
 }
 
-async fn lock(change: &mut Change, name: &EnvironmentName) -> anyhow::Result<LockedEnvironment> {
+async fn lock(transaction: &mut OrgTransaction, name: &EnvironmentName) -> anyhow::Result<LockedEnvironment> {
     let pipeline = PipelineName::parse(&name.pipeline).context("--pipeline is neither an id nor a slug")?;
-    let Some(pipeline) = change.pipeline_id(&pipeline).await? else {
+    let Some(pipeline) = transaction.pipeline_id(&pipeline).await? else {
         bail!("there is no pipeline `{}`", name.pipeline);
     };
-    let locked = change.lock_environment(pipeline, &name.environment).await?;
+    let locked = transaction.lock_environment(pipeline, &name.environment).await?;
     locked.with_context(|| format!("there is no environment `{}`", name.environment))
 }
 
-fn ended(asked: Asked) -> anyhow::Result<()> {
-    match asked {
-        Asked::Done => Ok(()),
-        Asked::Nothing => bail!("it has ended already"),
+fn check_done(outcome: ActionOutcome) -> anyhow::Result<()> {
+    match outcome {
+        ActionOutcome::Done => Ok(()),
+        ActionOutcome::Unchanged => bail!("it has ended already"),
         _ => bail!("there is no such deployment or stage"),
     }
 }

@@ -1,5 +1,5 @@
-//! Greenroom's server: the API, and what the daemon `greenroomd` is made of.
-//! `app` has the use cases, `http` turns them into the API and knows nothing of SQL.
+//! Greenroom's server: the API, and the commands of the daemon `greenroomd`.
+//! `app` has the use cases; `http` maps them to the API and contains no SQL.
 
 pub mod admin;
 pub mod app;

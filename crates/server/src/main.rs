@@ -10,7 +10,8 @@ use greenroom_server::config::{
 use greenroom_server::limits::LimitSettings;
 use greenroom_server::{admin, daemon, http, telemetry};
 
-/// A request makes and drops many small things: the system's allocator took a quarter of the server's time.
+/// A request allocates and frees many small objects: the system's allocator took a quarter of the server's
+/// CPU time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -40,7 +41,7 @@ enum Command {
         #[command(flatten)]
         operator: OperatorConfig,
     },
-    /// Do what goes on behind the API: run deployments, give events their order, keep house.
+    /// Run background work: deployments, event sequencing, expiry, cleanup.
     Worker {
         #[command(flatten)]
         database: DatabaseConfig,

@@ -1,6 +1,7 @@
-//! The listener: bounded headers, a time limit on sending them and on taking the response, a bounded number of connections in
-//! all and per address, and a graceful end. `axum::serve` has only the last. HTTP/1.1 only: telling it from HTTP/2 takes reading the first bytes, for
-//! which hyper has no time limit, and the proxy in front speaks HTTP/2 with browsers.
+//! The listener: bounded headers, timeouts for receiving them and for sending the response, a bounded number
+//! of connections in total and per address, and a graceful shutdown. `axum::serve` has only the last.
+//! HTTP/1.1 only: distinguishing it from HTTP/2 takes reading the first bytes, for which hyper has no
+//! timeout, and the proxy in front supports HTTP/2 for browsers.
 
 use std::io;
 use std::sync::Arc;
@@ -22,23 +23,23 @@ use tokio_util::task::TaskTracker;
 use crate::limits::{Limits, PeerAddress};
 use crate::write_timeout::WriteTimeout;
 
-const HEADER_PATIENCE: Duration = Duration::from_secs(10);
-/// A client that takes nothing of its response for this long is disconnected.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client that reads nothing of its response for this long is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-const MOST_HEADERS: usize = 64;
-const HEADER_BYTES: usize = 16 * 1024;
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER_BYTES: usize = 16 * 1024;
 const MAX_CONNECTIONS: usize = 10_000;
-/// File descriptors that are kept for everything but clients: the database, files, other services.
-const OTHER_FILES: usize = 256;
-const DRAIN: Duration = Duration::from_secs(25);
-const AFTER_ACCEPT_ERROR: Duration = Duration::from_millis(50);
+/// File descriptors that are reserved for everything but clients: the database, files, other services.
+const RESERVED_FILES: usize = 256;
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(25);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How many connections are accepted.
+/// The limits of accepted connections.
 pub struct Connections {
     max: usize,
-    /// What one address may have of them.
+    /// The limits per address.
     limits: Option<Limits>,
-    /// How long a client may take nothing of its response.
+    /// How long a client may read nothing of its response.
     write_timeout: Duration,
 }
 
@@ -49,36 +50,36 @@ impl Default for Connections {
 }
 
 impl Connections {
-    /// As many as were set, but never so many that no file descriptor is left for anything else.
+    /// The configured maximum, reduced so that file descriptors are left for everything else.
     pub fn of(limits: &Limits) -> Self {
         let wanted = limits.settings.max_connections.max(1);
         let max = max_open_files()
-            .map_or(wanted, |files| wanted.min(files.saturating_sub(OTHER_FILES).max(files / 2)).max(1));
+            .map_or(wanted, |files| wanted.min(files.saturating_sub(RESERVED_FILES).max(files / 2)).max(1));
         if max < wanted {
             tracing::warn!(
                 max,
                 wanted,
-                "the limit on open files (`ulimit -n`) allows fewer connections than were set"
+                "the limit on open files (`ulimit -n`) allows fewer connections than configured"
             );
         }
         Self { max, limits: Some(limits.clone()), ..Self::default() }
     }
 
-    /// With another bound on how long a client may take nothing of its response.
+    /// Replaces the time for which a client may read nothing of its response.
     #[must_use]
     pub fn with_write_timeout(self, write_timeout: Duration) -> Self {
         Self { write_timeout, ..self }
     }
 }
 
-/// The soft limit of this process.
+/// Returns the soft limit of this process on open files.
 fn max_open_files() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Serves until `stop`, then lets open requests end, for a while.
+/// Serves until `stop` is canceled, then waits for open requests, at most for the shutdown grace.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -87,9 +88,9 @@ pub async fn serve(
 ) -> io::Result<()> {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(HEADER_PATIENCE)
-        .max_headers(MOST_HEADERS)
-        .max_buf_size(HEADER_BYTES);
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES);
     let graceful = GracefulShutdown::new();
     let tasks = TaskTracker::new();
     let connections = Arc::new(Semaphore::new(accepted.max));
@@ -107,22 +108,23 @@ pub async fn serve(
         let (stream, peer) = match connected {
             Ok((stream, peer)) => (stream, peer.ip()),
             Err(error) => {
-                // Out of file descriptors, or a client that was gone already: neither ends the server.
-                tracing::warn!(error = &error as &dyn std::error::Error, "a connection was not accepted");
-                tokio::time::sleep(AFTER_ACCEPT_ERROR).await;
+                // There are no free file descriptors, or the client has disconnected already: neither stops
+                // the server.
+                tracing::warn!(error = &error as &dyn std::error::Error, "could not accept a connection");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             }
         };
         let counted = match accepted.limits.as_ref().map(|limits| limits.connection(peer)) {
             Some(None) => {
                 metrics::counter!("greenroom_connections_refused_total").increment(1);
-                tracing::debug!(%peer, "closed a connection: its address has as many as it may have");
+                tracing::debug!(%peer, "closed a connection: its address has reached its limit");
                 continue;
             }
             counted => counted.flatten(),
         };
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(error = &error as &dyn std::error::Error, "TCP_NODELAY was not set");
+            tracing::debug!(error = &error as &dyn std::error::Error, "could not set TCP_NODELAY");
         }
         let service = TowerToHyperService::new(router.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
@@ -142,8 +144,8 @@ pub async fn serve(
 
     drop(listener);
     tasks.close();
-    if tokio::time::timeout(DRAIN, graceful.shutdown()).await.is_err() {
-        tracing::warn!("requests were still open after {} s and were cut off", DRAIN.as_secs());
+    if tokio::time::timeout(SHUTDOWN_GRACE, graceful.shutdown()).await.is_err() {
+        tracing::warn!("requests were still open after {} s and were cut off", SHUTDOWN_GRACE.as_secs());
     }
     Ok(())
 }

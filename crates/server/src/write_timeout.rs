@@ -1,5 +1,5 @@
-//! A connection whose writes are bounded in time: a client that takes nothing for a while is disconnected. Without this, a
-//! client that stops reading keeps its connection, and all that its response holds, for as long as it likes.
+//! A connection with a write timeout: a client that reads nothing for a while is disconnected. Without this,
+//! a client that stops reading keeps its connection, and all resources of its response, indefinitely.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::time::Sleep;
 pub struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
-    /// Set while a write is pending: each byte that the client takes resets it.
+    /// Set while a write is pending. Each successful write resets it.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -21,8 +21,12 @@ impl<S> WriteTimeout<S> {
         Self { stream, timeout, deadline: None }
     }
 
-    /// The outcome of a write, or an error if it has been pending for too long.
-    fn in_time<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Returns the outcome of a write, or an error if it has been pending for too long.
+    fn with_deadline<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             self.deadline = None;
             return outcome;
@@ -52,7 +56,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, buffer);
-        self.in_time(context, outcome)
+        self.with_deadline(context, outcome)
     }
 
     fn poll_write_vectored(
@@ -61,7 +65,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, buffers);
-        self.in_time(context, outcome)
+        self.with_deadline(context, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -70,12 +74,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
-        self.in_time(context, outcome)
+        self.with_deadline(context, outcome)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.in_time(context, outcome)
+        self.with_deadline(context, outcome)
     }
 }
 
@@ -90,7 +94,7 @@ mod tests {
     const TIMEOUT: Duration = Duration::from_millis(200);
 
     #[tokio::test]
-    async fn a_reader_that_takes_nothing_is_given_up() {
+    async fn a_client_that_reads_nothing_times_out() {
         let (server, _client) = tokio::io::duplex(16);
         let mut server = WriteTimeout::new(server, TIMEOUT);
         let started = Instant::now();
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_takes_a_little_now_and_then_is_not() {
+    async fn a_client_that_reads_slowly_does_not_time_out() {
         let (server, mut client) = tokio::io::duplex(16);
         let mut server = WriteTimeout::new(server, TIMEOUT);
         let slow = async {

@@ -1,9 +1,9 @@
-//! What stages leave to those after them: where it is, in the object store.
+//! Artifacts that stages pass on to later stages, and their objects in the object store.
 
 use greenroom_domain::id::{ArtifactId, DeploymentId};
 
-use crate::change::Change;
-use crate::job::{JobWord, UploadPermission};
+use crate::job::{JobCredentials, UploadPermission};
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,31 +36,33 @@ impl From<Row> for Artifact {
 }
 
 impl Store {
-    /// Keeps what a job has left, if it may still upload. A job has one artifact: a new one takes the place of one that it
-    /// has sent before, which no other job can have been given while this one runs.
-    pub async fn keep_artifact(
+    /// Records a job's artifact, if it may still upload. A job has one artifact: a new one replaces an
+    /// earlier one, which no other job can have received while this one runs.
+    pub async fn store_artifact(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         artifact: &Artifact,
     ) -> Result<UploadPermission, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(own) = change.own_job(word).await? else { return Ok(UploadPermission::Gone) };
-        let permission = change.upload_permission(word).await?;
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(own) = transaction.authenticated_job(credentials).await? else {
+            return Ok(UploadPermission::Gone);
+        };
+        let permission = transaction.upload_permission(credentials).await?;
         if permission != UploadPermission::Granted {
             return Ok(permission);
         }
-        let organization = change.organization();
+        let organization = transaction.organization();
         let replaced = sqlx::query_scalar!(
             "delete from artifacts where organization_id = $1 and deployment_id = $2 and stage_key = $3 and job_id = $4
              returning object",
             organization,
             own.deployment_id.uuid(),
             own.stage,
-            word.job.uuid(),
+            credentials.job.uuid(),
         )
-        .fetch_all(change.connection())
+        .fetch_all(transaction.connection())
         .await?;
-        change.discard_unread_objects(&replaced).await?;
+        transaction.discard_unread_objects(&replaced).await?;
         sqlx::query!(
             "insert into artifacts (organization_id, id, deployment_id, stage_key, job_id, bytes, sha256, object)
              values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -68,27 +70,28 @@ impl Store {
             artifact.id.uuid(),
             own.deployment_id.uuid(),
             own.stage,
-            word.job.uuid(),
+            credentials.job.uuid(),
             artifact.bytes,
             artifact.sha256,
             artifact.object,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        change.keep_object(&artifact.object).await?;
-        change.commit().await?;
+        transaction.retain_object(&artifact.object).await?;
+        transaction.commit().await?;
         Ok(UploadPermission::Granted)
     }
 
-    /// One of the deployment that a job belongs to. The outer `None`: the job is not this runner's.
+    /// Returns an artifact of the job's deployment. The outer `None` means that the job credentials are not
+    /// valid.
     pub async fn artifact_for(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         id: ArtifactId,
     ) -> Result<Option<Option<Artifact>>, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(own) = change.own_job(word).await? else { return Ok(None) };
-        let organization = change.organization();
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(own) = transaction.authenticated_job(credentials).await? else { return Ok(None) };
+        let organization = transaction.organization();
         let row = sqlx::query_as!(
             Row,
             "select id, stage_key, bytes, sha256, object from artifacts
@@ -97,14 +100,14 @@ impl Store {
             id.uuid(),
             own.deployment_id.uuid(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         Ok(Some(row.map(Artifact::from)))
     }
 }
 
-impl Change {
-    /// The newest of each of these stages' attempts that succeeded.
+impl OrgTransaction {
+    /// Returns the newest artifact of each of these stages, from the stage's current attempt.
     pub(crate) async fn artifacts_of(
         &mut self,
         deployment: DeploymentId,

@@ -1,16 +1,17 @@
-//! What a pipeline keeps from one deployment to the next: where it is, in the object store. A cache belongs to one pipeline
-//! and one zone, and never changes under its key; which zones a job reads and writes follows from its deployment.
+//! Caches that a pipeline keeps between deployments, and their objects in the object store. A cache belongs
+//! to one pipeline and one zone, and is immutable under its key. Which zones a job reads and writes follows
+//! from its deployment.
 
 use greenroom_domain::cache::{CacheAccess, CacheZone, cache_access};
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use jiff::Timestamp;
 
-use crate::change::Change;
-use crate::job::{JobWord, UploadPermission};
+use crate::job::{JobCredentials, UploadPermission};
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// A pipeline has no more in one zone; then those go that were not used for the longest time.
-const MOST: i64 = 100;
+/// Beyond this number, the least recently used caches of a pipeline's zone are removed.
+const MAX_CACHES_PER_ZONE: i64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
@@ -19,7 +20,7 @@ pub struct Cache {
     pub object: String,
 }
 
-/// A cache as people see it.
+/// A cache as it is listed for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheRecord {
     pub key: String,
@@ -33,36 +34,45 @@ pub struct CacheRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobCache {
     pub pipeline_id: PipelineId,
-    /// The job's own stage has a cache with this key.
+    /// The job's stage declares a cache with this key.
     pub declared: bool,
     pub access: CacheAccess,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeptCache {
-    Yes,
-    /// There was one under the key: it stays, and this one goes.
-    WasThere,
-    /// The job is not this runner's, or not any more; or it may not write here.
+pub enum CacheUpload {
+    Stored,
+    /// A cache exists under the key. It stays, and the uploaded one is discarded.
+    AlreadyExists,
+    /// The job is not, or no longer, assigned to this runner, or it may not write this cache.
     Gone,
-    /// The environment has passed on to another session.
+    /// The environment is held by another session now.
     FenceOutdated,
 }
 
 impl Store {
-    /// What a job may do with the cache under a key; `None` if the job is not this runner's.
-    pub async fn job_cache(&self, word: JobWord<'_>, key: &str) -> Result<Option<JobCache>, StoreError> {
-        self.change_by_clock(word.runner.organization_id).await?.job_cache(word, key).await
+    /// Returns what a job may do with the cache under a key, or `None` if the job credentials are not valid.
+    pub async fn job_cache(
+        &self,
+        credentials: JobCredentials<'_>,
+        key: &str,
+    ) -> Result<Option<JobCache>, StoreError> {
+        self.system_transaction(credentials.runner.organization_id).await?.job_cache(credentials, key).await
     }
 
-    /// The cache of a job's pipeline under a key, which counts as a use of it. The outer `None`: the job is not this runner's.
-    pub async fn use_cache(&self, word: JobWord<'_>, key: &str) -> Result<Option<Option<Cache>>, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(own) = change.job_cache(word, key).await? else { return Ok(None) };
+    /// Returns the cache of a job's pipeline under a key, and updates its time of use. The outer `None` means
+    /// that the job credentials are not valid.
+    pub async fn use_cache(
+        &self,
+        credentials: JobCredentials<'_>,
+        key: &str,
+    ) -> Result<Option<Option<Cache>>, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(own) = transaction.job_cache(credentials, key).await? else { return Ok(None) };
         if !own.declared {
             return Ok(Some(None));
         }
-        let organization = change.organization();
+        let organization = transaction.organization();
         let mut found = None;
         for zone in own.access.read {
             found = sqlx::query_as!(
@@ -75,21 +85,26 @@ impl Store {
                 zone.as_str(),
                 key,
             )
-            .fetch_optional(change.connection())
+            .fetch_optional(transaction.connection())
             .await?;
             if found.is_some() {
                 break;
             }
         }
-        change.commit().await?;
+        transaction.commit().await?;
         Ok(Some(found))
     }
 
-    /// A cache whose object is not there is none.
-    pub async fn lose_cache(&self, word: JobWord<'_>, key: &str, object: &str) -> Result<(), StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(own) = change.own_job(word).await? else { return Ok(()) };
-        let organization = change.organization();
+    /// Deletes a cache whose object is missing from the object store.
+    pub async fn delete_missing_cache(
+        &self,
+        credentials: JobCredentials<'_>,
+        key: &str,
+        object: &str,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(own) = transaction.authenticated_job(credentials).await? else { return Ok(()) };
+        let organization = transaction.organization();
         sqlx::query!(
             "delete from caches where organization_id = $1 and pipeline_id = $2 and key = $3 and object = $4",
             organization,
@@ -97,30 +112,30 @@ impl Store {
             key,
             object,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        change.commit().await
+        transaction.commit().await
     }
 
-    /// Keeps a complete cache, unless there is one under its key.
-    pub async fn keep_cache(
+    /// Records a complete cache, unless one exists under its key.
+    pub async fn store_cache(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         key: &str,
         cache: &Cache,
-    ) -> Result<KeptCache, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let own = change.job_cache(word, key).await?.filter(|own| own.declared);
+    ) -> Result<CacheUpload, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let own = transaction.job_cache(credentials, key).await?.filter(|own| own.declared);
         let Some((pipeline, zone)) = own.and_then(|own| Some((own.pipeline_id, own.access.write?))) else {
-            return Ok(KeptCache::Gone);
+            return Ok(CacheUpload::Gone);
         };
-        match change.upload_permission(word).await? {
+        match transaction.upload_permission(credentials).await? {
             UploadPermission::Granted => {}
-            UploadPermission::Gone => return Ok(KeptCache::Gone),
-            UploadPermission::FenceOutdated => return Ok(KeptCache::FenceOutdated),
+            UploadPermission::Gone => return Ok(CacheUpload::Gone),
+            UploadPermission::FenceOutdated => return Ok(CacheUpload::FenceOutdated),
         }
-        let organization = change.organization();
-        let kept = sqlx::query!(
+        let organization = transaction.organization();
+        let inserted = sqlx::query!(
             "insert into caches (organization_id, pipeline_id, zone, key, bytes, sha256, object)
              values ($1, $2, $3, $4, $5, $6, $7) on conflict (organization_id, pipeline_id, zone, key) do nothing",
             organization,
@@ -131,13 +146,13 @@ impl Store {
             cache.sha256,
             cache.object,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        if kept.rows_affected() == 0 {
-            return Ok(KeptCache::WasThere);
+        if inserted.rows_affected() == 0 {
+            return Ok(CacheUpload::AlreadyExists);
         }
-        change.keep_object(&cache.object).await?;
-        let least_used = sqlx::query_scalar!(
+        transaction.retain_object(&cache.object).await?;
+        let evicted = sqlx::query_scalar!(
             "delete from caches where organization_id = $1 and pipeline_id = $2 and zone = $3 and key in (
                  select c.key from caches c where c.organization_id = $1 and c.pipeline_id = $2 and c.zone = $3
                  order by c.used_at desc, c.key offset $4)
@@ -145,16 +160,16 @@ impl Store {
             organization,
             pipeline.uuid(),
             zone.as_str(),
-            MOST,
+            MAX_CACHES_PER_ZONE,
         )
-        .fetch_all(change.connection())
+        .fetch_all(transaction.connection())
         .await?;
-        change.discard_objects(&least_used).await?;
-        change.commit().await?;
-        Ok(KeptCache::Yes)
+        transaction.discard_objects(&evicted).await?;
+        transaction.commit().await?;
+        Ok(CacheUpload::Stored)
     }
 
-    /// All caches of a pipeline, by key and zone.
+    /// Returns all caches of a pipeline, ordered by key and zone.
     pub async fn caches(
         &self,
         organization: OrganizationId,
@@ -172,7 +187,7 @@ impl Store {
             .map(|row| {
                 Ok(CacheRecord {
                     key: row.key,
-                    zone: crate::error::word("caches.zone", &row.zone)?,
+                    zone: crate::error::parse_column("caches.zone", &row.zone)?,
                     bytes: row.bytes,
                     created_at: row.created_at.to_jiff(),
                     used_at: row.used_at.to_jiff(),
@@ -182,10 +197,14 @@ impl Store {
     }
 }
 
-impl Change {
-    /// What a job may do with the cache under a key; `None` if the job is not this runner's.
-    async fn job_cache(&mut self, word: JobWord<'_>, key: &str) -> Result<Option<JobCache>, StoreError> {
-        let Some(own) = self.own_job(word).await? else { return Ok(None) };
+impl OrgTransaction {
+    /// Returns what a job may do with the cache under a key, or `None` if the job credentials are not valid.
+    async fn job_cache(
+        &mut self,
+        credentials: JobCredentials<'_>,
+        key: &str,
+    ) -> Result<Option<JobCache>, StoreError> {
+        let Some(own) = self.authenticated_job(credentials).await? else { return Ok(None) };
         let organization = self.organization();
         let row = sqlx::query!(
             r#"select d.definition_version, d.purpose, d.branch, j.proven_branch,
@@ -195,14 +214,14 @@ impl Change {
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where j.organization_id = $1 and j.id = $2"#,
             organization,
-            word.job.uuid(),
+            credentials.job.uuid(),
         )
         .fetch_one(self.connection())
         .await?;
         let definition = self.definition_of(own.pipeline_id, row.definition_version).await?;
         let caches = definition.stage(&own.stage).map(|stage| stage.caches.as_slice()).unwrap_or_default();
-        let purpose = crate::error::word("deployments.purpose", &row.purpose)?;
-        // Without a repository nothing can be proven, so no branch counts.
+        let purpose = crate::error::parse_column("deployments.purpose", &row.purpose)?;
+        // Without a repository no branch can be proven, so a named branch is ignored.
         let named = row.branch.as_deref().filter(|_| row.has_repository);
         Ok(Some(JobCache {
             pipeline_id: own.pipeline_id,
@@ -211,7 +230,8 @@ impl Change {
         }))
     }
 
-    /// Removes caches of a pipeline: all of them, or those with a key, in a zone, or both. What was removed.
+    /// Removes caches of a pipeline, optionally only those with a key or in a zone. Returns the removed
+    /// caches.
     pub async fn delete_caches(
         &mut self,
         pipeline: PipelineId,
@@ -235,7 +255,7 @@ impl Change {
         let records = rows.into_iter().map(|row| {
             Ok(CacheRecord {
                 key: row.key,
-                zone: crate::error::word("caches.zone", &row.zone)?,
+                zone: crate::error::parse_column("caches.zone", &row.zone)?,
                 bytes: row.bytes,
                 created_at: row.created_at.to_jiff(),
                 used_at: row.used_at.to_jiff(),
@@ -246,7 +266,7 @@ impl Change {
         Ok(records)
     }
 
-    /// An archived pipeline deploys nothing any more.
+    /// Removes all caches of a pipeline that was archived: it has no more deployments.
     pub async fn drop_caches(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
         self.delete_caches(pipeline, None, None).await.map(drop)
     }

@@ -1,22 +1,23 @@
-//! A command: a change that a principal asks for.
+//! A command: the transaction of a principal's request.
 
 use std::ops::{Deref, DerefMut};
 
 use greenroom_domain::id::{OrganizationId, TokenId};
 use greenroom_domain::principal::Principal;
 
-use crate::change::{Actor, Change};
 use crate::system::token::principal_of;
+use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
 
-/// Dropped without [`Command::commit`], it never happened.
+/// Rolls back when it is dropped without [`Command::commit`].
 pub struct Command {
-    change: Change,
+    transaction: OrgTransaction,
     principal: Principal,
 }
 
 impl Store {
-    /// Opens a command for a token that was good a moment ago; `None` if it, or its user's membership, is so no longer.
+    /// Opens a command for a token that was authenticated before. Returns `None` if the token or its user's
+    /// membership is no longer valid.
     pub async fn command(
         &self,
         organization_id: OrganizationId,
@@ -29,7 +30,8 @@ impl Store {
         };
         let actor =
             Actor::Principal { principal: Box::new(principal.clone()), request_id: request_id.to_owned() };
-        Ok(Some(Command { change: Change::new(transaction, organization_id, actor, self), principal }))
+        let transaction = OrgTransaction::new(transaction, organization_id, actor, self);
+        Ok(Some(Command { transaction, principal }))
     }
 }
 
@@ -39,20 +41,20 @@ impl Command {
     }
 
     pub async fn commit(self) -> Result<(), StoreError> {
-        self.change.commit().await
+        self.transaction.commit().await
     }
 }
 
 impl Deref for Command {
-    type Target = Change;
+    type Target = OrgTransaction;
 
-    fn deref(&self) -> &Change {
-        &self.change
+    fn deref(&self) -> &OrgTransaction {
+        &self.transaction
     }
 }
 
 impl DerefMut for Command {
-    fn deref_mut(&mut self) -> &mut Change {
-        &mut self.change
+    fn deref_mut(&mut self) -> &mut OrgTransaction {
+        &mut self.transaction
     }
 }

@@ -1,6 +1,6 @@
-//! Definitions that were read before. A version of a pipeline never changes once it is written, so what is remembered here
-//! is never wrong; a deployment's every stage asks for its own several times. Only committed ones get here: who writes a
-//! version does not ask for it in the same transaction.
+//! A cache of parsed pipeline definitions. A pipeline version is immutable, so an entry is never stale. Every
+//! stage of a deployment reads its definition several times. Only committed definitions get here: no
+//! transaction reads a version that it has written itself.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use greenroom_domain::definition::Definition;
 use uuid::Uuid;
 
-/// Then all are forgotten: the few that are in use come back at once.
-const REMEMBERED: usize = 200;
+/// When the cache is full it is cleared. The few definitions in use are read again immediately.
+const MAX_ENTRIES: usize = 200;
 
 /// Organization, pipeline, version.
 pub(crate) type Key = (Uuid, Uuid, i32);
@@ -22,11 +22,11 @@ impl Definitions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    pub(crate) fn keep(&self, key: Key, definition: &Arc<Definition>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= REMEMBERED {
-            kept.clear();
+    pub(crate) fn insert(&self, key: Key, definition: &Arc<Definition>) {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= MAX_ENTRIES {
+            cached.clear();
         }
-        kept.insert(key, Arc::clone(definition));
+        cached.insert(key, Arc::clone(definition));
     }
 }

@@ -1,32 +1,38 @@
-//! What the engine asks the store: how a deployment goes on, and whom to wake. The engine drives and decides nothing.
+//! The store's interface for the workflow engine: advancing deployments, and wake-ups of their workflows. The
+//! engine only drives deployments; all decisions are made here.
 
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
 
-use crate::change::Change;
 use crate::deployment::Advanced;
 use crate::planted::{self, Bug};
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// What the engine has to do for a deployment, as of now.
+/// What the engine has to do for a deployment now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advance {
-    /// It has ended: nothing more is to be done.
+    /// The deployment has ended, so nothing is left to do.
     pub ended: bool,
-    /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
+    /// All jobs that wait for a runner, including those that were dispatched before.
     pub dispatch: Vec<Dispatch>,
-    /// Jobs that nobody took and nobody is to take any more.
+    /// Jobs that were never assigned to a runner and no longer wait for one.
     pub withdrawn: Vec<JobId>,
-    /// When to ask again, if nothing happens before.
+    /// When to advance the deployment again, if there is no wake-up before.
     pub again_in: Option<Duration>,
-    /// Others were woken by it: the relay has something to deliver.
-    pub woke: bool,
+    /// The transaction has added wake-ups of other deployments, which the relay has to deliver.
+    pub has_wake_ups: bool,
 }
 
 impl Advance {
-    pub(crate) const ENDED: Self =
-        Self { ended: true, dispatch: Vec::new(), withdrawn: Vec::new(), again_in: None, woke: false };
+    pub(crate) const ENDED: Self = Self {
+        ended: true,
+        dispatch: Vec::new(),
+        withdrawn: Vec::new(),
+        again_in: None,
+        has_wake_ups: false,
+    };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,44 +41,45 @@ pub struct Dispatch {
     pub pool_id: PoolId,
 }
 
-/// Somebody has changed something that a deployment's workflow should look at.
+/// A row of the outbox: notifies a deployment's workflow of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wake {
+pub struct WakeUp {
     pub id: i64,
     pub organization_id: OrganizationId,
     pub deployment_id: DeploymentId,
 }
 
 impl Store {
-    /// Takes a deployment as far as it goes. What changes, changes in one transaction. Safe to repeat, at any time and by anybody.
-    /// `None`: there is no such deployment.
+    /// Advances a deployment as far as possible, in one transaction. Idempotent, and safe to call
+    /// concurrently. Returns `None` if the deployment does not exist.
     pub async fn advance_deployment(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
     ) -> Result<Option<Advance>, StoreError> {
-        let mut made = None;
+        let mut computed_plan = None;
         loop {
-            let mut change = self.change_by_clock(organization).await?;
-            match change.advance(deployment, made.take()).await? {
+            let mut transaction = self.system_transaction(organization).await?;
+            match transaction.advance(deployment, computed_plan.take()).await? {
                 Advanced::Done(advance) => {
-                    let woke = change.wakes();
-                    change.commit().await?;
-                    return Ok(Some(Advance { woke, ..advance }));
+                    let has_wake_ups = transaction.has_wake_ups();
+                    transaction.commit().await?;
+                    return Ok(Some(Advance { has_wake_ups, ..advance }));
                 }
                 Advanced::Missing => return Ok(None),
-                Advanced::NeedsPlan(inputs, definition) => {
-                    // Conditions are evaluated while nothing is locked. Only a renamed pipeline makes a second round.
-                    drop(change);
-                    made = Some(inputs.make_apart(organization, definition).await?);
+                Advanced::NeedsPlan(plan_key, definition) => {
+                    // Conditions are evaluated while nothing is locked. A second attempt is only needed if
+                    // the pipeline is renamed in between.
+                    drop(transaction);
+                    computed_plan = Some(plan_key.compute_on_own_thread(organization, definition).await?);
                 }
             }
         }
     }
 }
 
-impl Change {
-    /// Has the deployment's workflow look at it, once this change is there to be seen.
+impl OrgTransaction {
+    /// Adds a wake-up of the deployment's workflow to the outbox. It is delivered after the commit.
     pub(crate) async fn wake(&mut self, deployment: DeploymentId) -> Result<(), StoreError> {
         if planted::is(Bug::WakeForgotten) && deployment.uuid().as_bytes()[15].is_multiple_of(4) {
             return Ok(());
@@ -85,7 +92,7 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
-        self.note_wake();
+        self.mark_wake_up();
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! Ephemeral environments: their configuration, and their lock as it reads now.
+//! Ephemeral environments: their configuration, and the current state of their lock.
 
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
 use jiff::Timestamp;
 
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +19,9 @@ pub struct Environment {
     pub longest_lease_seconds: i64,
     pub sessions: i64,
     pub lock: LockView,
-    /// What is live there: the last deployment of a session that succeeded, unless a teardown has since.
+    /// What is live there: the last successful deployment of a session, unless a later teardown succeeded.
     pub deployed: Option<Deployed>,
-    /// The clock has ended the holder's lease, but nobody has written that down yet.
+    /// The holder's lease has expired, but the expiry is not recorded yet.
     pub unsettled: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Deployed {
     pub at: Timestamp,
 }
 
-/// A teardown that did not succeed: what it was to remove may still be there.
+/// A teardown that did not succeed. What it should have removed may still be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CleanupFailed {
     pub deployment_id: DeploymentId,
@@ -40,20 +40,20 @@ pub struct CleanupFailed {
     pub reason: String,
 }
 
-/// The lock by the database's clock: a lease that is over holds nothing.
+/// The state of the lock by the database's clock. An expired lease does not count as held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockView {
     pub holder: Option<Holder>,
     pub queue_length: i32,
-    /// Somebody has asked the holder to let go.
+    /// A pending request to the holder for a hand-over.
     pub handover: Option<HandoverRequest>,
-    /// Shown with the lock: the last teardown did not succeed. It does not block a claim.
+    /// The last teardown, if it did not succeed. This does not block a claim.
     pub cleanup_failed: Option<CleanupFailed>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverRequest {
-    /// The asker's, in the queue.
+    /// The requester's session, which is in the queue.
     pub session_id: SessionId,
     pub user_id: UserId,
     pub name: String,
@@ -61,7 +61,8 @@ pub struct HandoverRequest {
     pub context: Option<String>,
     pub requested_at: Timestamp,
     pub due_at: Timestamp,
-    /// Silence accepts it, if the requester could still force at `due_at`.
+    /// The request is accepted if the holder does not respond by `due_at` and the requester could force at
+    /// that time.
     pub accepts: bool,
 }
 
@@ -75,7 +76,8 @@ pub struct Holder {
     pub commit_id: Option<String>,
     pub claimed_at: Timestamp,
     pub expires_at: Timestamp,
-    /// Claimed, or a grant from the queue that was confirmed. Until then `expires_at` is when that is due.
+    /// True for a plain claim and for a confirmed grant from the queue. Until a grant is confirmed,
+    /// `expires_at` is the deadline of the confirmation.
     pub confirmed: bool,
     pub fence: i64,
 }
@@ -139,13 +141,13 @@ impl TryFrom<Row> for Environment {
             }
             _ => None,
         };
-        let asked = (
+        let columns = (
             row.handover_session_id.filter(|_| holder.is_some()),
             row.handover_user_id,
             row.handover_requested_at,
             row.handover_due_at,
         );
-        let handover = match asked {
+        let handover = match columns {
             (Some(session), Some(user), Some(requested_at), Some(due_at)) => Some(HandoverRequest {
                 session_id: session.into(),
                 user_id: user.into(),
@@ -173,7 +175,7 @@ impl TryFrom<Row> for Environment {
             url: row.url,
             labels: row.labels,
             configuration: row.configuration,
-            force_role: word("environments.force_role", &row.force_role)?,
+            force_role: parse_column("environments.force_role", &row.force_role)?,
             longest_lease_seconds: row.longest_lease_seconds,
             sessions: row.sessions,
             lock: LockView { holder, queue_length: row.waiters, handover, cleanup_failed },
@@ -183,7 +185,7 @@ impl TryFrom<Row> for Environment {
     }
 }
 
-/// A named environment as a definition has it.
+/// A named environment of a definition.
 #[derive(Clone, Debug)]
 pub struct DefinedEnvironment {
     pub id: EnvironmentId,
@@ -248,7 +250,7 @@ impl Store {
     }
 }
 
-impl Change {
+impl OrgTransaction {
     pub async fn environment(&mut self, id: EnvironmentId) -> Result<Option<Environment>, StoreError> {
         let organization = self.organization();
         let row =
@@ -256,9 +258,13 @@ impl Change {
         row.map(Environment::try_from).transpose()
     }
 
-    /// Whether an environment of this name can be claimed as it is: it is defined, somebody holds or waits for it, or its
-    /// clean-up failed and is going to be repeated.
-    pub async fn offers_environment(&mut self, pipeline: PipelineId, name: &str) -> Result<bool, StoreError> {
+    /// Returns whether an environment of this name exists for claims: it is defined, held or queued for, it
+    /// has a deployment, or its failed clean-up will be repeated.
+    pub async fn is_environment_offered(
+        &mut self,
+        pipeline: PipelineId,
+        name: &str,
+    ) -> Result<bool, StoreError> {
         let organization = self.organization();
         let offered = sqlx::query_scalar!(
             r#"select (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null
@@ -273,16 +279,17 @@ impl Change {
         Ok(offered.unwrap_or(false))
     }
 
-    /// Makes an environment of a template when it is first claimed. `false`: there are `most` of them already.
-    pub async fn make_from_template(
+    /// Creates an environment from a template when it is first claimed. Returns `false` if there are already
+    /// `max_environments` of them.
+    pub async fn create_from_template(
         &mut self,
         pipeline: PipelineId,
         template: &str,
-        most: i64,
+        max_environments: i64,
         environment: &DefinedEnvironment,
     ) -> Result<bool, StoreError> {
         let organization = self.organization();
-        // The pipeline's row is the one that all of a template's environments share.
+        // Locks the pipeline's row, which is shared by all environments of a template.
         sqlx::query!(
             "select id from pipelines where organization_id = $1 and id = $2 for no key update",
             organization,
@@ -290,7 +297,7 @@ impl Change {
         )
         .fetch_one(self.connection())
         .await?;
-        let there = sqlx::query_scalar!(
+        let existing = sqlx::query_scalar!(
             r#"select count(*) as "count!" from environments
                where organization_id = $1 and pipeline_id = $2 and template = $3
                  and (session_id is not null or waiters > 0 or slot_deployment_id is not null
@@ -301,7 +308,7 @@ impl Change {
         )
         .fetch_one(self.connection())
         .await?;
-        if there >= most {
+        if existing >= max_environments {
             return Ok(false);
         }
         sqlx::query!(
@@ -335,8 +342,8 @@ impl Change {
         Ok(true)
     }
 
-    /// Makes the pipeline's named environments those of its definition. What is gone from it is no longer offered, but
-    /// keeps its row, and whoever holds it goes on holding it.
+    /// Replaces the pipeline's named environments by those of its definition. An environment that is no
+    /// longer defined is no longer offered, but it keeps its row, and its holder keeps holding it.
     pub async fn define_environments(
         &mut self,
         pipeline: PipelineId,

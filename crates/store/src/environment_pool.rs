@@ -1,30 +1,35 @@
-//! Pools: the named environments of a pipeline that have the same labels, of which any will do.
+//! Environment pools: the named environments of a pipeline with given labels, any of which satisfies a claim.
 
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use sqlx::Connection;
 
 use crate::StoreError;
-use crate::change::Change;
 use crate::environment::{Environment, environment_query};
 use crate::lock::LockedEnvironment;
+use crate::transaction::OrgTransaction;
 
-/// Which environments would do.
+/// Which environments satisfy a claim.
 #[derive(Clone, Copy, Debug)]
-pub struct Pool<'a> {
+pub struct EnvironmentPool<'a> {
     pub pipeline: PipelineId,
-    /// All of them.
+    /// Labels that the environment must have.
     pub labels: &'a [String],
-    /// They must allow a lease of this length.
+    /// The environment must allow a lease of this length.
     pub ttl_seconds: Option<i64>,
 }
 
-impl Change {
-    /// Takes the row of a free environment, of those the one that was claimed longest ago. `None`: none is free.
-    pub async fn lock_free(&mut self, pool: Pool<'_>) -> Result<Option<LockedEnvironment>, StoreError> {
+impl OrgTransaction {
+    /// Locks the row of a free environment, preferably the one that was claimed longest ago. Returns `None`
+    /// if none is free.
+    pub async fn lock_free(
+        &mut self,
+        pool: EnvironmentPool<'_>,
+    ) -> Result<Option<LockedEnvironment>, StoreError> {
         let mut found = self.take_first_free(pool).await?;
         if found.is_none() {
-            // Somebody may have had a free one's row without wanting the lock, such as a look or a sweep. Wait for those,
-            // one at a time and holding no other, so that two who do this can't wait for each other.
+            // A concurrent transaction may have locked a free environment's row without claiming it, for
+            // example a sweep. Wait for these rows, one at a time and without other locks, so that two
+            // transactions that do this can't deadlock.
             for candidate in self.free(pool).await? {
                 if self.take_if_free(candidate).await? {
                     found = Some(candidate);
@@ -38,11 +43,15 @@ impl Change {
         }
     }
 
-    /// Past the rows that others have at this moment: most likely they are claiming them, and the next one is free too.
-    async fn take_first_free(&mut self, pool: Pool<'_>) -> Result<Option<EnvironmentId>, StoreError> {
+    /// Locks the first free environment, and skips rows that are locked by others: most likely these are
+    /// being claimed.
+    async fn take_first_free(
+        &mut self,
+        pool: EnvironmentPool<'_>,
+    ) -> Result<Option<EnvironmentId>, StoreError> {
         let organization = self.organization();
-        // A row that turns out to be taken stays locked to the end of the step that looked at it.
-        let mut step = self.connection().begin().await?;
+        // A savepoint, because a row that turns out to be taken stays locked until the end of the savepoint.
+        let mut savepoint = self.connection().begin().await?;
         let found = sqlx::query_scalar!(
             "select id from environments
              where organization_id = $1 and pipeline_id = $2 and listed and template is null and labels @> $3
@@ -54,17 +63,17 @@ impl Change {
             pool.labels,
             pool.ttl_seconds,
         )
-        .fetch_optional(&mut *step)
+        .fetch_optional(&mut *savepoint)
         .await?;
         if found.is_some() {
-            step.commit().await?;
+            savepoint.commit().await?;
         } else {
-            step.rollback().await?;
+            savepoint.rollback().await?;
         }
         Ok(found.map(EnvironmentId::from))
     }
 
-    async fn free(&mut self, pool: Pool<'_>) -> Result<Vec<EnvironmentId>, StoreError> {
+    async fn free(&mut self, pool: EnvironmentPool<'_>) -> Result<Vec<EnvironmentId>, StoreError> {
         let organization = self.organization();
         let ids = sqlx::query_scalar!(
             "select id from environments
@@ -84,7 +93,7 @@ impl Change {
 
     async fn take_if_free(&mut self, id: EnvironmentId) -> Result<bool, StoreError> {
         let organization = self.organization();
-        let mut step = self.connection().begin().await?;
+        let mut savepoint = self.connection().begin().await?;
         let found = sqlx::query_scalar!(
             "select id from environments
              where organization_id = $1 and id = $2
@@ -93,17 +102,17 @@ impl Change {
             organization,
             id.uuid(),
         )
-        .fetch_optional(&mut *step)
+        .fetch_optional(&mut *savepoint)
         .await?;
         if found.is_some() {
-            step.commit().await?;
+            savepoint.commit().await?;
         } else {
-            step.rollback().await?;
+            savepoint.rollback().await?;
         }
         Ok(found.is_some())
     }
 
-    /// Every environment of a pool, the one that comes free first at the front, as far as that can be said.
+    /// Returns all environments of a pool. Those that are expected to become free first come first.
     pub async fn pool_environments(
         &mut self,
         pipeline: PipelineId,

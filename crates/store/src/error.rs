@@ -1,28 +1,29 @@
-//! What can go wrong in the store, told apart by what the caller can do about it.
+//! Errors of the store, classified by what the caller can do about them.
 
-/// An error of the database. Its text is for the log, never for a client.
+/// An error of the database. Its text is for logs, never for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Not reachable, not ready, or out of connections: trying again is right.
+    /// Not reachable, not ready, or out of connections. The caller should retry.
     #[error("the database is unavailable")]
     Unavailable(#[source] sqlx::Error),
-    /// Others were in the way for too long; nothing was changed.
-    #[error("gave up waiting for others")]
+    /// A lock timeout, a statement timeout or a deadlock with concurrent transactions. Nothing was changed.
+    #[error("timed out waiting for concurrent transactions")]
     Busy(#[source] sqlx::Error),
-    /// A lease ran out each time it was read, and was renewed each time before that could be recorded; nothing was changed.
+    /// Each time the lease was read it had expired, and each time it was renewed before the expiry could be
+    /// recorded. Nothing was changed.
     #[error("the lease changed each time it was read")]
     Unsettled,
-    /// A unique constraint said no.
+    /// A unique constraint was violated.
     #[error("the constraint {constraint} was violated")]
     Taken { constraint: String },
     #[error("a query failed")]
     Query(#[source] sqlx::Error),
-    /// A row that the domain can't read: a defect, or a hand in the database.
+    /// A value that the domain can't parse: a defect, or the result of a manual edit of the database.
     #[error("unreadable value in {column}: {value}")]
     Unreadable { column: &'static str, value: String },
     #[error("migrations failed")]
     Migrate(#[source] sqlx::migrate::MigrateError),
-    /// Others held a lock for too long. Migrations that were applied before stay applied.
+    /// Another transaction held a lock for too long. Migrations that were applied before stay applied.
     #[error(
         "{what} did not get a lock that another transaction holds, and was given up after {seconds} s. Nothing of it was applied. \
          Find that transaction in pg_stat_activity, and run this again"
@@ -40,7 +41,8 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
         match error {
-            // A connection that breaks off in the middle of an answer, or of the greeting, shows as a breach of protocol.
+            // A connection that is lost in the middle of a response or of the handshake is reported as a
+            // protocol error.
             E::Io(_) | E::Tls(_) | E::Protocol(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
                 Self::Unavailable(error)
             }
@@ -48,9 +50,9 @@ impl From<sqlx::Error> for StoreError {
                 Some("23505") => {
                     Self::Taken { constraint: database.constraint().unwrap_or_default().to_owned() }
                 }
-                // Statement and lock time-outs, deadlocks.
+                // Statement timeouts, lock timeouts and deadlocks.
                 Some("57014" | "55P03" | "40001" | "40P01") => Self::Busy(error),
-                // Shutting down, starting up, out of connections; no such database, no such user; not migrated.
+                // Shutting down, starting up, out of connections; unknown database or user; not migrated.
                 Some(code)
                     if ["08", "28", "3D", "57P"].iter().any(|class| code.starts_with(class))
                         || matches!(code, "53300" | "42P01") =>
@@ -64,7 +66,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Reads a word that a check constraint keeps in the domain's vocabulary.
-pub(crate) fn word<T: std::str::FromStr>(column: &'static str, value: &str) -> Result<T, StoreError> {
+/// Parses a text column whose values a check constraint restricts to those of a domain enum.
+pub(crate) fn parse_column<T: std::str::FromStr>(column: &'static str, value: &str) -> Result<T, StoreError> {
     value.parse().map_err(|_| StoreError::Unreadable { column, value: value.to_owned() })
 }

@@ -1,12 +1,12 @@
-//! Events that have their place in an organization's history.
+//! Sequenced events of an organization.
 
 use greenroom_domain::event::{Category, Event, EventType};
 use greenroom_domain::id::{EventId, OrganizationId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 
-use crate::error::word;
-use crate::page::{COUNTED, Listed, Page, Total};
+use crate::error::parse_column;
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::{Store, StoreError};
 
 pub(crate) struct Row {
@@ -29,7 +29,7 @@ impl TryFrom<Row> for Event {
             sequence: row.sequence,
             time: row.time.to_jiff(),
             event_type: row.event_type,
-            category: word("events.category", &row.category)?,
+            category: parse_column("events.category", &row.category)?,
             subject: row.subject,
             actor_id: row.actor_id.map(UserId::from),
             data: row.data,
@@ -38,20 +38,21 @@ impl TryFrom<Row> for Event {
 }
 
 impl Row {
-    /// A newer version may have written it, before this one was replaced or after it was started again.
+    /// Returns false for an event that a newer version of the server has written, for example before a
+    /// rollback to this version.
     pub(crate) fn is_known(&self) -> bool {
         EventType::NAMES.contains(&self.event_type.as_str()) && self.category.parse::<Category>().is_ok()
     }
 }
 
-/// The types and categories that this version knows. Readers leave all others out, by a condition that no index can serve:
-/// it excludes next to nothing.
-fn known() -> (Vec<String>, Vec<String>) {
-    let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    (own(EventType::NAMES), own(&Category::ALL.map(Category::as_str)))
+/// Returns the event types and categories of this version. Queries exclude all others with a condition that
+/// never uses an index, because it excludes almost nothing.
+fn known_types_and_categories() -> (Vec<String>, Vec<String>) {
+    let to_owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    (to_owned(EventType::NAMES), to_owned(&Category::ALL.map(Category::as_str)))
 }
 
-/// What a reader asks for; `None` asks for all.
+/// Conditions on events. A field that is `None` matches all events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
     pub category: Option<Category>,
@@ -60,28 +61,29 @@ pub struct EventFilter {
     pub subject: Option<String>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// Those of the pipelines that a token reaches.
+    /// Only events of pipelines that the token has access to.
     pub within: PipelineLimit,
 }
 
-/// Every event that belongs to a pipeline has a subject that begins with `pipelines/pip_…`.
+/// Returns subject prefixes: the subject of every event of a pipeline begins with `pipelines/pip_…`.
 fn subjects(limit: &PipelineLimit) -> Option<Vec<String>> {
     limit.ids().map(|ids| ids.iter().map(|id| format!("pipelines/{id}")).collect())
 }
 
 impl Store {
-    /// Newest first. Events that this version does not know are left out; the total counts them.
+    /// Returns events, newest first. Events of types unknown to this version are omitted, but the total
+    /// counts them.
     pub async fn events(
         &self,
         organization: OrganizationId,
         filter: &EventFilter,
         page: Page,
-    ) -> Result<Listed<Event>, StoreError> {
+    ) -> Result<PageResult<Event>, StoreError> {
         let total = self.count_events(organization, filter).await?;
         if !total.capped && page.offset >= total.count {
-            return Ok(Listed { rows: Vec::new(), total });
+            return Ok(PageResult { rows: Vec::new(), total });
         }
-        let (types, categories) = known();
+        let (types, categories) = known_types_and_categories();
         let rows = sqlx::query_as!(
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
@@ -108,10 +110,11 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Event::try_from).collect::<Result<_, _>>()?;
-        Ok(Listed { rows, total })
+        Ok(PageResult { rows, total })
     }
 
-    /// Oldest first, what comes after a sequence: for cursors and streams. Events that this version does not know are left out.
+    /// Returns events after a sequence number, oldest first, for cursors and streams. Events of types unknown
+    /// to this version are omitted.
     pub async fn events_after(
         &self,
         organization: OrganizationId,
@@ -119,7 +122,7 @@ impl Store {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Event>, StoreError> {
-        let (types, categories) = known();
+        let (types, categories) = known_types_and_categories();
         let rows = sqlx::query_as!(
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
@@ -166,7 +169,8 @@ impl Store {
         row.filter(Row::is_known).map(Event::try_from).transpose()
     }
 
-    /// The sequences that can still be read: the oldest kept, and the newest given. `(head + 1, head)` if none is kept.
+    /// Returns the oldest and the newest sequence that can still be read, or `(head + 1, head)` if no event
+    /// is stored.
     pub async fn event_bounds(&self, organization: OrganizationId) -> Result<(i64, i64), StoreError> {
         let row = sqlx::query!(
             r#"select h.sequence as head,
@@ -201,7 +205,7 @@ impl Store {
             filter.subject.as_deref(),
             filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
-            COUNTED + 1,
+            MAX_COUNT + 1,
             subjects(&filter.within) as Option<Vec<String>>,
         )
         .fetch_one(&self.pool())

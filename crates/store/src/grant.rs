@@ -1,27 +1,29 @@
-//! The short way for what is asked most: a plain claim of a free lock, and the release of one that nobody waits for. Each
-//! is one statement, and so a transaction of its own or a part of a command's.
+//! The fast path for the most frequent requests: a plain claim of a free lock, and the release of a lock with
+//! an empty queue. Each is one statement, which is either its own transaction or a part of a command's.
 //!
-//! A grant looks only at columns of the environment's own row, because that row alone is looked at again after waiting for
-//! it. Whatever else is the case (held, waited for, a lease that ran out, work in the slot, no such environment) it leaves
-//! alone: `None`, and the caller goes the long way (`lock`), which also knows how to say why not. Nothing is granted here
-//! that the domain's machine would not grant; `tests/model` holds both to the same answers.
+//! A grant reads only columns of the environment's own row, because PostgreSQL evaluates only that row again
+//! after waiting for its lock. In every other case (held, queued for, expired lease, deployment in the work
+//! slot, unknown environment) it changes nothing and returns `None`. Then the caller takes the slow path
+//! (`lock`), which also finds the reason of a refusal. The fast path never grants what the domain's machine
+//! would not grant; `tests/model` checks that both agree.
 
 use greenroom_domain::id::SessionId;
-use greenroom_domain::policy::{Action, allowed};
+use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
 use greenroom_domain::session::SessionStatus;
 use sqlx::{PgConnection, PgPool};
 
-use crate::change::Actor;
 use crate::environment::{Holder, LockView};
 use crate::pipeline::PipelineName;
 use crate::session::Session;
+use crate::transaction::Actor;
 use crate::{Command, Store, StoreError, planted};
 
-/// Who asks, and for which environment. The token and the right are checked again in the statement.
+/// Who requests a grant or a release, and of which environment. The statement checks the token and the right
+/// again.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct GrantRequest<'a> {
     pub principal: &'a Principal,
     pub request_id: &'a str,
     pub pipeline: &'a PipelineName,
@@ -32,35 +34,43 @@ pub struct Asked<'a> {
 pub struct PlainClaim<'a> {
     pub session: SessionId,
     pub context: Option<&'a str>,
-    /// The environment's default, if left out.
+    /// `None` uses the environment's default.
     pub ttl_seconds: Option<i64>,
 }
 
-/// A session as the statement left it, and its environment's lock at that moment.
+/// The session after the statement, and its environment's lock at that moment.
 #[derive(Clone, Debug)]
-pub struct AtOnce {
+pub struct FastPathResult {
     pub session: Session,
     pub lock: LockView,
-    /// It has deployments, which are to be read.
+    /// The session has deployments, which the caller has to read.
     pub deployed: bool,
 }
 
 impl Store {
-    /// Grants a free lock, in a transaction of its own.
-    pub async fn grant(&self, asked: Asked<'_>, claim: PlainClaim<'_>) -> Result<Option<AtOnce>, StoreError> {
-        let (pool, lane) = (self.pool(), &self.lane);
-        let mut lent = lane.lend(&pool).await?;
-        let granted = grant(&mut lent.connection, asked, claim).await?;
-        lane.give_back(lent, at_hand(&pool));
+    /// Grants a free lock in its own transaction.
+    pub async fn grant(
+        &self,
+        request: GrantRequest<'_>,
+        claim: PlainClaim<'_>,
+    ) -> Result<Option<FastPathResult>, StoreError> {
+        let pool = self.pool();
+        let mut cached = self.connection_cache.acquire(&pool).await?;
+        let granted = grant(&mut cached.connection, request, claim).await?;
+        self.connection_cache.put_back(cached, max_cached_connections(&pool));
         Ok(granted)
     }
 
-    /// Lets go of a lock that nobody waits for, in a transaction of its own.
-    pub async fn release(&self, asked: Asked<'_>, session: SessionId) -> Result<Option<AtOnce>, StoreError> {
-        let (pool, lane) = (self.pool(), &self.lane);
-        let mut lent = lane.lend(&pool).await?;
-        let released = release(&mut lent.connection, asked, session).await?;
-        lane.give_back(lent, at_hand(&pool));
+    /// Releases a lock with an empty queue in its own transaction.
+    pub async fn release(
+        &self,
+        request: GrantRequest<'_>,
+        session: SessionId,
+    ) -> Result<Option<FastPathResult>, StoreError> {
+        let pool = self.pool();
+        let mut cached = self.connection_cache.acquire(&pool).await?;
+        let released = release(&mut cached.connection, request, session).await?;
+        self.connection_cache.put_back(cached, max_cached_connections(&pool));
         Ok(released)
     }
 }
@@ -69,33 +79,34 @@ impl Command {
     /// Grants a free lock within the command.
     pub async fn grant(
         &mut self,
-        asked: Asked<'_>,
+        request: GrantRequest<'_>,
         claim: PlainClaim<'_>,
-    ) -> Result<Option<AtOnce>, StoreError> {
-        grant(self.connection(), asked, claim).await
+    ) -> Result<Option<FastPathResult>, StoreError> {
+        grant(self.connection(), request, claim).await
     }
 
-    /// Lets go of a lock that nobody waits for, within the command.
+    /// Releases a lock with an empty queue within the command.
     pub async fn release(
         &mut self,
-        asked: Asked<'_>,
+        request: GrantRequest<'_>,
         session: SessionId,
-    ) -> Result<Option<AtOnce>, StoreError> {
-        release(self.connection(), asked, session).await
+    ) -> Result<Option<FastPathResult>, StoreError> {
+        release(self.connection(), request, session).await
     }
 }
 
 async fn grant(
     connection: &mut PgConnection,
-    asked: Asked<'_>,
+    request: GrantRequest<'_>,
     claim: PlainClaim<'_>,
-) -> Result<Option<AtOnce>, StoreError> {
+) -> Result<Option<FastPathResult>, StoreError> {
     if planted::any() {
         return Ok(None);
     }
-    let Asked { principal, .. } = asked;
-    // The clock is read where a value is set: that is done anew after a wait for the row, unlike a clock in FROM. It is read
-    // more than once, and the sweeper must not be told later than the lease ends.
+    let GrantRequest { principal, .. } = request;
+    // The clock is read in the SET clause: PostgreSQL evaluates it again after waiting for the row's lock,
+    // unlike a clock in FROM. It is read more than once, so `sweep_at` is a little earlier than needed: it
+    // must not be after the end of the lease.
     let row = sqlx::query!(
         r#"with granted as (
                update environments e
@@ -143,16 +154,16 @@ async fn grant(
                   g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!"
            from granted g"#,
         principal.organization_id.uuid(),
-        asked.pipeline.id(),
-        asked.pipeline.slug(),
-        asked.environment,
+        request.pipeline.id(),
+        request.pipeline.slug(),
+        request.environment,
         claim.session.uuid(),
         claim.context,
         claim.ttl_seconds,
         principal.token_id.uuid(),
-        &holders(),
-        told(asked),
-        context(asked),
+        &holder_roles(),
+        actor_payload(request),
+        context_payload(request),
         Action::SessionHold.scope().as_str(),
     )
     .fetch_optional(connection)
@@ -197,7 +208,7 @@ async fn grant(
             handover_declined: None,
             previous_session_id: None,
         };
-        AtOnce {
+        FastPathResult {
             session,
             lock: LockView { holder: Some(holder), queue_length: 0, handover: None, cleanup_failed: None },
             deployed: false,
@@ -207,15 +218,16 @@ async fn grant(
 
 async fn release(
     connection: &mut PgConnection,
-    asked: Asked<'_>,
+    request: GrantRequest<'_>,
     session: SessionId,
-) -> Result<Option<AtOnce>, StoreError> {
+) -> Result<Option<FastPathResult>, StoreError> {
     if planted::any() {
         return Ok(None);
     }
-    let Asked { principal, .. } = asked;
-    // `before` is the row as it was; what it says is used only if the row that is changed still says the same.
-    // The session is named by its id alone: with its environment beside it, a plan may read all of that one's sessions.
+    let GrantRequest { principal, .. } = request;
+    // `before` is the row before the update. Its values are used only if the updated row still has the same
+    // ones. The session is found by its id alone: with an additional condition on its environment, a plan may
+    // read all sessions of that environment.
     let row = sqlx::query!(
         r#"with released as (
                update environments e
@@ -260,20 +272,20 @@ async fn release(
                   exists (select 1 from deployments d where d.organization_id = $1 and d.session_id = $5) as "deployed!"
            from ended s"#,
         principal.organization_id.uuid(),
-        asked.pipeline.id(),
-        asked.pipeline.slug(),
-        asked.environment,
+        request.pipeline.id(),
+        request.pipeline.slug(),
+        request.environment,
         session.uuid(),
         principal.token_id.uuid(),
-        &holders(),
-        told(asked),
-        context(asked),
+        &holder_roles(),
+        actor_payload(request),
+        context_payload(request),
         Action::SessionHold.scope().as_str(),
     )
     .fetch_optional(connection)
     .await?;
     let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
-    Ok(row.map(|row| AtOnce {
+    Ok(row.map(|row| FastPathResult {
         session: Session {
             id: session,
             status: SessionStatus::Released,
@@ -304,26 +316,26 @@ async fn release(
     }))
 }
 
-/// Half of the pool may be kept at hand; the other half is for everything else.
-fn at_hand(pool: &PgPool) -> usize {
+/// Half of the pool's connections may be cached. The other half is for everything else.
+fn max_cached_connections(pool: &PgPool) -> usize {
     pool.options().get_max_connections() as usize / 2
 }
 
-/// The roles that may hold a session.
-pub(crate) fn holders() -> Vec<String> {
-    let may = |role: &Role| allowed(*role, Action::SessionHold);
-    Role::ALL.into_iter().filter(may).map(|role| role.as_str().to_owned()).collect()
+/// Returns the roles that may hold a session.
+pub(crate) fn holder_roles() -> Vec<String> {
+    let may_hold = |role: &Role| is_allowed(*role, Action::SessionHold);
+    Role::ALL.into_iter().filter(may_hold).map(|role| role.as_str().to_owned()).collect()
 }
 
-fn actor(asked: Asked<'_>) -> Actor {
-    let (principal, request_id) = (Box::new(asked.principal.clone()), asked.request_id.to_owned());
+fn actor(request: GrantRequest<'_>) -> Actor {
+    let (principal, request_id) = (Box::new(request.principal.clone()), request.request_id.to_owned());
     Actor::Principal { principal, request_id }
 }
 
-fn told(asked: Asked<'_>) -> serde_json::Value {
-    actor(asked).told()
+fn actor_payload(request: GrantRequest<'_>) -> serde_json::Value {
+    actor(request).event_payload()
 }
 
-fn context(asked: Asked<'_>) -> serde_json::Value {
-    actor(asked).context()
+fn context_payload(request: GrantRequest<'_>) -> serde_json::Value {
+    actor(request).context()
 }

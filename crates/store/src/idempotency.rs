@@ -1,14 +1,14 @@
-//! Answers kept under an Idempotency-Key, in the transaction of the command that they answer.
+//! Responses stored under an Idempotency-Key, in the transaction of the command that they belong to.
 
 use std::time::Duration;
 
 use crate::planted::{self, Bug};
 use crate::{Command, StoreError};
 
-const TRIES: u32 = 5;
-const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+const MAX_ATTEMPTS: u32 = 5;
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Whose key it is: one user's, for one method and path.
+/// A key is unique per user, method and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyScope<'a> {
     pub method: &'a str,
@@ -17,7 +17,7 @@ pub struct KeyScope<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredResponse {
     pub fingerprint: Vec<u8>,
     pub status: i16,
     pub body: String,
@@ -25,30 +25,31 @@ pub struct KeptAnswer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
-    /// Nobody has used the key: the command goes on, and keeps its answer.
+pub enum KeyClaim {
+    /// The key is unused: the command continues and stores its response.
     New,
-    Answered(KeptAnswer),
+    Completed(StoredResponse),
     /// Another request with this key is still running.
     Running,
 }
 
 impl Command {
-    pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<Claimed, StoreError> {
+    pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<KeyClaim, StoreError> {
         let (organization, user) = (self.organization(), self.principal().user_id.uuid());
         let lock = format!("{organization}\n{user}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
-        // Held until the transaction ends: who comes second learns that the first is running. A moment's patience, because
-        // a request that was refused, or only read its answer, may be a little longer in letting go than in answering.
-        let mut tries = 0;
+        // The lock is held until the transaction ends, so a concurrent request finds that the first one is
+        // running. Retry a few times, because a request that was rejected, or that only replayed its
+        // response, may release the lock slightly after responding.
+        let mut attempts = 0;
         while !self.try_lock(&lock).await? {
-            tries += 1;
-            if tries == TRIES {
-                return Ok(Claimed::Running);
+            attempts += 1;
+            if attempts == MAX_ATTEMPTS {
+                return Ok(KeyClaim::Running);
             }
-            tokio::time::sleep(BETWEEN_TRIES).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
-        let kept = sqlx::query_as!(
-            KeptAnswer,
+        let stored = sqlx::query_as!(
+            StoredResponse,
             "select fingerprint, status, body, etag from idempotency_keys
              where organization_id = $1 and user_id = $2 and method = $3 and path = $4 and key = $5
                and created_at > clock_timestamp() - interval '24 hours'",
@@ -60,7 +61,7 @@ impl Command {
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(kept.map_or(Claimed::New, Claimed::Answered))
+        Ok(stored.map_or(KeyClaim::New, KeyClaim::Completed))
     }
 
     async fn try_lock(&mut self, name: &str) -> Result<bool, StoreError> {
@@ -72,7 +73,11 @@ impl Command {
         .await?)
     }
 
-    pub async fn keep_answer(&mut self, scope: &KeyScope<'_>, answer: &KeptAnswer) -> Result<(), StoreError> {
+    pub async fn store_response(
+        &mut self,
+        scope: &KeyScope<'_>,
+        response: &StoredResponse,
+    ) -> Result<(), StoreError> {
         if planted::is(Bug::KeyForgotten) {
             return Ok(());
         }
@@ -89,10 +94,10 @@ impl Command {
             scope.method,
             scope.path,
             scope.key,
-            answer.fingerprint,
-            answer.status,
-            answer.body,
-            answer.etag,
+            response.fingerprint,
+            response.status,
+            response.body,
+            response.etag,
         )
         .execute(self.connection())
         .await?;

@@ -1,10 +1,12 @@
-//! Greenroom's SQL: the only crate that has any. One file per noun; each of its queries names the organization.
-//! What has no organization (token look-up, sequencer, feed, housekeeping) is in `system`.
+//! Greenroom's SQL. No other crate contains any. There is one file per noun, and every query filters by
+//! organization. Queries across organizations (token lookup, sequencer, feed, housekeeping) are in `system`.
 
 pub mod artifact;
 pub mod cache;
-pub mod change;
 pub mod command;
+pub mod compute_limit;
+mod connection_cache;
+mod db_timeout;
 mod definitions;
 pub mod deployment;
 pub mod engine;
@@ -15,14 +17,12 @@ pub mod event;
 pub mod grant;
 pub mod idempotency;
 pub mod job;
-mod lane;
 pub mod lock;
 pub mod log;
 pub mod member;
 pub mod object;
 pub mod organization;
 pub mod page;
-mod patience;
 pub mod pipeline;
 mod pipeline_limit;
 pub mod planted;
@@ -35,7 +35,7 @@ pub mod session;
 pub mod session_ending;
 pub mod system;
 pub mod token;
-pub mod turns;
+pub mod transaction;
 pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -43,59 +43,64 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
-pub use crate::change::{Actor, Change};
 pub use crate::command::Command;
+use crate::connection_cache::ConnectionCache;
+pub use crate::db_timeout::with_db_timeout;
 use crate::definitions::Definitions;
 pub use crate::error::StoreError;
-use crate::lane::Lane;
-pub use crate::patience::within_patience;
 pub use crate::pool::{PoolSettings, connect};
 pub use crate::probe::probe;
 pub use crate::readiness::{Reachability, Readiness};
+pub use crate::transaction::{Actor, OrgTransaction};
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 
-/// Reads outside of a command. Cheap to clone.
+/// Entry point to the database: opens transactions, and runs single statements outside of them. Cheap to
+/// clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     pool: Arc<RwLock<PgPool>>,
-    lane: Arc<Lane>,
+    connection_cache: Arc<ConnectionCache>,
     definitions: Arc<Definitions>,
 }
 
 impl Store {
     pub fn new(pool: PgPool) -> Self {
-        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default(), definitions: Arc::default() }
+        Self {
+            pool: Arc::new(RwLock::new(pool)),
+            connection_cache: Arc::default(),
+            definitions: Arc::default(),
+        }
     }
 
-    /// The same database through other connections.
+    /// Returns a store for the same database that uses another connection pool.
     #[must_use]
-    pub fn through(&self, pool: PgPool) -> Self {
+    pub fn with_pool(&self, pool: PgPool) -> Self {
         let definitions = Arc::clone(&self.definitions);
-        Self { pool: Arc::new(RwLock::new(pool)), lane: Arc::default(), definitions }
+        Self { pool: Arc::new(RwLock::new(pool)), connection_cache: Arc::default(), definitions }
     }
 
     fn pool(&self) -> PgPool {
         self.pool.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Leaves the pool behind and begins with a new one. After an outage connections may be dead without knowing it, and
-    /// so may places in the pool be: sqlx asks each connection that is given back whether it lives, and waits for the
-    /// answer without a limit.
-    pub fn renew(&self) {
+    /// Replaces the connection pool by a new one. After an outage, connections may be dead without having
+    /// been closed, and pool slots may be stuck: sqlx pings each connection that is returned to the pool, and
+    /// waits for the response without a timeout.
+    pub fn replace_pool(&self) {
         let mut pool = self.pool.write().unwrap_or_else(PoisonError::into_inner);
-        let fresh = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
-        *pool = fresh;
-        self.lane.clear();
+        let new_pool = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
+        *pool = new_pool;
+        self.connection_cache.clear();
     }
 
-    /// Connections in all, and how many of them are idle.
+    /// Returns the number of open connections, and how many of them are idle.
     pub fn connections(&self) -> (u32, usize) {
         let pool = self.pool();
         (pool.size(), pool.num_idle())
     }
 
-    /// Whether a quarter of the connections that this pool may have is not in use.
+    /// Returns whether at least a quarter of the pool's maximum connections is not in use.
     pub fn has_spare_connections(&self) -> bool {
         let pool = self.pool();
         let (max, open) = (pool.options().get_max_connections(), pool.size());
@@ -104,7 +109,7 @@ impl Store {
     }
 
     pub async fn close(&self) {
-        self.lane.clear();
+        self.connection_cache.clear();
         self.pool().close().await;
     }
 }

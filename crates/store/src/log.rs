@@ -1,20 +1,20 @@
-//! Logs of steps: a row of bytes, in pieces. Small pieces are kept here until there are enough of them for an object of
-//! the object store; the caller moves them there. A byte's number is its place in the log, and all that a reader or a
-//! writer needs to go on where it was.
+//! Logs of steps: sequences of bytes, stored in segments. Small segments stay in the database until there are
+//! enough of them for one object of the object store; the caller moves them there. Readers and writers resume
+//! by byte offset.
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use jiff::Timestamp;
 
-use crate::job::{JobWord, own_step_query};
+use crate::job::{JobCredentials, authenticated_step_query};
 use crate::{Store, StoreError};
 
-/// How many pieces are read by one query.
+/// The maximum number of segments that one query returns.
 const MAX_SEGMENTS: i64 = 64;
 
-/// Where the bytes of a piece are.
+/// Where the bytes of a segment are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    Here(Vec<u8>),
+pub enum SegmentContent {
+    Inline(Vec<u8>),
     /// In the object store, under this name.
     Object(String),
 }
@@ -24,23 +24,24 @@ pub struct Segment {
     pub start: i64,
     pub bytes: i32,
     pub at: Timestamp,
-    /// Of one that was put together: byte and millisecond of each part.
+    /// For a compacted segment: the offset and the time in milliseconds of each part, alternating.
     pub marks: Vec<i64>,
-    pub piece: Piece,
+    pub content: SegmentContent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
-    /// All of it is here now: how long the log is, and how much of it is not in an object yet.
-    Yes {
+pub enum AppendOutcome {
+    /// All bytes are stored now. `bytes` is the length of the log, and `loose` how much of it is not in an
+    /// object yet.
+    Appended {
         bytes: i64,
         loose: i64,
-        /// A row refers to this piece. Not for one whose bytes were all stored before.
+        /// A row references this segment. False if all of its bytes were stored before.
         is_new: bool,
     },
-    /// The piece begins behind the end; this is where it has to begin.
+    /// The segment begins after the end of the log. It has to begin at this offset.
     Gap(i64),
-    /// The log would be longer than it may be.
+    /// The log would exceed its maximum length.
     TooLong,
     Gone,
 }
@@ -48,61 +49,74 @@ pub enum Appended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogState {
     pub bytes: i64,
-    /// The step has ended: nothing more comes.
+    /// The step has ended, so the log is complete.
     pub closed: bool,
-    /// When all of it was removed, because its time was over.
+    /// When the log was removed at the end of its retention time.
     pub expired_at: Option<Timestamp>,
 }
 
 impl Store {
-    /// How many bytes of a running step's log are stored; `None` if the job credentials are not valid, or the step does not run.
-    pub async fn log_end(&self, word: JobWord<'_>, step: StepRunId) -> Result<Option<i64>, StoreError> {
-        let organization = word.runner.organization_id.uuid();
-        let row = own_step_query!("s.log_bytes", " and s.status = 'running'", organization, word, step)
-            .fetch_optional(&self.pool())
-            .await?;
+    /// Returns how many bytes of a running step's log are stored, or `None` if the job credentials are not
+    /// valid or the step is not running.
+    pub async fn log_end(
+        &self,
+        credentials: JobCredentials<'_>,
+        step: StepRunId,
+    ) -> Result<Option<i64>, StoreError> {
+        let organization = credentials.runner.organization_id.uuid();
+        let row = authenticated_step_query!(
+            "s.log_bytes",
+            " and s.status = 'running'",
+            organization,
+            credentials,
+            step
+        )
+        .fetch_optional(&self.pool())
+        .await?;
         Ok(row.map(|row| row.log_bytes))
     }
 
-    /// Puts a piece at the end of a log. One that was sent before is taken as far as it is new.
+    /// Appends a segment to a log. If a part of it was stored before, only the rest is appended.
     pub async fn append_log(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         step: StepRunId,
         (offset, at): (i64, Timestamp),
-        piece: &Piece,
-        (length, most): (i64, i64),
-    ) -> Result<Appended, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let organization = change.organization();
-        let row = own_step_query!(
+        segment: &SegmentContent,
+        (length, max_length): (i64, i64),
+    ) -> Result<AppendOutcome, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let organization = transaction.organization();
+        let row = authenticated_step_query!(
             "s.log_bytes, s.stored_bytes",
             " and s.status = 'running' for update of s",
             organization,
-            word,
+            credentials,
             step
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
-        let Some(row) = row else { return Ok(Appended::Gone) };
+        let Some(row) = row else { return Ok(AppendOutcome::Gone) };
         let (end, loose) = (row.log_bytes, row.log_bytes - row.stored_bytes);
         if offset > end {
-            return Ok(Appended::Gap(end));
+            return Ok(AppendOutcome::Gap(end));
         }
         if offset + length <= end {
-            return Ok(Appended::Yes { bytes: end, loose, is_new: false });
+            return Ok(AppendOutcome::Appended { bytes: end, loose, is_new: false });
         }
-        if offset + length > most {
-            return Ok(Appended::TooLong);
+        if offset + length > max_length {
+            return Ok(AppendOutcome::TooLong);
         }
-        let known = end - offset;
-        let (content, object) = match piece {
-            Piece::Here(bytes) => (bytes.get(usize::try_from(known).unwrap_or(usize::MAX)..), None),
-            // An object is whole or not at all.
-            Piece::Object(_) if known > 0 => return Ok(Appended::Gap(end)),
-            Piece::Object(name) => (None, Some(name.as_str())),
+        let already_stored = end - offset;
+        let (content, object) = match segment {
+            SegmentContent::Inline(bytes) => {
+                (bytes.get(usize::try_from(already_stored).unwrap_or(usize::MAX)..), None)
+            }
+            // An object can't be appended in part.
+            SegmentContent::Object(_) if already_stored > 0 => return Ok(AppendOutcome::Gap(end)),
+            SegmentContent::Object(name) => (None, Some(name.as_str())),
         };
-        let new = length - known;
+        let new = length - already_stored;
         sqlx::query!(
             "insert into log_segments (organization_id, step_run_id, start, bytes, at, content, object)
              values ($1, $2, $3, $4, $5, $6, $7)",
@@ -114,9 +128,10 @@ impl Store {
             content,
             object,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        // What is in an object counts as stored only if all before it is: the loose part is one piece at the end.
+        // Bytes in an object count as stored only if all bytes before them do: the loose part is one range at
+        // the end.
         let stored = if object.is_some() && loose == 0 { end + new } else { row.stored_bytes };
         sqlx::query!(
             "update step_runs set log_bytes = $3, stored_bytes = $4 where organization_id = $1 and id = $2",
@@ -125,14 +140,15 @@ impl Store {
             end + new,
             stored,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        change.commit().await?;
-        Ok(Appended::Yes { bytes: end + new, loose: end + new - stored, is_new: true })
+        transaction.commit().await?;
+        Ok(AppendOutcome::Appended { bytes: end + new, loose: end + new - stored, is_new: true })
     }
 
-    /// Pieces from a byte on, in their order: the first one, and as many more as begin within `max_bytes` of its beginning.
-    /// Pieces in objects count only with `objects_count`: their bytes are not read here.
+    /// Returns segments from a byte offset on, in order: the first one, and those that begin within
+    /// `max_bytes` of its start. Segments in objects count only with `objects_count`, because their bytes are
+    /// not read here.
     pub async fn log_segments(
         &self,
         organization: OrganizationId,
@@ -171,7 +187,10 @@ impl Store {
                 bytes,
                 at: at.to_jiff(),
                 marks,
-                piece: object.map_or_else(|| Piece::Here(Option::unwrap_or_default(content)), Piece::Object),
+                content: object.map_or_else(
+                    || SegmentContent::Inline(Option::unwrap_or_default(content)),
+                    SegmentContent::Object,
+                ),
             };
         Ok(rows
             .into_iter()
@@ -179,8 +198,9 @@ impl Store {
             .collect())
     }
 
-    /// Puts one object in the place of the pieces that it was made of. Whether they were still there.
-    pub async fn gather_log(
+    /// Replaces segments by one object that contains their bytes. Returns false if the segments were replaced
+    /// concurrently.
+    pub async fn compact_log(
         &self,
         organization: OrganizationId,
         step: StepRunId,
@@ -188,28 +208,28 @@ impl Store {
         object: &str,
     ) -> Result<bool, StoreError> {
         let Some(first) = parts.first() else { return Ok(false) };
-        let mut change = self.change_by_clock(organization).await?;
-        let organization = change.organization();
+        let mut transaction = self.system_transaction(organization).await?;
+        let organization = transaction.organization();
         sqlx::query!(
             "select 1 as one from step_runs where organization_id = $1 and id = $2 for update",
             organization,
             step.uuid()
         )
-        .fetch_one(change.connection())
+        .fetch_one(transaction.connection())
         .await?;
         let starts: Vec<i64> = parts.iter().map(|part| part.start).collect();
         let bytes: i64 = parts.iter().map(|part| i64::from(part.bytes)).sum();
-        let gone = sqlx::query!(
+        let deleted = sqlx::query!(
             "delete from log_segments
              where organization_id = $1 and step_run_id = $2 and start = any($3) and content is not null",
             organization,
             step.uuid(),
             &starts,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        if gone.rows_affected() != starts.len() as u64 {
-            // Somebody else has gathered them.
+        if deleted.rows_affected() != starts.len() as u64 {
+            // Another server has compacted them.
             return Ok(false);
         }
         let marks: Vec<i64> = parts.iter().flat_map(|part| [part.start, part.at.as_millisecond()]).collect();
@@ -224,7 +244,7 @@ impl Store {
             object,
             &marks,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
         sqlx::query!(
             "update step_runs set stored_bytes = greatest(stored_bytes, $3)
@@ -234,13 +254,14 @@ impl Store {
             first.start + bytes,
             first.start,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        change.commit().await?;
+        transaction.commit().await?;
         Ok(true)
     }
 
-    /// How long a step's log is, and whether more may come; `None` if there is no such step in the deployment.
+    /// Returns the length of a step's log and whether it is complete, or `None` if the deployment has no such
+    /// step.
     pub async fn log_state(
         &self,
         organization: OrganizationId,

@@ -5,8 +5,8 @@ use greenroom_domain::member::Member;
 use greenroom_domain::role::Role;
 use greenroom_domain::text::{Email, Name};
 
-use crate::error::word;
-use crate::page::{COUNTED, Listed, Page, Total};
+use crate::error::parse_column;
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
 
 struct Row {
@@ -27,7 +27,7 @@ impl TryFrom<Row> for Member {
             user_id: row.user_id.into(),
             email: row.email,
             name: row.name,
-            role: word("memberships.role", &row.role)?,
+            role: parse_column("memberships.role", &row.role)?,
             revision: row.revision,
             created_at: row.created_at.to_jiff(),
             updated_at: row.updated_at.to_jiff(),
@@ -40,13 +40,13 @@ impl Store {
         &self,
         organization: OrganizationId,
         page: Page,
-    ) -> Result<Listed<Member>, StoreError> {
+    ) -> Result<PageResult<Member>, StoreError> {
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from memberships where organization_id = $1 and removed_at is null limit $2
                ) counted"#,
             organization.uuid(),
-            COUNTED + 1,
+            MAX_COUNT + 1,
         )
         .fetch_one(&self.pool())
         .await?;
@@ -63,7 +63,7 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Member::try_from).collect::<Result<_, _>>()?;
-        Ok(Listed { rows, total: Total::counted(total) })
+        Ok(PageResult { rows, total: Total::counted(total) })
     }
 
     pub async fn member(
@@ -86,7 +86,7 @@ impl Store {
 }
 
 impl Command {
-    /// Adds a member, or takes one back who had been removed. `None`: is one already.
+    /// Adds a member, or restores one who was removed. Returns `None` if the user is already a member.
     pub async fn add_member(
         &mut self,
         new_user_id: UserId,
@@ -119,7 +119,8 @@ impl Command {
         )
         .fetch_optional(self.connection())
         .await?;
-        // A token that slipped in while its maker was being removed must not come back to life with the membership.
+        // A token that was created concurrently with the removal of its user must not become valid again with
+        // the membership.
         if row.is_some() {
             self.revoke_tokens_of(user_id.into()).await?;
         }
@@ -141,7 +142,7 @@ impl Command {
         row.map(Member::try_from).transpose()
     }
 
-    /// How many owners there are. The owners' rows are locked, so that two of them can't leave at the same time.
+    /// Locks the owners' rows, so that two of them can't leave concurrently. Returns the number of owners.
     pub async fn lock_owners(&mut self) -> Result<i64, StoreError> {
         let organization = self.organization();
         let owners = sqlx::query_scalar!(
@@ -176,7 +177,7 @@ impl Command {
         row.try_into()
     }
 
-    /// Removes a member. Tokens die with the membership, and stay dead if it comes back.
+    /// Removes a member and revokes their tokens. The tokens stay revoked if the membership is restored.
     pub async fn remove_member(&mut self, user: UserId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(

@@ -1,17 +1,19 @@
-//! Objects of the object store: what they are called, and which of them are to go. The object store knows no transactions,
-//! so that what is put there, or taken away, is noted here first: whoever dies on the way leaves nothing that stays.
+//! Objects of the object store: their names, and the list of those that garbage collection removes. The
+//! object store has no transactions. So each upload or removal is recorded here first, and a crash in between
+//! leaves no unreferenced object.
 
 use greenroom_domain::id::{ArtifactId, OrganizationId, PipelineId, StepRunId};
 
-use crate::change::Change;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// An upload takes an hour at most. One of which nothing came by then was left by a server that died.
-const UPLOAD_HOURS: i32 = 2;
-/// Whoever reads it at the moment may go on for so long.
-const READ_HOURS: i32 = 2;
+/// An upload takes at most an hour. An object that is still unreferenced after this time was left by a server
+/// that crashed.
+const MAX_UPLOAD_HOURS: i32 = 2;
+/// Reads that are in progress when an object is discarded may continue for this long.
+const MAX_READ_HOURS: i32 = 2;
 
-/// Each upload has a name of its own, so that removing a rejected one never removes another that was kept.
+/// Each upload has its own name, so that removing a rejected one never removes another that was stored.
 pub fn log_name(
     organization: OrganizationId,
     step: StepRunId,
@@ -21,7 +23,7 @@ pub fn log_name(
     format!("{}{start:015}-{length}-{}", log_folder(organization, step), upload.as_simple())
 }
 
-/// Everything of one log is below it.
+/// The prefix of all objects of one log.
 pub(crate) fn log_folder(organization: OrganizationId, step: StepRunId) -> String {
     format!("logs/{organization}/{step}/")
 }
@@ -30,28 +32,29 @@ pub fn artifact_name(organization: OrganizationId, id: ArtifactId) -> String {
     format!("artifacts/{organization}/{id}")
 }
 
-/// A name of its own for each upload, so that two under one key never write to the same object.
+/// Each upload has its own name, so that two uploads under one key never write to the same object.
 pub fn cache_name(organization: OrganizationId, pipeline: PipelineId, upload: uuid::Uuid) -> String {
     format!("caches/{organization}/{pipeline}/{upload}")
 }
 
 impl Store {
-    /// To be said before an object is put: unless something comes to refer to it ([`Change::keep_object`]), it goes.
-    pub async fn announce_object(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
+    /// Registers an object before its upload. Garbage collection removes it unless
+    /// [`OrgTransaction::retain_object`] is called in time.
+    pub async fn register_object(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
         sqlx::query!(
             "insert into discarded_objects (organization_id, name, due_at)
              values ($1, $2, clock_timestamp() + make_interval(hours => $3))",
             organization.uuid(),
             name,
-            UPLOAD_HOURS,
+            MAX_UPLOAD_HOURS,
         )
         .execute(&self.pool())
         .await?;
         Ok(())
     }
 
-    /// An object that was put in vain: nothing refers to it.
-    pub async fn forget_object(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
+    /// Makes a registered object due for removal, because nothing references it.
+    pub async fn discard_object(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
         sqlx::query!(
             "update discarded_objects set due_at = clock_timestamp() where organization_id = $1 and name = $2",
             organization.uuid(),
@@ -62,8 +65,12 @@ impl Store {
         Ok(())
     }
 
-    /// A rejected object is no longer in the object store.
-    pub async fn object_removed(&self, organization: OrganizationId, name: &str) -> Result<(), StoreError> {
+    /// Deletes the entry of a rejected object that was removed from the object store.
+    pub async fn unregister_object(
+        &self,
+        organization: OrganizationId,
+        name: &str,
+    ) -> Result<(), StoreError> {
         sqlx::query!(
             "delete from discarded_objects where organization_id = $1 and name = $2",
             organization.uuid(),
@@ -75,9 +82,9 @@ impl Store {
     }
 }
 
-impl Change {
-    /// From now on something refers to the object that was announced.
-    pub(crate) async fn keep_object(&mut self, name: &str) -> Result<(), StoreError> {
+impl OrgTransaction {
+    /// Keeps a registered object, because a row of this transaction references it.
+    pub(crate) async fn retain_object(&mut self, name: &str) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "delete from discarded_objects where organization_id = $1 and name = $2",
@@ -89,12 +96,14 @@ impl Change {
         Ok(())
     }
 
-    /// From now on nothing refers to these objects. Readers may still have them open, so they are removed later.
+    /// Discards objects that are no longer referenced. Readers may still have them open, so they are removed
+    /// later.
     pub(crate) async fn discard_objects(&mut self, names: &[String]) -> Result<(), StoreError> {
-        self.discard_objects_after(names, READ_HOURS).await
+        self.discard_objects_after(names, MAX_READ_HOURS).await
     }
 
-    /// From now on nothing refers to these objects, and nothing can be reading them: they are removed at once.
+    /// Discards objects that are no longer referenced and that nothing can be reading. They are removed
+    /// immediately.
     pub(crate) async fn discard_unread_objects(&mut self, names: &[String]) -> Result<(), StoreError> {
         self.discard_objects_after(names, 0).await
     }

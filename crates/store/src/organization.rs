@@ -1,4 +1,4 @@
-//! Organizations as their own members see them.
+//! Organizations, as seen by their members.
 
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::text::Name;

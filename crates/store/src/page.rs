@@ -1,7 +1,7 @@
 //! Pages of lists, and totals that stay cheap.
 
-/// Filtered lists are counted up to this many, then they say that there are more.
-pub const COUNTED: i64 = 10_000;
+/// Filtered lists are counted up to this many rows. Beyond that the total is marked as capped.
+pub const MAX_COUNT: i64 = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -21,14 +21,14 @@ impl Total {
         Self { count, capped: false }
     }
 
-    /// `counted` is a count that stopped at `COUNTED + 1`.
+    /// `counted` is the result of a count that stopped at `MAX_COUNT + 1`.
     pub fn counted(counted: i64) -> Self {
-        Self { count: counted.min(COUNTED), capped: counted > COUNTED }
+        Self { count: counted.min(MAX_COUNT), capped: counted > MAX_COUNT }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed<T> {
+pub struct PageResult<T> {
     pub rows: Vec<T>,
     pub total: Total,
 }

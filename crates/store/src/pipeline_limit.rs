@@ -1,4 +1,4 @@
-//! What belongs to which pipeline, for tokens that are limited to some.
+//! Lookups of the pipeline that something belongs to, for tokens that are limited to some pipelines.
 
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
 

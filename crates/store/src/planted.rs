@@ -1,66 +1,69 @@
-//! Bugs on purpose, to see that the fault harness finds them: `cargo xtask fault planted`. Without the feature `planted`
-//! there are none, and what asks for them is compiled away.
+//! Planted bugs: deliberate defects that check that the fault harness finds them (`cargo xtask fault
+//! planted`). Without the feature `planted` there are none, and the checks for them are compiled away.
 
 use std::sync::OnceLock;
 
 use greenroom_domain::id::{OrganizationId, SessionId};
 
-use crate::job::JobWord;
+use crate::job::JobCredentials;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// The environment's row is read without being locked, and written as if it had not changed since.
+    /// The environment's row is read without a lock, and written as if it had not changed since.
     NoRecheckAfterWait,
-    /// A plain claim does not see who waits.
+    /// A plain claim ignores the queue.
     ClaimOvertakesWaiter,
     FenceNotRaisedOnForce,
     ReleaseWithoutOwnerCheck,
     /// Reads of a lock are up to a second old.
     StaleLockCache,
     AnswerBeforeCommit,
-    /// Events are written by themselves, beside the change that they tell.
+    /// Events are written outside of the transaction of the change that they record.
     EventOutsideTransaction,
-    /// Leases go by the clock of the server.
+    /// Leases are decided by the server's clock instead of the database's.
     ClientClockForExpiry,
-    /// The moment of the decision is that of the transaction's beginning, before it waited.
+    /// The time of a decision is the start of the transaction, before it waited for locks.
     NowOfWaitingTransaction,
-    /// A step starts whatever has become of its session and its deployment.
+    /// A step starts even if its session or its deployment has ended.
     StepIgnoresFence,
-    /// A job counts as lost as soon as its lease is over, while its steps may still be at work.
+    /// A job counts as lost as soon as its lease has expired, while its steps may still be running.
     LostAtOnce,
-    /// The end of a session passes the work slot on, while its deployment still runs.
+    /// The end of a session hands the work slot over while its deployment is still running.
     SlotPassedOnTooEarly,
-    /// One deployment in four is not told to the engine.
+    /// One deployment in four gets no wake-ups.
     WakeForgotten,
-    /// What was answered under an Idempotency-Key is not kept.
+    /// Responses are not stored under their Idempotency-Key.
     KeyForgotten,
-    /// That a step had started is forgotten, so that its attempt is tried again.
+    /// The start of a step is not recorded, so its attempt is retried.
     TouchForgotten,
-    /// An attempt has succeeded, whatever its steps say.
+    /// An attempt succeeds regardless of the results of its steps.
     StepsNotAsked,
     /// Demotion and removal end no sessions, and grants from the queue check no rights.
     RightsOutliveRole,
-    /// A hand-over request without an answer is always accepted.
+    /// A hand-over request without a response is always accepted.
     SilenceAlwaysAccepts,
     /// Every developer may cancel and retry the deployments of other people's sessions.
     CancelByAnybody,
-    /// A transaction fails if it would have to end more than a few waiting sessions, so a long queue is never settled.
+    /// A transaction fails if it would have to end more than a few waiting sessions, so a long queue is never
+    /// settled.
     SettlingGivesUp,
     /// Reading one's own session confirms its turn.
     ReadConfirmsTurn,
     /// A heartbeat renews the lease of a job that is overdue.
     OverdueKeepsLease,
-    /// The end of a deployment under `concurrency` wakes no waiting deployment, and neither does the watchdog.
+    /// The end of a deployment under `concurrency` wakes no waiting deployment, and neither does the
+    /// watchdog.
     RoomNotHandedOut,
 }
 
-/// Whether this bug was planted in this process.
+/// Returns whether this bug is planted in this process.
 pub fn is(bug: Bug) -> bool {
     cfg!(feature = "planted") && chosen() == Some(bug)
 }
 
-/// Whether any was. The short way of a claim has none of them in it, so it is closed then.
+/// Returns whether any bug is planted. The fast path of a claim contains none of the bugs, so it is disabled
+/// then.
 pub fn any() -> bool {
     cfg!(feature = "planted") && chosen().is_some()
 }
@@ -100,7 +103,7 @@ fn chosen() -> Option<Bug> {
     })
 }
 
-/// Confirms a granted turn because its session was read, if that bug was planted.
+/// Confirms a granted turn because its session was read, if that bug is planted.
 pub async fn read_confirms(
     store: &Store,
     organization: OrganizationId,
@@ -118,13 +121,16 @@ pub async fn read_confirms(
     Ok(())
 }
 
-/// Removes the limit of a job's lease before a heartbeat renews it, if that bug was planted.
-pub(crate) async fn forget_lease_limit(store: &Store, word: JobWord<'_>) -> Result<(), StoreError> {
+/// Removes the limit of a job's lease before a heartbeat renews it, if that bug is planted.
+pub(crate) async fn remove_lease_limit(
+    store: &Store,
+    credentials: JobCredentials<'_>,
+) -> Result<(), StoreError> {
     if is(Bug::OverdueKeepsLease) {
         sqlx::query!(
             "update jobs set lease_limit = null where organization_id = $1 and id = $2",
-            word.runner.organization_id.uuid(),
-            word.job.uuid(),
+            credentials.runner.organization_id.uuid(),
+            credentials.job.uuid(),
         )
         .execute(&store.pool())
         .await?;
@@ -132,7 +138,7 @@ pub(crate) async fn forget_lease_limit(store: &Store, word: JobWord<'_>) -> Resu
     Ok(())
 }
 
-/// The time as this machine has it.
+/// Returns the time of this machine's clock.
 #[expect(clippy::disallowed_methods, reason = "this is the bug")]
 pub(crate) fn local_clock() -> jiff::Timestamp {
     jiff::Timestamp::now()

@@ -1,4 +1,5 @@
-//! The connection pool: short waits, so that a slow or silent database is noticed in seconds and not in minutes.
+//! The connection pool. Its timeouts are short, so that a slow or unresponsive database is noticed within
+//! seconds.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub struct PoolSettings {
     pub max_connections: u32,
     pub acquire_timeout: Duration,
     pub statement_timeout: Duration,
-    /// How long to wait for others' locks.
+    /// How long to wait for locks of other transactions.
     pub lock_timeout: Duration,
 }
 
@@ -32,7 +33,8 @@ impl PoolSettings {
     }
 }
 
-/// Makes a pool that connects when first used, so that a daemon can start, and say that it isn't ready, without a database.
+/// Creates a pool that connects on first use, so that a daemon can start and report that it isn't ready
+/// without a database.
 pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
     let milliseconds = |timeout: Duration| format!("{}ms", timeout.as_millis());
     let options =
@@ -41,11 +43,11 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
             ("lock_timeout", milliseconds(settings.lock_timeout)),
             ("idle_in_transaction_session_timeout", "10s".to_owned()),
             ("timezone", "UTC".to_owned()),
-            // Compiling a statement takes longer than any of ours runs; and before a table's first analyze PostgreSQL takes
-            // small statements for large ones, and would do it.
+            // Compiling a statement takes longer than running any of ours. Before a table's first analyze,
+            // PostgreSQL overestimates the cost of small statements and would compile them.
             ("jit", "off".to_owned()),
-            // A plan is kept, and is made for the table as it was last analyzed. One that reads a small table as a whole would
-            // go on to do so while the table grows, until somebody analyzes it again.
+            // Plans are cached, and are made for the table as it was last analyzed. A plan with a sequential
+            // scan of a small table would stay in use while the table grows, until the next analyze.
             ("enable_seqscan", "off".to_owned()),
             ("random_page_cost", "1.1".to_owned()),
         ]);
@@ -53,7 +55,8 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
         .max_connections(settings.max_connections)
         .acquire_timeout(settings.acquire_timeout)
         .max_lifetime(Duration::from_secs(30 * 60))
-        // A ping before every query would cost each request a round trip; after an outage the whole pool is renewed.
+        // A ping before every query would cost each request a round trip. After an outage the whole pool is
+        // replaced.
         .test_before_acquire(false)
         .connect_lazy_with(options))
 }

@@ -1,4 +1,5 @@
-//! One connection, tried and closed: a command at the console then fails with the reason, where a pool would only time out.
+//! Opens one connection and closes it, so that a console command fails with the reason instead of the pool's
+//! timeout.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::StoreError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connects to the database at this address, and closes the connection.
+/// Checks that the database at this URL accepts a connection.
 pub async fn probe(url: &str) -> Result<(), StoreError> {
     let options = PgConnectOptions::from_str(url)?;
     let connecting = tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await;

@@ -1,4 +1,5 @@
-//! Whether a daemon can work with its database: set by the task that watches the database, read by everything else.
+//! Whether a daemon can use its database. The task that monitors the database sets it; everything else reads
+//! it.
 
 use std::sync::Arc;
 
@@ -6,17 +7,17 @@ use tokio::sync::watch;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Readiness {
-    /// The database was not asked yet.
+    /// The database was not checked yet.
     #[default]
     Starting,
     Ready,
-    /// The database does not answer.
+    /// The database does not respond.
     Unreachable,
-    /// The database answers, and its schema does not fit this build; the reason, in one line.
+    /// The database responds, but its schema does not match this build. Holds the reason, in one line.
     SchemaMismatch(Arc<str>),
 }
 
-/// Cheap to clone; all clones are one.
+/// Cheap to clone. All clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct Reachability(watch::Sender<Readiness>);
 
@@ -29,15 +30,15 @@ impl Reachability {
         *self.0.borrow() == Readiness::Ready
     }
 
-    /// Sets it, and returns what it was before.
+    /// Sets the readiness and returns the previous one.
     pub fn set(&self, readiness: Readiness) -> Readiness {
         self.0.send_replace(readiness)
     }
 
-    /// Waits until it is ready.
+    /// Waits until the database is ready.
     pub async fn ready(&self) {
         let mut readiness = self.0.subscribe();
-        // The sender is held here, so this can't fail.
+        // `self` owns the sender, so this can't fail.
         let _ready = readiness.wait_for(|readiness| *readiness == Readiness::Ready).await;
     }
 }

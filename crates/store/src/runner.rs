@@ -1,4 +1,4 @@
-//! Runners: who may carry jobs out. Finding the runner of a request is in `system/runner.rs`.
+//! Runners, which execute jobs. The lookup of a request's runner is in `system/runner.rs`.
 
 use greenroom_domain::id::{OrganizationId, PoolId, RunnerId};
 use greenroom_domain::token::TokenSecret;
@@ -45,7 +45,7 @@ impl From<Row> for Runner {
 }
 
 impl Store {
-    /// All runners that were not revoked, by name.
+    /// Returns all runners that are not revoked, ordered by name.
     pub async fn runners(&self, organization: OrganizationId) -> Result<Vec<Runner>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
@@ -60,8 +60,8 @@ impl Store {
         Ok(rows.into_iter().map(Runner::from).collect())
     }
 
-    /// A runner was heard from.
-    pub async fn runner_seen(
+    /// Updates `last_seen_at` and the version of a runner, at most every 10 seconds.
+    pub async fn record_runner_seen(
         &self,
         organization: OrganizationId,
         runner: RunnerId,
@@ -83,7 +83,7 @@ impl Store {
 }
 
 impl Command {
-    /// Makes a runner of a pool; the pool comes into being with its first one.
+    /// Creates a runner in a pool. The pool is created with its first runner.
     pub async fn create_runner(
         &mut self,
         (id, pool_id): (RunnerId, PoolId),
@@ -117,10 +117,11 @@ impl Command {
         Ok(row.into())
     }
 
-    /// A revoked runner gets no more jobs, and loses those that it has. Revoking again changes nothing.
+    /// Revokes a runner: it gets no more jobs, and loses those that it has. Idempotent. Returns the runner,
+    /// and whether it was revoked just now.
     pub async fn revoke_runner(&mut self, id: RunnerId) -> Result<Option<(Runner, bool)>, StoreError> {
         let organization = self.organization();
-        let fresh = sqlx::query!(
+        let revoked = sqlx::query!(
             "update runners set revoked_at = clock_timestamp()
              where organization_id = $1 and id = $2 and revoked_at is null",
             organization,
@@ -138,6 +139,6 @@ impl Command {
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(row.map(|row| (row.into(), fresh.rows_affected() > 0)))
+        Ok(row.map(|row| (row.into(), revoked.rows_affected() > 0)))
     }
 }

@@ -1,23 +1,23 @@
-//! Runner pools. One comes into being when a runner or a stage first names it.
+//! Runner pools. A pool is created when a runner or a stage first names it.
 
 use greenroom_domain::id::{OrganizationId, PipelineId, PoolId};
 use greenroom_domain::runner_pool::{Network, Restriction};
 
 use crate::deployment::restriction;
-use crate::error::word;
+use crate::error::parse_column;
 use crate::token::limit_ids;
 use crate::{Command, Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct RunnerPoolRecord {
     pub id: PoolId,
     pub name: String,
     pub network: Network,
     pub restriction: Restriction,
     pub revision: i64,
-    /// Runners that were not revoked.
+    /// The number of runners that are not revoked.
     pub runners: i64,
-    /// Jobs that wait for one of them, and those that have one.
+    /// The numbers of queued and running jobs.
     pub queued: i64,
     pub running: i64,
 }
@@ -34,14 +34,14 @@ struct Row {
     running: i64,
 }
 
-impl TryFrom<Row> for Pool {
+impl TryFrom<Row> for RunnerPoolRecord {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.id.into(),
             name: row.name,
-            network: word("runner_pools.network", &row.network)?,
+            network: parse_column("runner_pools.network", &row.network)?,
             restriction: restriction(row.pipelines, row.environments),
             revision: row.revision,
             runners: row.runners,
@@ -51,7 +51,8 @@ impl TryFrom<Row> for Pool {
     }
 }
 
-/// The pools of organization `$1`, all or the one that is called `$2`, with how much there is for them to do.
+/// Selects all pools of organization `$1`, or the one with the name `$2`, with their numbers of runners and
+/// jobs.
 macro_rules! pool_query {
     ($end:literal, $organization:expr, $name:expr) => {
         sqlx::query_as!(
@@ -73,31 +74,37 @@ macro_rules! pool_query {
 }
 
 impl Store {
-    pub async fn runner_pools(&self, organization: OrganizationId) -> Result<Vec<Pool>, StoreError> {
+    pub async fn runner_pools(
+        &self,
+        organization: OrganizationId,
+    ) -> Result<Vec<RunnerPoolRecord>, StoreError> {
         let rows = pool_query!("", organization.uuid(), None::<&str>).fetch_all(&self.pool()).await?;
-        rows.into_iter().map(Pool::try_from).collect()
+        rows.into_iter().map(RunnerPoolRecord::try_from).collect()
     }
 
     pub async fn runner_pool(
         &self,
         organization: OrganizationId,
         name: &str,
-    ) -> Result<Option<Pool>, StoreError> {
+    ) -> Result<Option<RunnerPoolRecord>, StoreError> {
         let row = pool_query!("", organization.uuid(), Some(name)).fetch_optional(&self.pool()).await?;
-        row.map(Pool::try_from).transpose()
+        row.map(RunnerPoolRecord::try_from).transpose()
     }
 }
 
 impl Command {
-    pub async fn runner_pool_for_update(&mut self, name: &str) -> Result<Option<Pool>, StoreError> {
+    pub async fn runner_pool_for_update(
+        &mut self,
+        name: &str,
+    ) -> Result<Option<RunnerPoolRecord>, StoreError> {
         let organization = self.organization();
         let row = pool_query!(" for update of p", organization, Some(name))
             .fetch_optional(self.connection())
             .await?;
-        row.map(Pool::try_from).transpose()
+        row.map(RunnerPoolRecord::try_from).transpose()
     }
 
-    /// Holds for jobs that are given out from now on. The new revision.
+    /// Changes the settings of a pool, for jobs that are assigned from now on. Returns the new revision.
     pub async fn set_pool(
         &mut self,
         pool: PoolId,
@@ -119,7 +126,7 @@ impl Command {
         Ok(revision)
     }
 
-    /// The first of these pools, by name, that is restricted to other pipelines.
+    /// Returns the first of these pools, ordered by name, that is restricted to other pipelines.
     pub async fn pool_of_other_pipelines(
         &mut self,
         pools: &[String],

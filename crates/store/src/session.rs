@@ -1,23 +1,23 @@
-//! Sessions as they are read: one, the queue, and an environment's history.
+//! Reads sessions: a single one, the queue, and an environment's history.
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
-use greenroom_domain::queue::silent_from;
+use greenroom_domain::queue::heartbeat_deadline;
 use greenroom_domain::session::SessionStatus;
 use jiff::Timestamp;
 
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
     pub status: SessionStatus,
-    /// By when a waiting session has to send a heartbeat to keep its place.
+    /// The deadline of the next heartbeat of a waiting session, to keep its place.
     pub heartbeat_by: Option<Timestamp>,
-    /// By when a grant from the queue has to be confirmed.
+    /// The deadline of the confirmation of a grant from the queue.
     pub confirm_by: Option<Timestamp>,
-    /// The clock has ended it, but nobody has written that down yet.
+    /// The session's lease has expired, but the expiry is not recorded yet.
     pub unsettled: bool,
     pub user_id: UserId,
     pub user_name: String,
@@ -36,12 +36,12 @@ pub struct Session {
     pub override_session_id: Option<SessionId>,
     pub override_reason: Option<String>,
     pub previous_session_id: Option<SessionId>,
-    /// The holder's answer to this session's last request for hand-over, if it was no.
-    pub handover_declined: Option<Declined>,
+    /// The holder's response to this session's last hand-over request, if it was declined.
+    pub handover_declined: Option<DeclinedHandover>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declined {
+pub struct DeclinedHandover {
     pub by: Option<UserId>,
     pub by_name: Option<String>,
     pub at: Timestamp,
@@ -73,7 +73,7 @@ struct Row {
     handover_declined_by_name: Option<String>,
     handover_declined_at: Option<jiff_sqlx::Timestamp>,
     handover_declined_context: Option<String>,
-    /// Of the lock, if this session holds it.
+    /// This and the following columns are those of the lock, if this session holds it.
     confirmed: Option<bool>,
     lease_expires_at: Option<jiff_sqlx::Timestamp>,
     is_over: Option<bool>,
@@ -84,10 +84,10 @@ impl TryFrom<Row> for Session {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
-        let mut status: SessionStatus = word("sessions.status", &row.status)?;
+        let mut status: SessionStatus = parse_column("sessions.status", &row.status)?;
         let mut ended_at = time(row.ended_at);
         let mut fence = row.fence;
-        // The clock has ended it already, even if nobody has written that down yet.
+        // The lease has expired, even if the expiry is not recorded yet.
         let unsettled = status == SessionStatus::Active && row.is_over == Some(true);
         if unsettled {
             let confirmed = row.confirmed.unwrap_or(true);
@@ -101,7 +101,9 @@ impl TryFrom<Row> for Session {
             id: row.id.into(),
             status,
             unsettled,
-            heartbeat_by: time(row.heard_at).filter(|_| status == SessionStatus::Queued).map(silent_from),
+            heartbeat_by: time(row.heard_at)
+                .filter(|_| status == SessionStatus::Queued)
+                .map(heartbeat_deadline),
             confirm_by: time(row.lease_expires_at)
                 .filter(|_| status == SessionStatus::Active && row.confirmed == Some(false)),
             user_id: row.user_id.into(),
@@ -121,7 +123,7 @@ impl TryFrom<Row> for Session {
             override_session_id: row.override_session_id.map(SessionId::from),
             override_reason: row.override_reason,
             previous_session_id: row.previous_session_id.map(SessionId::from),
-            handover_declined: time(row.handover_declined_at).map(|at| Declined {
+            handover_declined: time(row.handover_declined_at).map(|at| DeclinedHandover {
                 by: row.handover_declined_by.map(UserId::from),
                 by_name: row.handover_declined_by_name,
                 at,
@@ -168,7 +170,7 @@ impl Store {
         row.map(Session::try_from).transpose()
     }
 
-    /// Newest first: the sessions with ordinals in `(newest - skip - limit, newest - skip]`.
+    /// Returns the sessions with ordinals in `(newest - skip - limit, newest - skip]`, newest first.
     pub async fn session_history(
         &self,
         organization: OrganizationId,
@@ -206,7 +208,7 @@ impl Store {
     }
 }
 
-impl Change {
+impl OrgTransaction {
     pub async fn session(
         &mut self,
         environment: EnvironmentId,

@@ -1,20 +1,21 @@
-//! Ending sessions that their users did not end: when a member may not hold sessions any more, and when a pipeline is
-//! archived. Rows are locked in the order of everything else: member or pipeline first, then environments by their ids.
+//! Ends sessions of a member who may no longer hold sessions, or of a pipeline that is archived. Rows are
+//! locked in the same order as everywhere: the member or the pipeline first, then environments by their ids.
 
-use greenroom_domain::environment::{Command, Effect};
+use greenroom_domain::environment::{Effect, LockCommand};
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId, UserId};
 use greenroom_domain::session::SessionStatus;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
 use crate::lock::NewSession;
 use crate::planted::{self, Bug};
+use crate::transaction::OrgTransaction;
 
-/// How many sessions are ended in one transaction; those beyond are ended after it, in the background.
+/// The maximum number of sessions that one transaction ends. The rest are ended afterwards, in the
+/// background.
 pub const MAX_PER_TRANSACTION: i64 = 500;
 
-/// Whose sessions.
+/// Whose sessions are ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionsOf {
     Member(UserId),
@@ -37,7 +38,7 @@ impl SessionsOf {
     }
 }
 
-/// A session that waits or holds.
+/// A session that is waiting or active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveSession {
     pub id: SessionId,
@@ -49,11 +50,13 @@ pub struct LiveSession {
     pub user_name: String,
 }
 
-impl Change {
-    /// The sessions that wait or hold, by environment; of one environment those that wait come first.
+impl OrgTransaction {
+    /// Returns the waiting and active sessions, ordered by environment. Within an environment, waiting
+    /// sessions come first.
     pub async fn live_sessions(&mut self, of: SessionsOf) -> Result<Vec<LiveSession>, StoreError> {
         let organization = self.organization();
-        // Held ones are found by their environments and waiting ones by their index: ended sessions are not looked at.
+        // Active sessions are found through their environments, and waiting ones by an index, so ended
+        // sessions are not read.
         let rows = sqlx::query!(
             r#"select e.id as "environment_id!", e.pipeline_id as "pipeline_id!", e.name as "name!", s.id as "id!",
                       s.status as "status!", s.user_id as "user_id!", s.user_name as "user_name!"
@@ -83,7 +86,7 @@ impl Change {
                     environment_id: row.environment_id.into(),
                     pipeline_id: row.pipeline_id.into(),
                     env_name: row.name,
-                    status: word("sessions.status", &row.status)?,
+                    status: parse_column("sessions.status", &row.status)?,
                     user_id: row.user_id.into(),
                     user_name: row.user_name,
                 })
@@ -91,9 +94,9 @@ impl Change {
             .collect()
     }
 
-    /// Ends the sessions as a release does, with their deployments and the clean-up after them. Returns those that this
-    /// has ended. Until [`Change::commit`], and for a while after it, a concurrent grant may make another one: that one is
-    /// ended in the background (`system::session_ending`).
+    /// Ends the sessions like a release, including their deployments and clean-ups. Returns the sessions that
+    /// were ended. Until [`OrgTransaction::commit`], and for a while after it, a concurrent grant may create
+    /// another session. It is ended in the background (`system::session_ending`).
     pub async fn end_sessions(
         &mut self,
         of: SessionsOf,
@@ -120,7 +123,7 @@ impl Change {
         if planted::is(Bug::RightsOutliveRole) {
             return Ok(Vec::new());
         }
-        let because = NewSession { context: Some(reason.to_owned()), ..NewSession::default() };
+        let with_reason = NewSession { context: Some(reason.to_owned()), ..NewSession::default() };
         let live = self.live_sessions(of).await?;
         let mut ended = Vec::with_capacity(live.len());
         let mut locked = None;
@@ -130,8 +133,8 @@ impl Change {
                 locked = environment.map(|environment| (session.environment_id, environment));
             }
             let Some((_, environment)) = &mut locked else { continue };
-            let applied = self.apply(environment, Command::Release(session.id), &because).await?;
-            // It may have ended by itself before its environment was locked.
+            let applied = self.apply(environment, LockCommand::Release(session.id), &with_reason).await?;
+            // The session may have ended before its environment was locked.
             let effects = applied.unwrap_or_default();
             if effects
                 .iter()

@@ -1,4 +1,4 @@
-//! API tokens of one organization. Finding the token of a request is in `system/token.rs`.
+//! API tokens of one organization. The lookup of a request's token is in `system/token.rs`.
 
 use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, UserId};
 use greenroom_domain::scope::Scopes;
@@ -6,8 +6,8 @@ use greenroom_domain::text::Name;
 use greenroom_domain::token::{Token, TokenSecret};
 use greenroom_domain::token_grant::{PipelineLimit, TokenGrant};
 
-use crate::error::word;
-use crate::page::{COUNTED, Listed, Page, Total};
+use crate::error::parse_column;
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
 
 pub(crate) struct Row {
@@ -35,7 +35,7 @@ impl TryFrom<Row> for Token {
             user_id: row.user_id.into(),
             user_name: row.user_name,
             name: row.name,
-            kind: word("api_tokens.kind", &row.kind)?,
+            kind: parse_column("api_tokens.kind", &row.kind)?,
             allow_force: row.allow_force,
             scopes: scopes(&row.scopes)?,
             pipelines: pipeline_limit(row.pipelines),
@@ -48,34 +48,34 @@ impl TryFrom<Row> for Token {
     }
 }
 
-/// Reads the column `scopes`.
-pub(crate) fn scopes(words: &[String]) -> Result<Scopes, StoreError> {
-    words.iter().map(|scope| word("api_tokens.scopes", scope)).collect()
+/// Parses the column `scopes`.
+pub(crate) fn scopes(names: &[String]) -> Result<Scopes, StoreError> {
+    names.iter().map(|scope| parse_column("api_tokens.scopes", scope)).collect()
 }
 
-/// The form in which the column `scopes` is written.
-pub(crate) fn scope_words(scopes: Scopes) -> Vec<String> {
+/// Returns the value of the column `scopes`.
+pub(crate) fn scope_names(scopes: Scopes) -> Vec<String> {
     scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
-/// Reads the column `pipelines`.
+/// Parses the column `pipelines`.
 pub(crate) fn pipeline_limit(ids: Option<Vec<uuid::Uuid>>) -> PipelineLimit {
     PipelineLimit::new(ids.map(|ids| ids.into_iter().map(PipelineId::from).collect()))
 }
 
-/// The form in which the column `pipelines` is written, and by which queries filter.
+/// Returns the value of the column `pipelines`, which is also the form for filters in queries.
 pub(crate) fn limit_ids(limit: &PipelineLimit) -> Option<Vec<uuid::Uuid>> {
     limit.ids().map(|ids| ids.iter().map(|id| id.uuid()).collect())
 }
 
 impl Store {
-    /// Tokens that work or worked, newest first; of one user, or of all.
+    /// Returns the tokens of one user or of all, including expired and revoked ones, newest first.
     pub async fn tokens(
         &self,
         organization: OrganizationId,
         of: Option<UserId>,
         page: Page,
-    ) -> Result<Listed<Token>, StoreError> {
+    ) -> Result<PageResult<Token>, StoreError> {
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from api_tokens
@@ -83,7 +83,7 @@ impl Store {
                ) counted"#,
             organization.uuid(),
             of.map(UserId::uuid),
-            COUNTED + 1,
+            MAX_COUNT + 1,
         )
         .fetch_one(&self.pool())
         .await?;
@@ -103,7 +103,7 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Token::try_from).collect::<Result<_, _>>()?;
-        Ok(Listed { rows, total: Total::counted(total) })
+        Ok(PageResult { rows, total: Total::counted(total) })
     }
 
     pub async fn token(
@@ -128,7 +128,7 @@ impl Store {
 }
 
 impl Command {
-    /// The first of a limit's pipelines that this organization does not have.
+    /// Returns one of the limit's pipelines that this organization does not have, if there is any.
     pub async fn unknown_pipeline(
         &mut self,
         limit: &PipelineLimit,
@@ -147,7 +147,7 @@ impl Command {
         Ok(unknown.map(PipelineId::from))
     }
 
-    /// Makes a token of the command's own user, as a child of the command's own token.
+    /// Creates a token for the command's user, as a child of the command's token.
     pub async fn create_token(
         &mut self,
         id: TokenId,
@@ -176,7 +176,7 @@ impl Command {
             principal.token_id.uuid(),
             grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             principal.user_name,
-            &scope_words(grant.scopes),
+            &scope_names(grant.scopes),
             limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
         )
         .fetch_one(self.connection())
@@ -201,7 +201,7 @@ impl Command {
         row.map(Token::try_from).transpose()
     }
 
-    /// Revokes a token and all that were made by it; says which.
+    /// Revokes a token and all of its descendants. Returns the tokens that were revoked.
     pub async fn revoke_token(&mut self, id: TokenId) -> Result<Vec<TokenId>, StoreError> {
         let organization = self.organization();
         let revoked = sqlx::query_scalar!(

@@ -1,14 +1,14 @@
-//! Waiting within a request: what has to be undone when whoever waited is gone.
+//! Waiting within a request: what has to be undone when the client disconnects.
 
-use greenroom_domain::environment::Command;
+use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
 
-use crate::change::Change;
 use crate::idempotency::KeyScope;
 use crate::lock::NewSession;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// A session that a request waits with, and the answer that it keeps so far.
+/// A session that a request waits with, and the key under which its response is stored so far.
 #[derive(Clone, Debug)]
 pub struct Waiter<'a> {
     pub organization_id: OrganizationId,
@@ -19,23 +19,23 @@ pub struct Waiter<'a> {
 }
 
 impl Store {
-    /// Nobody waits any more: the session leaves the queue, or lets go of what it was just granted.
+    /// Removes the session of a disconnected client from the queue, or releases it if it was just granted.
     pub async fn abandon(&self, waiter: &Waiter<'_>) -> Result<(), StoreError> {
-        let mut change = self.change_by_clock(waiter.organization_id).await?;
-        if let Some(mut locked) = change.lock_environment_by_id(waiter.environment_id).await? {
-            let release = Command::Release(waiter.session_id);
-            let _never_refused = change.apply(&mut locked, release, &NewSession::default()).await?;
+        let mut transaction = self.system_transaction(waiter.organization_id).await?;
+        if let Some(mut locked) = transaction.lock_environment_by_id(waiter.environment_id).await? {
+            let release = LockCommand::Release(waiter.session_id);
+            let _never_refused = transaction.apply(&mut locked, release, &NewSession::default()).await?;
         }
         if let Some(key) = &waiter.key {
-            change.forget_answer(waiter.user_id, key).await?;
+            transaction.delete_response(waiter.user_id, key).await?;
         }
-        change.commit().await
+        transaction.commit().await
     }
 }
 
-impl Change {
-    /// As if nothing had been answered under this key.
-    pub async fn forget_answer(&mut self, user: UserId, scope: &KeyScope<'_>) -> Result<(), StoreError> {
+impl OrgTransaction {
+    /// Deletes the response that is stored under this key, so that the key counts as unused.
+    pub async fn delete_response(&mut self, user: UserId, scope: &KeyScope<'_>) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "delete from idempotency_keys

@@ -1,8 +1,8 @@
-//! Repeats teardowns that failed, when their time has come. The store decides whether one may run.
+//! Repeats failed teardowns when their retry is due. The store decides whether one may run.
 
 use std::time::Duration;
 
-use greenroom_store::{Store, within_patience};
+use greenroom_store::{Store, with_db_timeout};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -11,17 +11,17 @@ const BATCH_SIZE: i64 = 100;
 /// Runs until the token is canceled.
 pub async fn run(store: Store, stop: CancellationToken) {
     loop {
-        match within_patience(store.due_cleanups(BATCH_SIZE)).await {
+        match with_db_timeout(store.due_cleanups(BATCH_SIZE)).await {
             Ok(due) => {
                 for environment in due {
-                    // One that can't be repeated now must not keep the others from it.
-                    match within_patience(store.repeat_due_cleanup(environment)).await {
+                    // One failure must not block the other clean-ups.
+                    match with_db_timeout(store.repeat_due_cleanup(environment)).await {
                         Ok(true) => metrics::counter!("greenroom_cleanups_repeated_total").increment(1),
                         Ok(false) => {}
                         Err(error) => tracing::warn!(
                             error = &error as &dyn std::error::Error,
                             environment = %environment.environment_id,
-                            "could not repeat a clean-up; trying again"
+                            "could not repeat a clean-up; retrying"
                         ),
                     }
                 }
@@ -29,7 +29,7 @@ pub async fn run(store: Store, stop: CancellationToken) {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "could not list due clean-ups; trying again"
+                    "could not list due clean-ups; retrying"
                 );
             }
         }

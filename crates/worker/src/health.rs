@@ -1,51 +1,50 @@
-//! Watches the database and its schema: readiness follows them, liveness does not.
+//! Watches the database and its schema. Readiness depends on them, liveness does not.
 
 use std::time::Duration;
 
 use greenroom_store::{Reachability, Readiness, Store};
 use tokio_util::sync::CancellationToken;
 
-const EVERY: Duration = Duration::from_secs(1);
-const PATIENCE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Every change is one line in the log. The daemon's stores get new connections when it becomes ready and when it ceases to be.
+/// Stores the current readiness and logs every change of it. When the daemon becomes ready or unready, its
+/// stores open new connections.
 fn record(reachability: &Reachability, stores: &[Store], now: &Readiness) {
     let is_ready = *now == Readiness::Ready;
     metrics::gauge!("greenroom_database_reachable").set(f64::from(u8::from(is_ready)));
     let before = reachability.set(now.clone());
     if is_ready != (before == Readiness::Ready) {
-        stores.iter().for_each(Store::renew);
+        stores.iter().for_each(Store::replace_pool);
     }
     if before == *now {
         return;
     }
     match now {
-        Readiness::Ready => tracing::info!("the database answers: ready"),
+        Readiness::Ready => tracing::info!("ready: the database is reachable"),
         Readiness::SchemaMismatch(reason) => tracing::error!("not ready: {reason}"),
         Readiness::Unreachable | Readiness::Starting => {
-            tracing::error!("not ready: the database does not answer");
+            tracing::error!("not ready: the database is unreachable");
         }
     }
 }
 
-/// Compares the schema every second, with a pool that requests don't use, so that a busy daemon is not taken for a dead database.
-/// All of the daemon's `stores` are given new connections when it goes away and when it comes back.
+/// Checks the schema every second until shutdown. `store` has a separate connection pool, so that a busy
+/// daemon is not mistaken for an unreachable database. All of the daemon's `stores` open new connections when
+/// the database goes away and when it comes back.
 pub async fn watch(store: Store, stores: Vec<Store>, reachability: Reachability, stop: CancellationToken) {
     let mut newer = Vec::new();
     loop {
-        let now = match tokio::time::timeout(PATIENCE, store.schema()).await {
+        let now = match tokio::time::timeout(QUERY_TIMEOUT, store.schema()).await {
             Ok(Ok(schema)) => {
                 if schema.newer != newer {
                     newer.clone_from(&schema.newer);
-                    tracing::info!(?newer, "the database has migrations that only a newer version knows");
+                    tracing::info!(?newer, "the database has migrations of a newer version");
                 }
                 schema.problem().map_or(Readiness::Ready, |reason| Readiness::SchemaMismatch(reason.into()))
             }
             Ok(Err(error)) => {
-                tracing::debug!(
-                    error = &error as &dyn std::error::Error,
-                    "the database's watcher got an error"
-                );
+                tracing::debug!(error = &error as &dyn std::error::Error, "the schema check failed");
                 Readiness::Unreachable
             }
             Err(_) => Readiness::Unreachable,
@@ -53,7 +52,7 @@ pub async fn watch(store: Store, stores: Vec<Store>, reachability: Reachability,
         record(&reachability, &stores, &now);
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }

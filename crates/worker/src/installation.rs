@@ -1,19 +1,19 @@
-//! Reads which installation this is, once, and gives the engine its names. Until then no workflow is woken or run: the
-//! database may be away, or not migrated yet, when a daemon starts.
+//! Reads the installation's id once and passes it to the engine, whose names contain it. Until then no
+//! workflow is woken up or run: the database may be unreachable, or not migrated yet, when a daemon starts.
 
 use std::time::Duration;
 
-use greenroom_store::{Store, within_patience};
+use greenroom_store::{Store, with_db_timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs until it is known, or until it is told to stop.
+/// Retries until the id could be read, or until shutdown.
 pub async fn identify(store: Store, engine: Engine, stop: CancellationToken) {
     loop {
-        match within_patience(store.installation()).await {
+        match with_db_timeout(store.installation()).await {
             Ok(installation) => {
                 tracing::info!(%installation, "this is installation {installation}");
                 engine.identify(installation);
@@ -22,7 +22,7 @@ pub async fn identify(store: Store, engine: Engine, stop: CancellationToken) {
             Err(error) => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
-                    "the installation's id could not be read; trying again"
+                    "could not read the installation's id; retrying"
                 );
             }
         }

@@ -1,5 +1,5 @@
-//! What runs behind the API: the sequencer, the sweeper, the housekeeping, the relay to the engine and the engine's worker.
-//! Every part is safe to run in several daemons at once.
+//! Background work: the sequencer, the sweeper, housekeeping, the relay to the engine and the engine's
+//! worker. Every part is safe to run in several daemons concurrently.
 
 pub mod cleanup;
 pub mod engine;

@@ -1,5 +1,6 @@
-//! Takes wakes from the outbox to the engine: at once when this daemon has written one, and every so often for what others
-//! wrote. A wake stays in the outbox until the engine has taken it.
+//! Delivers wake-ups from the outbox to the engine: immediately after this daemon has written one, and
+//! periodically for those that other daemons wrote. A wake-up stays in the outbox until the engine has
+//! accepted it.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,24 +9,25 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
-use greenroom_store::engine::Wake;
-use greenroom_store::{Store, StoreError, within_patience};
+use greenroom_store::engine::WakeUp;
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::{Engine, EngineError};
 
-const BATCH: i64 = 200;
-const AT_ONCE: usize = 16;
-/// How soon wakes are found that another daemon wrote and did not get to deliver itself.
-const IDLE: Duration = Duration::from_millis(500);
-const AFTER_ERROR: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// An engine that nothing was sent to for so long is asked whether it is there, so that an outage shows before it matters.
-const SILENCE: Duration = Duration::from_secs(15);
+const BATCH_SIZE: i64 = 200;
+const MAX_CONCURRENT_CALLS: usize = 16;
+/// How often to poll for wake-ups that another daemon wrote and could not deliver itself.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// The longest delay between two calls during an outage.
+const MAX_OUTAGE_DELAY: Duration = Duration::from_secs(10);
+/// After this much time without a call the engine is pinged, so that an outage is detected before it matters.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 
-/// By which a command that has committed wakes the relay of its own daemon.
+/// Notifies the relay of this daemon after a command has committed a wake-up.
 #[derive(Clone, Debug, Default)]
 pub struct RelayBell(Arc<Notify>);
 
@@ -35,30 +37,31 @@ impl RelayBell {
     }
 }
 
-/// Where wakes wait: the store, or a test's list.
+/// The queue of wake-ups: the store, or a test's list.
 pub trait Outbox: Send + Sync + 'static {
-    fn take(&self, batch: i64) -> impl Future<Output = Result<Vec<Wake>, StoreError>> + Send;
+    fn take(&self, batch: i64) -> impl Future<Output = Result<Vec<WakeUp>, StoreError>> + Send;
+    /// Deletes delivered wake-ups.
     fn done(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
-    /// To be tried again later, each time after a longer delay.
+    /// Schedules a retry, each time after a longer delay.
     fn put_off(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
 impl Outbox for Store {
-    async fn take(&self, batch: i64) -> Result<Vec<Wake>, StoreError> {
-        within_patience(self.take_wakes(batch)).await
+    async fn take(&self, batch: i64) -> Result<Vec<WakeUp>, StoreError> {
+        with_db_timeout(self.lease_wake_ups(batch)).await
     }
 
     async fn done(&self, ids: &[i64]) -> Result<(), StoreError> {
-        within_patience(self.wakes_done(ids)).await
+        with_db_timeout(self.delete_wake_ups(ids)).await
     }
 
     async fn put_off(&self, ids: &[i64]) -> Result<(), StoreError> {
-        within_patience(self.put_off_wakes(ids)).await
+        with_db_timeout(self.back_off_wake_ups(ids)).await
     }
 }
 
-/// Who takes wake-ups: the engine, or a test's version of it.
-pub trait Wakes: Send + Sync + 'static {
+/// Receives wake-ups: the engine, or a test's version of it.
+pub trait WakeUpTarget: Send + Sync + 'static {
     /// Waits until wake-ups can be sent at all.
     fn identified(&self) -> impl Future<Output = ()> + Send;
     fn wake(
@@ -69,7 +72,7 @@ pub trait Wakes: Send + Sync + 'static {
     fn ping(&self) -> impl Future<Output = Result<(), EngineError>> + Send;
 }
 
-impl Wakes for Engine {
+impl WakeUpTarget for Engine {
     async fn identified(&self) {
         Self::identified(self).await;
     }
@@ -83,59 +86,59 @@ impl Wakes for Engine {
     }
 }
 
-/// Runs until it is told to stop.
-pub async fn run(outbox: impl Outbox, engine: impl Wakes, bell: RelayBell, stop: CancellationToken) {
+/// Runs until shutdown.
+pub async fn run(outbox: impl Outbox, engine: impl WakeUpTarget, bell: RelayBell, stop: CancellationToken) {
     tokio::select! {
         () = stop.cancelled() => return,
         () = engine.identified() => {}
     }
-    let mut relay = Relay { engine, held: Rounds::default(), outage: None, heard: Instant::now() };
+    let mut relay = Relay { engine, pending: Pending::default(), outage: None, last_contact: Instant::now() };
     loop {
-        let pause = match relay.once(&outbox).await {
-            Ok(pause) => pause,
+        let delay = match relay.run_round(&outbox).await {
+            Ok(delay) => delay,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "the outbox could not be read; trying again"
+                    "could not read the outbox; retrying"
                 );
-                AFTER_ERROR
+                RETRY_DELAY
             }
         };
         tokio::select! {
             () = stop.cancelled() => return,
-            // The bell shortens an idle wait only: ringing can't make a relay spin that waits for the engine.
-            () = bell.0.notified(), if pause == IDLE => {}
-            () = tokio::time::sleep(pause) => {}
+            // The bell only shortens the poll interval: it can't make a relay spin that waits for the engine.
+            () = bell.0.notified(), if delay == POLL_INTERVAL => {}
+            () = tokio::time::sleep(delay) => {}
         }
     }
 }
 
-/// Several wakes of one deployment are one call.
-type Rounds = BTreeMap<(OrganizationId, DeploymentId), Vec<i64>>;
+/// The ids of wake-ups by deployment: several wake-ups of one deployment are delivered by one call.
+type Pending = BTreeMap<(OrganizationId, DeploymentId), Vec<i64>>;
 
 struct Relay<W> {
     engine: W,
-    /// Taken from the outbox and not delivered yet. It holds one batch at most; all the rest stays where it is safe.
-    held: Rounds,
+    /// Taken from the outbox and not delivered yet. At most one batch; the rest stays in the database.
+    pending: Pending,
     outage: Option<Outage>,
-    /// When the engine was last known to be there.
-    heard: Instant,
+    /// When the engine last responded.
+    last_contact: Instant,
 }
 
 struct Outage {
     since: Instant,
-    pause: Duration,
+    delay: Duration,
 }
 
-/// The ids of the wake-ups that the engine has taken, and of those that it has not.
+/// The ids of the wake-ups that the engine has accepted, and of those that it has refused.
 #[derive(Default)]
 struct Delivery {
     delivered: Vec<i64>,
     refused: Vec<i64>,
 }
 
-/// A workflow that is just closing, or a limit that is reached, is no defect.
-fn report(error: &EngineError, deployment: DeploymentId) {
+/// Logs a refused wake-up. A workflow that is just closing, or a rate limit, is not an error.
+fn log_refusal(error: &EngineError, deployment: DeploymentId) {
     if let EngineError::Busy(_) = error {
         return;
     }
@@ -143,18 +146,19 @@ fn report(error: &EngineError, deployment: DeploymentId) {
     tracing::error!(
         error = error as &dyn std::error::Error,
         %deployment,
-        "the engine refused a wake-up; it is put off, and the others go on"
+        "the engine refused a wake-up; it will be retried later, and the others are delivered"
     );
 }
 
-impl<W: Wakes> Relay<W> {
-    async fn once(&mut self, outbox: &impl Outbox) -> Result<Duration, StoreError> {
-        let mut full = false;
-        if self.held.is_empty() {
-            let taken = outbox.take(BATCH).await?;
-            full = taken.len() as i64 >= BATCH;
+impl<W: WakeUpTarget> Relay<W> {
+    /// Takes and delivers one batch. Returns the delay before the next round.
+    async fn run_round(&mut self, outbox: &impl Outbox) -> Result<Duration, StoreError> {
+        let mut is_full = false;
+        if self.pending.is_empty() {
+            let taken = outbox.take(BATCH_SIZE).await?;
+            is_full = taken.len() as i64 >= BATCH_SIZE;
             for wake in taken {
-                self.held.entry((wake.organization_id, wake.deployment_id)).or_default().push(wake.id);
+                self.pending.entry((wake.organization_id, wake.deployment_id)).or_default().push(wake.id);
             }
         }
         let Delivery { delivered, refused } = self.deliver().await;
@@ -167,64 +171,65 @@ impl<W: Wakes> Relay<W> {
             outbox.put_off(&refused).await?;
         }
         Ok(match &self.outage {
-            Some(outage) => outage.pause,
-            None if full => Duration::ZERO,
-            None => IDLE,
+            Some(outage) => outage.delay,
+            None if is_full => Duration::ZERO,
+            None => POLL_INTERVAL,
         })
     }
 
-    /// Sends what is held. One workflow that the engine refuses says nothing about the others: an outage is believed only if
-    /// the engine does not answer a ping either. What is refused while it answers is put off, and the others go on.
+    /// Delivers the pending wake-ups. A failure for one workflow does not prove an outage: it counts as one
+    /// only if a ping fails too. Otherwise this wake-up is refused, and the others are delivered.
     async fn deliver(&mut self) -> Delivery {
-        // One call finds out whether the engine is back; it is not stormed with what could not be delivered.
-        let at_once = if self.outage.is_some() { 1 } else { AT_ONCE };
+        // During an outage one call finds out whether the engine is back, so that it is not flooded with all
+        // pending wake-ups.
+        let concurrency = if self.outage.is_some() { 1 } else { MAX_CONCURRENT_CALLS };
         let engine = &self.engine;
-        let calls: Vec<_> = self.held.keys().copied().collect();
+        let calls: Vec<_> = self.pending.keys().copied().collect();
         let mut calls = stream::iter(calls)
             .map(|(organization, deployment)| async move {
                 ((organization, deployment), engine.wake(organization, deployment).await)
             })
-            .buffer_unordered(at_once);
-        let (mut delivery, mut heard) = (Delivery::default(), None);
+            .buffer_unordered(concurrency);
+        let (mut delivery, mut contact) = (Delivery::default(), None);
         while let Some((to, outcome)) = calls.next().await {
             let Err(error) = outcome else {
-                delivery.delivered.extend(self.held.remove(&to).unwrap_or_default());
-                heard = Some(Ok(()));
+                delivery.delivered.extend(self.pending.remove(&to).unwrap_or_default());
+                contact = Some(Ok(()));
                 continue;
             };
             if error.is_unavailable()
-                && let Err(away) = engine.ping().await
+                && let Err(unreachable) = engine.ping().await
             {
-                heard = Some(Err(away));
+                contact = Some(Err(unreachable));
                 break;
             }
-            heard = Some(Ok(()));
-            delivery.refused.extend(self.held.remove(&to).unwrap_or_default());
-            report(&error, to.1);
+            contact = Some(Ok(()));
+            delivery.refused.extend(self.pending.remove(&to).unwrap_or_default());
+            log_refusal(&error, to.1);
         }
         drop(calls);
-        if heard.is_none() && (self.outage.is_some() || self.heard.elapsed() > SILENCE) {
-            heard = Some(self.engine.ping().await);
+        if contact.is_none() && (self.outage.is_some() || self.last_contact.elapsed() > PING_INTERVAL) {
+            contact = Some(self.engine.ping().await);
         }
-        if let Some(word) = heard {
-            self.note(word);
+        if let Some(contact) = contact {
+            self.update_outage(contact);
         }
         delivery
     }
 
-    /// Says once when the engine goes away, and once when it is back.
-    fn note(&mut self, word: Result<(), EngineError>) {
-        match (word, &mut self.outage) {
+    /// Logs once when the engine becomes unreachable, and once when it is back.
+    fn update_outage(&mut self, contact: Result<(), EngineError>) {
+        match (contact, &mut self.outage) {
             (Err(error), None) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "the engine is away: wakes stay in the outbox until it is back"
+                    "the engine is unreachable: wake-ups stay in the outbox until it is back"
                 );
-                self.outage = Some(Outage { since: Instant::now(), pause: IDLE * 2 });
+                self.outage = Some(Outage { since: Instant::now(), delay: POLL_INTERVAL * 2 });
             }
-            (Err(_), Some(outage)) => outage.pause = (outage.pause * 2).min(LONGEST_PAUSE),
+            (Err(_), Some(outage)) => outage.delay = (outage.delay * 2).min(MAX_OUTAGE_DELAY),
             (Ok(()), outage) => {
-                self.heard = Instant::now();
+                self.last_contact = Instant::now();
                 if let Some(outage) = outage.take() {
                     let seconds = outage.since.elapsed().as_secs();
                     tracing::info!(seconds, "the engine is back after {seconds} s");
@@ -236,25 +241,25 @@ impl<W: Wakes> Relay<W> {
     }
 }
 
-/// Wakes every live deployment, once: an engine that has lost something gets it back.
-pub async fn wake_all(store: Store, bell: RelayBell, stop: CancellationToken) {
+/// Sends a wake-up to every live deployment, once, so that an engine that has lost workflows gets them back.
+pub async fn wake_all_deployments(store: Store, bell: RelayBell, stop: CancellationToken) {
     loop {
-        match within_patience(store.wake_all()).await {
+        match with_db_timeout(store.wake_all_deployments()).await {
             Ok(woken) => {
-                tracing::info!(woken, "every live deployment is woken: {woken}");
+                tracing::info!(woken, "sending wake-ups to all {woken} live deployments");
                 bell.ring();
                 return;
             }
             Err(error) => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
-                    "live deployments were not woken yet"
+                    "could not write wake-ups for live deployments; retrying"
                 );
             }
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(AFTER_ERROR) => {}
+            () = tokio::time::sleep(RETRY_DELAY) => {}
         }
     }
 }

@@ -1,24 +1,26 @@
-//! Runs the store's sequencer: at once when this daemon has told something, and every so often for what others told.
+//! Runs the store's sequencer: immediately after this daemon has recorded events, and periodically for the
+//! events of other daemons.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_store::system::sequencer::Sequenced;
-use greenroom_store::{Store, within_patience};
+use greenroom_store::{Store, with_db_timeout};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const BATCH: i64 = 2_000;
-/// How soon events are found that another daemon told and did not get to sequence itself.
-const IDLE: Duration = Duration::from_millis(200);
-/// While another daemon's sequencer is at work, which may have begun before this daemon's events were there.
-const BLOCKED: Duration = Duration::from_millis(10);
-/// After a batch, so that many commands at once make few batches: a batch costs a commit, whatever is in it. An event
-/// that is told while nothing else goes on does not wait for this.
-const GATHER: Duration = Duration::from_millis(20);
-const AFTER_ERROR: Duration = Duration::from_secs(1);
+const BATCH_SIZE: i64 = 2_000;
+/// How often to poll for events that another daemon recorded and could not sequence itself.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The delay while another daemon's sequencer runs: it may have started before this daemon's events were
+/// committed.
+const BUSY_DELAY: Duration = Duration::from_millis(10);
+/// The delay after a batch, so that many concurrent commands make few batches: every batch costs one commit.
+/// A single event on an idle system does not wait for it.
+const BATCH_DELAY: Duration = Duration::from_millis(20);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// By which a command that has committed wakes the sequencer of its own daemon.
+/// Notifies the sequencer of this daemon after a command has committed events.
 #[derive(Clone, Debug, Default)]
 pub struct SequencerBell(Arc<Notify>);
 
@@ -28,37 +30,38 @@ impl SequencerBell {
     }
 }
 
-/// Runs until it is told to stop.
+/// Runs until shutdown.
 pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
     loop {
-        let pause = match within_patience(store.sequence_events(BATCH)).await {
+        let delay = match with_db_timeout(store.sequence_events(BATCH_SIZE)).await {
             Ok(Sequenced::Moved(moved)) => {
                 metrics::counter!("greenroom_events_sequenced_total")
                     .increment(u64::try_from(moved).unwrap_or(0));
                 match moved {
-                    // A full batch means that more is waiting.
-                    BATCH => Duration::ZERO,
-                    0 => IDLE,
+                    // A full batch means that more events are waiting.
+                    BATCH_SIZE => Duration::ZERO,
+                    0 => POLL_INTERVAL,
                     _ => {
-                        tokio::time::sleep(GATHER).await;
-                        IDLE
+                        tokio::time::sleep(BATCH_DELAY).await;
+                        POLL_INTERVAL
                     }
                 }
             }
-            Ok(Sequenced::Busy) => BLOCKED,
+            Ok(Sequenced::Busy) => BUSY_DELAY,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "events could not be sequenced; trying again"
+                    "could not sequence events; retrying"
                 );
-                AFTER_ERROR
+                RETRY_DELAY
             }
         };
         tokio::select! {
             () = stop.cancelled() => return,
-            // The bell shortens an idle wait only: ringing can't make a blocked sequencer spin.
-            () = bell.0.notified(), if pause == IDLE => {}
-            () = tokio::time::sleep(pause) => {}
+            // The bell only shortens the poll interval: it can't make a sequencer spin while another daemon's
+            // runs.
+            () = bell.0.notified(), if delay == POLL_INTERVAL => {}
+            () = tokio::time::sleep(delay) => {}
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Ends, in the background, sessions of members who may not hold any and of archived pipelines that a concurrent grant made.
+//! Ends sessions that a concurrent grant created although the member may no longer hold any, or although the
+//! pipeline was archived.
 
 use std::time::Duration;
 
-use greenroom_store::{Store, within_patience};
+use greenroom_store::{Store, with_db_timeout};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -15,19 +16,19 @@ pub async fn run(store: Store, stop: CancellationToken) {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
-        let endings = match within_patience(store.session_endings(BATCH_SIZE)).await {
+        let endings = match with_db_timeout(store.session_endings(BATCH_SIZE)).await {
             Ok(endings) => endings,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "could not read which sessions have to end; trying again"
+                    "could not list sessions that have to end; retrying"
                 );
                 continue;
             }
         };
         for ending in &endings {
-            // One that fails must not hold up the others.
-            match within_patience(store.follow_session_ending(ending)).await {
+            // One failure must not block the other sessions.
+            match with_db_timeout(store.repeat_session_ending(ending)).await {
                 Ok(0) => {}
                 Ok(ended) => {
                     metrics::counter!("greenroom_sessions_ended_late_total").increment(ended as u64);
@@ -35,7 +36,7 @@ pub async fn run(store: Store, stop: CancellationToken) {
                 Err(error) => tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     organization = %ending.organization_id,
-                    "could not end sessions; trying again"
+                    "could not end sessions; retrying"
                 ),
             }
         }

@@ -1,7 +1,8 @@
-//! Runs the store's sweeper: leases end and turns come when the clock says so; this writes it down and tells it.
+//! Runs the store's sweeper: leases expire and queue turns begin by the clock alone; the sweeper stores these
+//! transitions and records their events.
 //!
-//! Organizations take turns, a few environments are settled at once, and one that fails is left alone for a growing time, so
-//! that no environment and no organization holds up the others.
+//! Organizations take turns, a few environments are swept concurrently, and one that fails is retried with a
+//! growing delay, so that no environment and no organization holds up the others.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -10,18 +11,18 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use greenroom_domain::id::EnvironmentId;
 use greenroom_store::system::sweeper::DueEnvironment;
-use greenroom_store::{Store, StoreError, within_patience};
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const BATCH_SIZE: i64 = 500;
-/// How many environments are settled at once.
+/// How many environments are swept concurrently.
 const CONCURRENCY: usize = 4;
-const FIRST_DELAY: Duration = Duration::from_secs(1);
-const LONGEST_DELAY: Duration = Duration::from_secs(60);
+const INITIAL_DELAY: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Runs until it is told to stop.
+/// Runs until shutdown.
 pub async fn run(store: Store, stop: CancellationToken) {
     let mut pending: VecDeque<DueEnvironment> = VecDeque::new();
     let mut running = FuturesUnordered::new();
@@ -32,34 +33,34 @@ pub async fn run(store: Store, stop: CancellationToken) {
             && let Some(due) = pending.pop_front()
         {
             let store = &store;
-            running.push(async move { (due, within_patience(store.sweep_environment(due)).await) });
+            running.push(async move { (due, with_db_timeout(store.sweep_environment(due)).await) });
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            Some((due, outcome)) = running.next(), if !running.is_empty() => backoff.note(due, &outcome),
+            Some((due, outcome)) = running.next(), if !running.is_empty() => backoff.record(due, &outcome),
             () = tokio::time::sleep_until(next_poll), if pending.is_empty() => {
-                // What is still running is found once more; settling it again changes nothing.
-                pending = find(&store, &backoff.delayed(Instant::now())).await;
+                // An environment that is still being swept can be found again; sweeping is idempotent.
+                pending = find_due(&store, &backoff.delayed(Instant::now())).await;
                 next_poll = Instant::now() + POLL_INTERVAL;
             }
         }
     }
 }
 
-async fn find(store: &Store, delayed: &[EnvironmentId]) -> VecDeque<DueEnvironment> {
-    match within_patience(store.due_environments(BATCH_SIZE, delayed)).await {
+async fn find_due(store: &Store, delayed: &[EnvironmentId]) -> VecDeque<DueEnvironment> {
+    match with_db_timeout(store.due_environments(BATCH_SIZE, delayed)).await {
         Ok(found) => found.into(),
         Err(error) => {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "environments were not swept; trying again"
+                "could not list due environments; retrying"
             );
             VecDeque::new()
         }
     }
 }
 
-/// Environments that could not be settled, and when each is tried again.
+/// Environments that could not be swept, and when each is retried.
 #[derive(Default)]
 struct Backoff(HashMap<EnvironmentId, Delay>);
 
@@ -69,7 +70,7 @@ struct Delay {
 }
 
 impl Backoff {
-    fn note(&mut self, due: DueEnvironment, outcome: &Result<(), StoreError>) {
+    fn record(&mut self, due: DueEnvironment, outcome: &Result<(), StoreError>) {
         let Err(error) = outcome else {
             metrics::counter!("greenroom_environments_swept_total").increment(1);
             self.0.remove(&due.environment_id);
@@ -81,21 +82,21 @@ impl Backoff {
             error = error as &dyn std::error::Error,
             environment = %due.environment_id,
             retry_after_seconds = length.as_secs(),
-            "an environment was not swept"
+            "could not sweep an environment"
         );
     }
 
-    /// Doubles the delay of this environment.
+    /// Doubles the delay of this environment and returns it.
     fn fail(&mut self, environment: EnvironmentId, now: Instant) -> Duration {
-        let length =
-            self.0.get(&environment).map_or(FIRST_DELAY, |delay| delay.length * 2).min(LONGEST_DELAY);
+        let length = self.0.get(&environment).map_or(INITIAL_DELAY, |delay| delay.length * 2).min(MAX_DELAY);
         self.0.insert(environment, Delay { length, until: now + length });
         length
     }
 
-    /// Those that are not to be tried yet. Who has not failed for long is forgotten.
+    /// Returns the environments that must not be retried yet. Forgets those that have not failed for some
+    /// time.
     fn delayed(&mut self, now: Instant) -> Vec<EnvironmentId> {
-        self.0.retain(|_, delay| now < delay.until + LONGEST_DELAY);
+        self.0.retain(|_, delay| now < delay.until + MAX_DELAY);
         self.0.iter().filter(|(_, delay)| now < delay.until).map(|(environment, _)| *environment).collect()
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fails_is_left_alone_for_a_growing_time() {
+    fn the_delay_of_a_failing_environment_grows() {
         let (mut backoff, mut now) = (Backoff::default(), Instant::now());
         let failing = EnvironmentId::from(uuid::Uuid::from_u128(1));
         let mut lengths = Vec::new();
@@ -114,11 +115,11 @@ mod tests {
             lengths.push(length.as_secs());
             assert_eq!(backoff.delayed(now), [failing]);
             now += length;
-            assert!(backoff.delayed(now).is_empty(), "its time has come");
+            assert!(backoff.delayed(now).is_empty(), "the retry is due");
         }
         assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 60, 60]);
         let organization_id = uuid::Uuid::from_u128(2).into();
-        backoff.note(DueEnvironment { organization_id, environment_id: failing }, &Ok(()));
-        assert_eq!(backoff.fail(failing, now), FIRST_DELAY, "a success ends it");
+        backoff.record(DueEnvironment { organization_id, environment_id: failing }, &Ok(()));
+        assert_eq!(backoff.fail(failing, now), INITIAL_DELAY, "a success resets the delay");
     }
 }

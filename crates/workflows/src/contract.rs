@@ -1,7 +1,8 @@
-//! What workflows ask of activities, and what they are told. Ids only: all else is in PostgreSQL, and nothing that is
-//! secret, large or worth trusting ever enters the engine.
+//! Inputs and outputs of activities. They contain ids only: everything else is in PostgreSQL. Temporal never
+//! gets secrets, large data, or data that we have to trust.
 //!
-//! Histories hold these as JSON. A field can be added with a default; none is renamed or taken away.
+//! Histories contain these types as JSON. A field can be added with a default; no field may be renamed or
+//! removed.
 
 use greenroom_domain::id::{DeploymentId, InstallationId, JobId, OrganizationId, PoolId};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use temporalio_workflow::common::ActivityDefinition;
 use crate::id_text;
 use crate::names::{ADVANCE, RUN_STAGE};
 
-/// Asks the store what there is to do for a deployment, after taking it as far as it goes. Safe to repeat.
+/// Advances a deployment in the store and returns what there is to do. Idempotent.
 #[derive(Clone, Copy, Debug)]
 pub struct Advance;
 
@@ -23,7 +24,7 @@ impl ActivityDefinition for Advance {
     }
 }
 
-/// Runs one job on a runner of a pool. How it went is not in its answer but in PostgreSQL.
+/// Runs one job on a runner of a pool. Its result is in PostgreSQL, not in the output.
 #[derive(Clone, Copy, Debug)]
 pub struct RunStageOnRunner;
 
@@ -36,53 +37,55 @@ impl ActivityDefinition for RunStageOnRunner {
     }
 }
 
-/// Which deployment this is about.
+/// The deployment of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub organization_id: OrganizationId,
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub deployment_id: DeploymentId,
-    /// Whose pools' queues its jobs go to. Workflows that were started before installations had ids have none.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "id_text::maybe")]
+    /// The installation, which is part of the names of the task queues. Workflows that were started before
+    /// installations had ids have none.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "id_text::optional_id")]
     pub installation_id: Option<InstallationId>,
 }
 
-/// What there is to do, as of now.
+/// What there is to do for a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advanced {
-    /// Nothing more, ever.
+    /// The deployment has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
-    /// There is no such deployment: the workflow is another installation's, or the database is not the one it was.
+    /// There is no such deployment: the workflow belongs to another installation, or the database was
+    /// replaced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Jobs that wait for a runner: all of them, whether or not they were dispatched before.
+    /// All jobs that wait for a runner, including those that were dispatched before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dispatch: Vec<AdvancedJob>,
-    /// Jobs that were given up before a runner had them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "id_text::several")]
+    /// Jobs that ended before a runner took them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "id_text::ids")]
     pub withdrawn: Vec<JobId>,
-    /// When to ask again, if nothing happens before.
+    /// When to advance again, if nothing happens before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_in_millis: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdvancedJob {
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub job_id: JobId,
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub pool_id: PoolId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStage {
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub organization_id: OrganizationId,
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub deployment_id: DeploymentId,
-    #[serde(deserialize_with = "id_text::one")]
+    #[serde(deserialize_with = "id_text::id")]
     pub job_id: JobId,
 }
 
@@ -93,14 +96,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_as_short_as_it_can_be() {
+    fn default_fields_are_omitted() {
         assert_eq!(serde_json::to_string(&Advanced::default()).unwrap(), "{}");
         let ended = Advanced { ended: true, ..Advanced::default() };
         assert_eq!(serde_json::to_string(&ended).unwrap(), r#"{"ended":true}"#);
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn json_round_trips() {
         let job = AdvancedJob { job_id: Uuid::from_u128(1).into(), pool_id: Uuid::from_u128(2).into() };
         let advanced = Advanced {
             ended: false,
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_of_before_has_no_installation() {
+    fn a_subject_of_an_old_workflow_has_no_installation() {
         let text = r#"{"organization_id":"org_00000000-0000-0000-0000-000000000001",
                        "deployment_id":"dep_00000000-0000-0000-0000-000000000002"}"#;
         let subject: Subject = serde_json::from_str(text).unwrap();
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_another_kind_is_refused() {
+    fn an_id_of_another_type_is_rejected() {
         let text = r#"{"organization_id":"dep_00000000-0000-0000-0000-000000000001",
                        "deployment_id":"dep_00000000-0000-0000-0000-000000000001"}"#;
         assert!(serde_json::from_str::<Subject>(text).is_err());

@@ -1,11 +1,11 @@
-//! Ids in payloads are their texts, as everywhere outside of the database.
+//! Deserializes ids, which payloads contain as text, as everywhere outside of the database.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer};
 
-pub fn one<'de, D, T>(from: D) -> Result<T, D::Error>
+pub fn id<'de, D, T>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,
@@ -13,7 +13,7 @@ where
     String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
 }
 
-pub fn maybe<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+pub fn optional_id<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,
@@ -22,7 +22,7 @@ where
     text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
-pub fn several<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
+pub fn ids<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,

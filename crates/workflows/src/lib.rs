@@ -1,13 +1,14 @@
-//! What the engine runs: a workflow per deployment, and the contract of the activities that it uses. A workflow waits,
-//! dispatches and asks again; it decides nothing and does no I/O, and waits only by the engine's means.
+//! The Temporal workflow of a deployment, and the contract of its activities. The workflow calls the store,
+//! dispatches jobs and waits. It makes no decisions and does no I/O, and waits only with the means of
+//! Temporal.
 
-mod alarm;
+mod backoff;
 pub mod contract;
 pub mod deployment;
 mod id_text;
 mod jobs;
 pub mod names;
-mod pause;
+mod wake_timer;
 
 pub use crate::contract::{Advanced, AdvancedJob, RunStage, Subject};
 pub use crate::deployment::DeploymentWorkflow;

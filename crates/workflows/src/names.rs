@@ -1,31 +1,31 @@
-//! Names by which the engine, the servers and the workers find each other. Running workflows carry them: they are never
-//! changed, only added to.
+//! Names of workflows, signals, activities and task queues. Running workflows contain them, so they are never
+//! changed.
 //!
-//! The names of task queues and workflows begin with the installation's id, so that several installations can share a
-//! namespace. Workflows that were started before installations had ids carry names without it.
+//! The names of task queues and workflows start with the installation's id, so that several installations can
+//! share a namespace. Workflows that were started before installations had ids have names without it.
 
 use greenroom_domain::id::{DeploymentId, InstallationId, PoolId};
 
-/// The workflow's type.
+/// The type of the workflow.
 pub const DEPLOYMENT: &str = "deployment";
-/// The signal by which a deployment's workflow hears that something has changed.
+/// The signal that wakes up the workflow of a deployment.
 pub const WAKE: &str = "wake";
-/// The activity that asks the store.
+/// The activity that advances a deployment in the store.
 pub const ADVANCE: &str = "advance";
-/// The activity that a runner does.
+/// The activity that a runner executes.
 pub const RUN_STAGE: &str = "run_stage";
 
-/// Where deployments' workflows are run.
+/// Returns the task queue of the workflows of deployments.
 pub fn deployments_queue(installation: InstallationId) -> String {
     format!("{installation}/deployments")
 }
 
-/// A deployment has one workflow, and this is how it is found.
+/// Returns the id of the workflow of a deployment.
 pub fn workflow_id(installation: InstallationId, deployment: DeploymentId) -> String {
     format!("{installation}/{DEPLOYMENT}/{deployment}")
 }
 
-/// Where the jobs of a pool's runners wait. Without an installation: as workflows of before name it.
+/// Returns the task queue of a pool's jobs. Old workflows have no installation in the name.
 pub fn pool_queue(installation: Option<InstallationId>, pool: PoolId) -> String {
     match installation {
         Some(installation) => format!("{installation}/pool/{pool}"),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn are_made_of_the_records_ids() {
+    fn names_contain_the_ids() {
         let installation: InstallationId = "ins_0190a0b0-0000-4000-8000-000000000003".parse().unwrap();
         let deployment: DeploymentId = "dep_0190a0b0-0000-7000-8000-000000000001".parse().unwrap();
         let pool: PoolId = "pol_0190a0b0-0000-7000-8000-000000000002".parse().unwrap();

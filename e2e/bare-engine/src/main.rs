@@ -1,6 +1,6 @@
-//! What `bench deployments` measures against: three steps one after the other, each an activity that does nothing, on bare
-//! Temporal. No rights, no locks, no database of its own, no HTTP, no logs, no events. It starts a number of these
-//! workflows at once, and prints how long it took until the last one was done.
+//! The baseline of `bench deployments`: three steps one after the other, each an activity that does nothing,
+//! on bare Temporal. No rights, no locks, no application database, no HTTP, no logs, no events. It starts a
+//! number of these workflows together, and prints how long it took until the last one was done.
 
 mod steps;
 mod wave;
@@ -22,16 +22,16 @@ struct Arguments {
     /// Temporal's frontend: host:port.
     #[arg(long)]
     address: String,
-    /// How many workflows are started at once.
+    /// Number of workflows that are started together.
     #[arg(long)]
     count: usize,
-    /// By how many clients.
+    /// Number of clients.
     #[arg(long)]
     clients: usize,
-    /// How many there are before those that count.
+    /// Number of warm-up workflows.
     #[arg(long, default_value_t = 20)]
     warm_up: usize,
-    /// How many calls wait at the engine for each kind of work.
+    /// Number of pollers for each kind of task.
     #[arg(long, default_value_t = 8)]
     pollers: usize,
 }

@@ -1,4 +1,5 @@
-//! The steps: an activity that does nothing. Written out, as the SDK's macro would need another library for it.
+//! The steps: an activity that does nothing. Implemented by hand, because the SDK's macro would need another
+//! library.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
-/// Who does the steps.
+/// The implementation of the steps.
 pub struct Runner;
 
 impl ActivityImplementer for Runner {

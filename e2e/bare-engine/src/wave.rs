@@ -1,4 +1,4 @@
-//! A number of workflows, started at once by a few clients, until the last one is done.
+//! A number of workflows, started together by a few clients, until the last one is done.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use temporalio_client::{Client, WorkflowCountOptions, WorkflowStartOptions};
 
 use crate::workflow::{self, ThreeSteps, WORKFLOWS};
 
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(600);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 pub struct Wave<'a> {
     pub client: &'a Client,
@@ -19,7 +19,7 @@ pub struct Wave<'a> {
 }
 
 impl Wave<'_> {
-    /// How many seconds it took.
+    /// Returns how many seconds it took.
     pub async fn run(&self) -> anyhow::Result<f64> {
         let began = Instant::now();
         let starts = stream::iter(0..self.count).map(|number| async move {
@@ -29,15 +29,16 @@ impl Wave<'_> {
         });
         starts.buffer_unordered(self.clients.max(1)).try_collect::<()>().await?;
         while workflow::done(self.name) < self.count {
-            if began.elapsed() > PATIENCE {
-                bail!("{} of {} were done after {PATIENCE:?}", workflow::done(self.name), self.count);
+            if began.elapsed() > TIMEOUT {
+                bail!("{} of {} were done after {TIMEOUT:?}", workflow::done(self.name), self.count);
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// That the engine, too, says of each of them that it has completed; afterwards, as it takes the engine some effort.
+    /// Checks that Temporal also reports each of them as completed; afterwards, because it costs Temporal
+    /// some effort.
     pub async fn check(&self) -> anyhow::Result<()> {
         let query = format!("ExecutionStatus = 'Completed' and WorkflowId starts_with '{}/'", self.name);
         let began = Instant::now();
@@ -46,13 +47,10 @@ impl Wave<'_> {
             if counted == self.count {
                 return Ok(());
             }
-            if began.elapsed() > PATIENCE / 10 {
-                bail!(
-                    "the engine knows of {counted} workflows that have completed, and not of {}",
-                    self.count
-                );
+            if began.elapsed() > TIMEOUT / 10 {
+                bail!("Temporal reports {counted} completed workflows instead of {}", self.count);
             }
-            tokio::time::sleep(LOOK_AGAIN * 40).await;
+            tokio::time::sleep(POLL_INTERVAL * 40).await;
         }
     }
 }

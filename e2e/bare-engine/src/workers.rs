@@ -1,5 +1,5 @@
-//! Two workers: one runs workflows, one does their steps. Each on a thread of its own, because workflows can't change
-//! threads, and with a connection of its own.
+//! Two workers: one runs workflows, one runs their steps. Each has its own thread, because workflows can't
+//! change threads, and its own connection.
 
 use anyhow::Context;
 use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
@@ -11,7 +11,7 @@ use crate::connect;
 use crate::steps::Runner;
 use crate::workflow::{STEPS, ThreeSteps, WORKFLOWS};
 
-/// More than there ever are at once: none is read a second time.
+/// More than there ever are concurrently, so that no history is read a second time.
 const CACHED_WORKFLOWS: usize = 5_000;
 
 pub struct Workers {
@@ -21,7 +21,7 @@ pub struct Workers {
 
 impl Workers {
     pub async fn start(address: &str, pollers: usize) -> anyhow::Result<Self> {
-        let (stop, told) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
         let behavior = PollerBehavior::SimpleMaximum(pollers.max(2));
         let workflows = WorkerOptions::new(WORKFLOWS)
@@ -34,7 +34,7 @@ impl Workers {
             .activity_task_poller_behavior(behavior)
             .build();
         for options in [workflows, steps] {
-            let (client, mut told) = (connect(address).await?, told.clone());
+            let (client, mut stopped) = (connect(address).await?, stopped.clone());
             let runtime = tokio::runtime::Handle::current();
             running.spawn_blocking(move || {
                 runtime.block_on(async move {
@@ -45,7 +45,7 @@ impl Workers {
                     let mut run = std::pin::pin!(worker.run());
                     tokio::select! {
                         ended = &mut run => Ok(ended?),
-                        _ = told.wait_for(|stop| *stop) => {
+                        _ = stopped.wait_for(|stop| *stop) => {
                             shut_down();
                             Ok(run.await?)
                         }
@@ -56,7 +56,7 @@ impl Workers {
         Ok(Self { running, stop })
     }
 
-    /// Until one of them ends, which neither should.
+    /// Runs until one of them ends, which neither should.
     pub async fn failed(&mut self) -> anyhow::Error {
         match self.running.join_next().await {
             Some(Ok(Err(error))) => error.context("a worker failed"),

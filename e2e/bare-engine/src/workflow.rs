@@ -1,5 +1,6 @@
-//! The workflow: as many activities as a deployment of three stages has, with the same limits, on a queue of their own as
-//! runners have one. It counts itself when its last step is done, which is when a deployment would be `succeeded`.
+//! The workflow: as many activities as a deployment of three stages has, with the same limits, on separate
+//! queues as runners have them. It counts itself when its last step is done, which is when a deployment would
+//! be `succeeded`.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,18 +11,18 @@ use temporalio_workflow::{ActivityOptions, WorkflowContext, WorkflowResult, work
 use crate::steps::RunStep;
 
 pub const WORKFLOWS: &str = "bare-workflows";
-/// Steps are not done by who runs workflows, so there is no short way from one to the other.
+/// Steps are not run by the worker that runs workflows, so there is no eager execution.
 pub const STEPS: &str = "bare-steps";
 const STEPS_EACH: usize = 3;
-/// As the product has them: a runner that dies has to be noticed in any design.
+/// Same as the product: a runner that dies has to be noticed in any design.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 const STEP_LIMIT: Duration = Duration::from_secs(25 * 60 * 60);
 
-/// The workflows that have come to their end. Outside of the engine, so that counting costs it nothing; by name, as the
-/// engine may run the end of one again.
+/// The workflows that have ended. Counted outside of the engine, so that counting costs it nothing; by name,
+/// because the engine may run the end of one again.
 static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// How many of a wave have come to their end.
+/// How many workflows of a wave have ended.
 pub fn done(wave: &str) -> usize {
     let done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
     done.iter().filter(|name| name.split_once('/').is_some_and(|(of, _)| of == wave)).count()

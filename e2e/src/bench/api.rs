@@ -1,4 +1,4 @@
-//! `bench api`: what authentication, envelope, ids, limits, metrics and logging cost together.
+//! `bench api`: the combined cost of authentication, envelope, ids, limits, metrics and logging.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::bench::load::{Load, throughput};
-use crate::bench::{median, say};
+use crate::bench::{median, print_progress};
 use crate::stack::{Process, Stack};
 
 #[derive(Debug, Args)]
@@ -14,20 +14,20 @@ pub(crate) struct BenchApi {
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
-    /// How long each run takes.
+    /// Duration of each run.
     #[arg(long, default_value_t = 8)]
     seconds: u32,
     #[arg(long, default_value_t = 5)]
     runs: usize,
     #[arg(long, default_value_t = 32)]
     connections: u32,
-    /// How many pipelines the organization has.
+    /// Number of pipelines of the organization.
     #[arg(long, default_value_t = 1_000)]
     pipelines: i32,
 }
 
 pub(crate) async fn run(arguments: BenchApi) -> anyhow::Result<()> {
-    say("starting PostgreSQL and both servers");
+    print_progress("starting PostgreSQL and both servers");
     let stack = Stack::start("bench-api").await?;
     let organization = stack.organization("bench", arguments.pipelines).await?;
     let (server, bare) = (stack.server().await?, stack.bare_api(organization.uuid).await?);
@@ -41,7 +41,10 @@ pub(crate) async fn run(arguments: BenchApi) -> anyhow::Result<()> {
     for number in 1..=arguments.runs {
         let own = throughput(&load(&url, arguments.seconds)).await?;
         let bare_rate = throughput(&load(&bare.address, arguments.seconds)).await?;
-        say(&format!("run {number}: {own:.0} requests/s, bare {bare_rate:.0}, ratio {:.3}", own / bare_rate));
+        print_progress(&format!(
+            "run {number}: {own:.0} requests/s, bare {bare_rate:.0}, ratio {:.3}",
+            own / bare_rate
+        ));
         ratios.push(own / bare_rate);
         ours.push(own);
         bares.push(bare_rate);

@@ -1,5 +1,5 @@
-//! What the API is measured against: a bare handler that runs the same query, without authentication, envelope,
-//! request ids, limits or logging.
+//! The baseline of the API benchmark: a bare handler that runs the same query, without authentication,
+//! envelope, request ids, limits or logging.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,8 @@ pub(crate) struct BareApi {
     organization: Uuid,
 }
 
-/// The text of `Store::pipelines`; a slower query of ours must not flatter the ratio, so it is changed with that one.
+/// The text of `Store::pipelines`. Change both together: a slower query on our side must not improve the
+/// ratio.
 const QUERY: &str = r#"select t.pipelines as total, p.id, p.slug, p.name, p.repository, p.status, p.stop_mode, p.stop_reason,
         p.stopped_at::text, p.stopped_by, p.definition_version, p.revision, p.created_at::text, p.updated_at::text
     from organization_totals t
@@ -35,7 +36,7 @@ const QUERY: &str = r#"select t.pipelines as total, p.id, p.slug, p.name, p.repo
     order by p.slug"#;
 
 pub(crate) async fn serve(arguments: BareApi) -> anyhow::Result<()> {
-    // As many connections as the server has, and no ping before use, as there.
+    // The same number of connections as the server, and no ping before use, as there.
     let pool = PgPoolOptions::new().max_connections(16).test_before_acquire(false);
     let pool = pool.connect(&arguments.database_url).await?;
     let router = axum::Router::new().route("/", get(list)).with_state((pool, arguments.organization));

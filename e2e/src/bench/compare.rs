@@ -1,6 +1,7 @@
-//! `bench compare`: two builds of the product, measured in alternated pairs by this one program, so that nothing but the product
-//! differs. It uses what every build of the product has: the operator's commands, the HTTP API and the runner's command line. From
-//! the database it reads only `deployments.status` and `deployments.ended_at`. `cargo xtask bench compare` builds both.
+//! `bench compare`: two builds of the product, measured in alternated pairs by this one program, so that
+//! nothing but the product differs. It uses only what every build of the product has: the operator's
+//! commands, the HTTP API and the runner's command line. From the database it reads only `deployments.status`
+//! and `deployments.ended_at`. `cargo xtask bench compare` builds both.
 
 mod load;
 mod pair;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::bench::say;
+use crate::bench::print_progress;
 use pair::Pair;
 use report::Report;
 use side::{Revision, Side};
@@ -29,19 +30,19 @@ pub(crate) struct BenchCompare {
     /// The folder with those of the baseline.
     #[arg(long)]
     baseline_dir: PathBuf,
-    /// How many pairs of runs there are of each benchmark.
+    /// Number of pairs of runs of each benchmark.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pairs: u64,
-    /// Measure only this.
+    /// Run only this benchmark.
     #[arg(long, value_enum)]
     only: Option<Benchmark>,
-    /// How long each run of `api` and `locks` takes.
+    /// Duration of each run of `api` and `locks`.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// How many clients there are in each run.
+    /// Number of clients in each run.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
     connections: u32,
-    /// How many deployments each run of `engine` starts at once.
+    /// Number of deployments that each run of `engine` starts concurrently.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     deployments: u32,
 }
@@ -68,9 +69,9 @@ impl Benchmark {
     }
 }
 
-/// Whether no benchmark is slower.
+/// Returns whether no benchmark is slower.
 pub(crate) async fn run(options: BenchCompare) -> anyhow::Result<bool> {
-    say("compare: starting a stack for each revision");
+    print_progress("compare: starting a stack for each revision");
     let mut baseline = Side::start(Revision::Baseline, &options).await?;
     let mut new = match Side::start(Revision::New, &options).await {
         Ok(new) => new,
@@ -80,7 +81,7 @@ pub(crate) async fn run(options: BenchCompare) -> anyhow::Result<bool> {
         }
     };
     let measured = measure(&options, &mut new, &mut baseline).await;
-    // Both are ended, whatever became of the first.
+    // Both are ended, whether or not ending the first succeeds.
     let (ended, also) = (new.end().await, baseline.end().await);
     let reports = measured?;
     ended?;
@@ -112,11 +113,11 @@ async fn measure(options: &BenchCompare, new: &mut Side, baseline: &mut Side) ->
                 let baseline = baseline.run(benchmark, options).await?;
                 Pair { new: new.run(benchmark, options).await?, baseline }
             };
-            say(&format!("{}, pair {number}: {pair}", benchmark.name()));
+            print_progress(&format!("{}, pair {number}: {pair}", benchmark.name()));
             pairs.push(pair);
         }
         let report = Report { benchmark: benchmark.name(), pairs };
-        say(&report.to_string());
+        print_progress(&report.to_string());
         reports.push(report);
     }
     Ok(reports)

@@ -1,16 +1,17 @@
-//! `bench deployments`: what a deployment costs against the same steps on bare Temporal, what a step costs against
-//! `podman run`, how soon a deployment starts, how fast logs come in, and what an idle runner uses.
+//! `bench deployments`: the cost of a deployment against the same steps on bare Temporal, the cost of a step
+//! against `podman run`, how soon a deployment starts, how fast logs are stored, and what an idle runner
+//! uses.
 
 mod bare;
 mod container;
 mod engine;
+pub(crate) mod fixture;
 mod idle;
 mod log;
 mod log_file;
 mod many_logs;
 mod podman;
 pub(crate) mod runner;
-pub(crate) mod site;
 mod start;
 pub(crate) mod wave;
 
@@ -27,46 +28,47 @@ pub(crate) struct BenchDeployments {
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
-    /// Measure only this.
+    /// Run only this part.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// Where greenroomd, greenroom-runner, greenroom-entry and greenroom-bare-engine are; beside this program if left out.
+    /// Folder of greenroomd, greenroom-runner, greenroom-entry and greenroom-bare-engine; beside this program
+    /// if omitted.
     #[arg(long)]
     bin_dir: Option<PathBuf>,
-    /// The entrypoint, if it is elsewhere.
+    /// Path of the entrypoint, if it is elsewhere.
     #[arg(long)]
     entry: Option<PathBuf>,
-    /// Engine: how many runs there are of each side.
+    /// Engine: number of runs of each side.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Engine: how many deployments are started at once.
+    /// Engine: number of deployments that are started together.
     #[arg(long, default_value_t = 200)]
     deployments: usize,
-    /// Engine: how many clients start them.
+    /// Engine: number of clients that start them.
     #[arg(long, default_value_t = 16)]
     clients: usize,
-    /// Engine: how many runners there are, each with room for its share of the deployments.
+    /// Engine: number of runners, each with capacity for its share of the deployments.
     #[arg(long, default_value_t = 4)]
     runners: usize,
-    /// Container: how many times the step runs on each side.
+    /// Container: number of runs of the step on each side.
     #[arg(long, default_value_t = 20)]
     containers: usize,
-    /// Long: how long the step takes.
+    /// Long: duration of the step.
     #[arg(long, default_value_t = 30)]
     long_seconds: u32,
-    /// Long: how many times it runs on each side.
+    /// Long: number of runs on each side.
     #[arg(long, default_value_t = 3)]
     long_runs: usize,
-    /// Start: how many deployments there are, one after the other.
+    /// Start: number of deployments, one after the other.
     #[arg(long, default_value_t = 200)]
     samples: usize,
-    /// Log: how much one step says.
+    /// Log: amount of output of the single step.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1024))]
     log_mib: u64,
-    /// Log: how many steps talk at once, a mebibyte each.
+    /// Log: number of steps that write concurrently, a mebibyte each.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=250))]
     log_steps: u32,
-    /// Idle: for how long it is watched.
+    /// Idle: duration of the measurement.
     #[arg(long, default_value_t = 30)]
     idle_seconds: u32,
 }
@@ -75,19 +77,19 @@ pub(crate) struct BenchDeployments {
 enum Part {
     /// Deployments per second ÷ those of the same steps on bare Temporal.
     Engine,
-    /// What a stage of one short step adds to `podman run`.
+    /// The overhead of a stage of one short step over `podman run`.
     Container,
     /// The same as a share of a long step.
     Long,
-    /// From the answer to a deploy until its first step runs.
+    /// From the response to a deploy until its first step runs.
     Start,
-    /// The log of one step that says much, and of many that talk at once.
+    /// The log of one step with much output, and of many steps that write concurrently.
     Log,
-    /// What a runner uses that has nothing to do.
+    /// Resources of a runner without jobs.
     Idle,
 }
 
-/// What was measured: what is to be compared, and beside it the details by which it can be judged.
+/// The measured values: what is to be compared, and the details needed to judge it.
 type Figures = Map<String, Value>;
 
 pub(crate) async fn run(options: BenchDeployments) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Load by `wrk`: a separate, cheap process, so that what is measured is the server.
+//! Load by `wrk`, a separate and cheap process, so that the server is what is measured.
 
 use anyhow::{Context, bail};
 use tokio::process::Command;
@@ -10,7 +10,7 @@ pub(crate) struct Load<'a> {
     pub(crate) seconds: u32,
 }
 
-/// Requests per second. A run in which any answer was not 2xx is void.
+/// Returns requests per second. A run with any response other than 2xx is void.
 pub(crate) async fn throughput(load: &Load<'_>) -> anyhow::Result<f64> {
     let output = Command::new("wrk")
         .args(["--threads", "1", "--connections", &load.connections.to_string()])
@@ -25,5 +25,5 @@ pub(crate) async fn throughput(load: &Load<'_>) -> anyhow::Result<f64> {
         bail!("the run is void:\n{text}{}", String::from_utf8_lossy(&output.stderr));
     }
     let rate = text.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"));
-    rate.and_then(|rate| rate.trim().parse().ok()).with_context(|| format!("wrk said no rate:\n{text}"))
+    rate.and_then(|rate| rate.trim().parse().ok()).with_context(|| format!("wrk printed no rate:\n{text}"))
 }

@@ -1,11 +1,12 @@
-//! `bench locks`: what a claim and a release cost against bare SQL, against a long past, and with many who watch.
+//! `bench locks`: the cost of a claim and a release against bare SQL, with a long history, and with many
+//! watchers.
 
+pub(crate) mod fixture;
 mod growth;
 pub(crate) mod load;
 mod past;
 mod plans;
 mod reference;
-pub(crate) mod scene;
 mod speed;
 mod watch;
 mod watchers;
@@ -21,37 +22,37 @@ pub(crate) struct BenchLocks {
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
-    /// Measure only this.
+    /// Run only this part.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// Speed: how long each run takes.
+    /// Speed: duration of each run.
     #[arg(long, default_value_t = 8)]
     seconds: u32,
-    /// Speed: how many runs there are of each side.
+    /// Speed: number of runs of each side.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Speed: how many claim and release at once.
+    /// Speed: number of concurrent clients.
     #[arg(long, default_value_t = 32)]
     connections: u32,
-    /// Growth: how many sessions the long past has.
+    /// Growth: number of sessions in the long history.
     #[arg(long, default_value_t = 10_000_000)]
     sessions: i64,
-    /// Watch: how many watch at once.
+    /// Watch: number of concurrent watchers.
     #[arg(long, default_value_t = 5_000)]
     watchers: u32,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Part {
-    /// Pairs of claim and release through HTTP ÷ pairs of the reference's by pgbench.
+    /// Pairs of claim and release through HTTP ÷ pairs of the reference through pgbench.
     Speed,
-    /// A claim, and a page of the history, with a long past ÷ with a short one.
+    /// A claim, and a page of the history, with a long history ÷ with a short one.
     Growth,
-    /// Memory for each who watches, and how soon the last one hears of a claim.
+    /// Memory per watcher, and how soon the last one is notified of a claim.
     Watch,
 }
 
-/// What was measured: what is to be compared, and beside it the details by which it can be judged.
+/// The measured values: what is to be compared, and the details needed to judge it.
 type Figures = Map<String, Value>;
 
 pub(crate) async fn run(arguments: BenchLocks) -> anyhow::Result<()> {

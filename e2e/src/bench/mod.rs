@@ -1,4 +1,4 @@
-//! Benchmarks: each a ratio of two things that ran in turns in the same minutes on the same machine.
+//! Benchmarks: each is a ratio of two measurements that alternate in the same minutes on the same machine.
 
 mod api;
 pub(crate) mod bare;
@@ -17,11 +17,14 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// An authenticated list of pipelines ÷ a bare handler that runs the same query.
     Api(api::BenchApi),
-    /// Claims and releases ÷ the same effect in bare SQL, with a short past and a long one, with many who watch.
+    /// Claims and releases ÷ the same effect in bare SQL, with a short history and a long one, with many
+    /// watchers.
     Locks(locks::BenchLocks),
-    /// Two builds of the product against each other, in alternated pairs; exit code 1 if the new one is slower, 2 if that could not be measured.
+    /// Two builds of the product against each other, in alternated pairs; exit code 1 if the new one is
+    /// slower, 2 if that could not be measured.
     Compare(compare::BenchCompare),
-    /// Deployments ÷ the same steps on bare Temporal, a container step ÷ `podman run`, starts, logs, and an idle runner.
+    /// Deployments ÷ the same steps on bare Temporal, a container step ÷ `podman run`, starts, logs, and an idle
+    /// runner.
     Deployments(deployments::BenchDeployments),
 }
 
@@ -41,26 +44,26 @@ fn compared(outcome: anyhow::Result<bool>) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            say(&format!("{error:#}"));
+            print_progress(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }
 }
 
-/// The middle one.
+/// Returns the median.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// What a share of the values does not exceed.
+/// Returns the value that this share of the values does not exceed.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get((values.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// What a person reads while it runs; standard output is for the result alone.
-fn say(text: &str) {
+/// Prints progress to standard error; standard output is for the result alone.
+fn print_progress(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

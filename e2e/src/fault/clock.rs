@@ -38,8 +38,8 @@ impl Clock {
         Self { base: Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX), started: Instant::now() }
     }
 
-    /// How far the system clock was stepped since the start, if it was: histories are compared with PostgreSQL's times, which
-    /// are those of the system clock, so nothing can be concluded from such a run.
+    /// Returns how far the system clock was stepped since the start, if it was. Histories are compared with
+    /// PostgreSQL's times, which are those of the system clock, so nothing can be concluded from such a run.
     pub(crate) fn step(&self) -> Option<Step> {
         let micros = Self::start().base - self.now();
         (micros.abs() > TOLERATED_STEP).then_some(Step { micros })

@@ -1,15 +1,16 @@
-//! A finding: a property that did not hold, and what shows it; and all that a campaign has found.
+//! A finding: a property that did not hold, with the evidence; and all findings of a campaign.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-const SHOWN: usize = 20;
-const SHOWN_OF_PROPERTY: usize = 5;
+const MAX_FINDINGS: usize = 20;
+const MAX_FINDINGS_PER_PROPERTY: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// `L1` to `L12` of a lock, `D1` to `D10` of deployments, or `internal` for an answer that must never be given.
+    /// `L1` to `L12` of a lock, `D1` to `D10` of deployments, or `internal` for a response that must never be
+    /// sent.
     pub(crate) property: &'static str,
     pub(crate) text: String,
 }
@@ -20,29 +21,29 @@ impl Finding {
     }
 }
 
-/// As it stands in a report.
+/// As it appears in a report.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Found {
+pub(crate) struct FindingSummary {
     pub(crate) violations: usize,
     pub(crate) violations_by_property: BTreeMap<&'static str, usize>,
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Found {
+impl FindingSummary {
     pub(crate) fn add(&mut self, findings: Vec<Finding>) {
         self.violations += findings.len();
         for finding in findings {
-            let of_property = self.violations_by_property.entry(finding.property).or_default();
-            *of_property += 1;
+            let count = self.violations_by_property.entry(finding.property).or_default();
+            *count += 1;
             // A defect that shows everywhere must not hide another.
-            if self.findings.len() < SHOWN && *of_property <= SHOWN_OF_PROPERTY {
+            if self.findings.len() < MAX_FINDINGS && *count <= MAX_FINDINGS_PER_PROPERTY {
                 self.findings.push(finding);
             }
         }
     }
 
-    pub(crate) fn of(&self, property: &str) -> usize {
+    pub(crate) fn count(&self, property: &str) -> usize {
         self.violations_by_property.get(property).copied().unwrap_or(0)
     }
 }

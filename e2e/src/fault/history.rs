@@ -1,10 +1,10 @@
-//! What the clients asked and what they were told: the history that the checker judges.
+//! The history that the checker judges: the clients' requests and the responses.
 
 use uuid::Uuid;
 
 use crate::fault::clock::Micros;
 
-/// Which of the world's environments.
+/// An index into the fixture's environments.
 pub(crate) type Environment = usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,12 +16,12 @@ pub(crate) enum Kind {
     Renew,
     Deploy,
     Release,
-    /// Keeps a place, confirms a turn.
+    /// Keeps a place in the queue and confirms a turn.
     Heartbeat,
     RequestHandover,
     AcceptHandover,
     DeclineHandover,
-    /// Of a deployment, its own or another's.
+    /// Cancels a deployment, the client's own or another user's.
     Cancel,
     GetSession,
     GetEnvironment,
@@ -29,19 +29,19 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Asks for a session of its own.
-    pub(crate) fn claims(self) -> bool {
+    /// Returns whether it requests a new session.
+    pub(crate) fn is_claim(self) -> bool {
         matches!(self, Self::Claim | Self::Queue | Self::Force)
     }
 
-    pub(crate) fn changes(self) -> bool {
-        self.claims()
+    pub(crate) fn is_change(self) -> bool {
+        self.is_claim()
             || matches!(self, Self::Renew | Self::Deploy | Self::Release)
             || matches!(self, Self::AcceptHandover | Self::DeclineHandover)
     }
 
-    /// Whoever does this in a granted session shows that it is there.
-    pub(crate) fn confirms(self) -> bool {
+    /// Returns whether it confirms a granted turn.
+    pub(crate) fn is_confirmation(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Renew | Self::Deploy)
     }
 }
@@ -58,9 +58,9 @@ pub(crate) struct Op {
     pub(crate) kind: Kind,
     /// None for a list.
     pub(crate) environment: Option<Environment>,
-    /// The session that was asked about.
+    /// The session in the request.
     pub(crate) session: Option<Uuid>,
-    /// The deployment that was asked about.
+    /// The deployment in the request.
     pub(crate) deployment: Option<Uuid>,
     pub(crate) invoked: Micros,
     pub(crate) returned: Micros,
@@ -69,7 +69,7 @@ pub(crate) struct Op {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    Ok(Box<Answer>),
+    Ok(Box<Response>),
     /// Definitely nothing was changed.
     Refused(Box<Refused>),
     /// It may have happened, or may happen still.
@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) session: Option<SessionView>,
     pub(crate) locks: Vec<(Environment, LockView)>,
     pub(crate) displaced: Option<Uuid>,
@@ -106,8 +106,8 @@ impl Status {
         !matches!(self, Self::Queued | Self::Active)
     }
 
-    pub(crate) fn named(word: &str) -> Option<Self> {
-        Some(match word {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        Some(match text {
             "queued" => Self::Queued,
             "active" => Self::Active,
             "released" => Self::Released,
@@ -129,7 +129,7 @@ pub(crate) struct SessionView {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockView {
-    /// None: free.
+    /// `None` if free.
     pub(crate) held: Option<HeldView>,
 }
 
@@ -141,7 +141,7 @@ pub(crate) struct HeldView {
 }
 
 impl Op {
-    /// For a finding's text.
+    /// The name in the text of a finding.
     pub(crate) fn name(&self) -> String {
         format!(
             "op {} ({:?} by client {} at server {})",
@@ -152,19 +152,19 @@ impl Op {
         )
     }
 
-    pub(crate) fn ok(&self) -> Option<&Answer> {
+    pub(crate) fn ok(&self) -> Option<&Response> {
         match &self.outcome {
-            Outcome::Ok(answer) => Some(answer),
+            Outcome::Ok(response) => Some(response),
             _ => None,
         }
     }
 
-    /// May have changed something.
+    /// Returns whether it may have changed something.
     pub(crate) fn may_have_happened(&self) -> bool {
         !matches!(self.outcome, Outcome::Refused(_))
     }
 
-    /// A repetition may be given the first attempt's answer, which says how things were then.
+    /// A repetition may return the first attempt's response, which shows the state at that time.
     pub(crate) fn is_repetition(&self) -> bool {
         self.number != self.request
     }
@@ -177,23 +177,23 @@ impl Op {
     }
 }
 
-/// A time in which a member was demoted or removed, as far as is known.
+/// A period in which a member was demoted or removed, as far as is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barred {
     pub(crate) user: Uuid,
-    /// Who did it.
+    /// The user who did it.
     pub(crate) by: Uuid,
-    /// When it was first asked for, and from when on it was definitely so.
-    pub(crate) asked: Micros,
+    /// When the change was first requested, and from when on it was definitely in effect.
+    pub(crate) requested: Micros,
     pub(crate) since: Micros,
-    /// When the way back was first asked for, and from when on it was definitely open.
+    /// When the restoration was first requested, and from when on it was definitely in effect.
     pub(crate) until: Micros,
-    pub(crate) over: Micros,
+    pub(crate) restored: Micros,
 }
 
 impl Barred {
-    /// Whether it may have been so at some moment between these.
+    /// Returns whether it may have been in effect at any moment in this interval.
     pub(crate) fn may_have_been_between(&self, from: Micros, to: Micros) -> bool {
-        self.asked <= to && from <= self.over
+        self.requested <= to && from <= self.restored
     }
 }

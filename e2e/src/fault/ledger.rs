@@ -1,4 +1,4 @@
-//! What the database says in the end: sessions, deployments, events and locks, since the last look.
+//! The database's final state: sessions, deployments, events and locks, since the previous read.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::fault::clock::Micros;
+use crate::fault::fixture::{LockFixture, parse_id};
 use crate::fault::history::{Environment, Status};
-use crate::fault::world::{World, parse_id};
 
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -19,15 +19,15 @@ pub(crate) struct Ledger {
     /// By organization and sequence.
     pub(crate) events: Vec<EventRow>,
     pub(crate) environments: Vec<EnvironmentRow>,
-    /// Events that nobody has given a number yet.
+    /// The number of events without a sequence number.
     pub(crate) unsequenced: i64,
-    /// How far the look before this one had come.
-    pub(crate) since: Since,
+    /// The position that the previous read reached.
+    pub(crate) since: ReadPosition,
 }
 
-/// How far a look has come.
+/// The position that a read has reached.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Since {
+pub(crate) struct ReadPosition {
     pub(crate) sequences: Vec<i64>,
     pub(crate) ordinals: HashMap<Environment, i64>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct SessionRow {
     pub(crate) ordinal: i64,
     pub(crate) status: Status,
     pub(crate) user: Uuid,
-    /// The request that made it.
+    /// The request that created it.
     pub(crate) request: u64,
     pub(crate) fence: Option<i64>,
     pub(crate) queued_at: Option<Micros>,
@@ -102,15 +102,16 @@ const ENVIRONMENTS: &str = "select name, fence, sessions, session_id is not null
     from environments where organization_id = $1";
 
 impl Ledger {
-    pub(crate) async fn read(url: &str, world: &World, since: &Since) -> anyhow::Result<Self> {
-        let mut connection = PgConnection::connect(url).await.context("the ledger can't be read")?;
+    pub(crate) async fn read(url: &str, fixture: &LockFixture, since: &ReadPosition) -> anyhow::Result<Self> {
+        let mut connection = PgConnection::connect(url).await.context("the database can't be read")?;
         let connection = &mut connection;
         let mut ledger = Self { since: since.clone(), ..Self::default() };
-        ledger.since.sequences.resize(world.organizations.len(), 0);
-        for (index, organization) in world.organizations.iter().enumerate() {
+        ledger.since.sequences.resize(fixture.organizations.len(), 0);
+        for (index, organization) in fixture.organizations.iter().enumerate() {
             for row in sqlx::query(ENVIRONMENTS).bind(organization.id).fetch_all(&mut *connection).await? {
                 let name: String = row.try_get("name")?;
-                let environment = world.find(index, &name).with_context(|| format!("made-up name {name}"))?;
+                let environment =
+                    fixture.find(index, &name).with_context(|| format!("unknown environment {name}"))?;
                 let before = ledger.since.ordinals.get(&environment).copied().unwrap_or(0);
                 for row in fetch(connection, SESSIONS, organization.id, &name, before).await? {
                     ledger.sessions.push(session(environment, &row)?);
@@ -128,7 +129,7 @@ impl Ledger {
             }
             let events = sqlx::query(EVENTS).bind(organization.id).bind(ledger.since.sequences[index]);
             for row in events.fetch_all(&mut *connection).await? {
-                ledger.events.push(event(world, index, &row)?);
+                ledger.events.push(event(fixture, index, &row)?);
             }
         }
         let left = sqlx::query_scalar("select count(*) from event_intake").fetch_one(&mut *connection);
@@ -136,8 +137,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// How far this look has come.
-    pub(crate) fn reached(&self) -> Since {
+    /// Returns the position that this read has reached.
+    pub(crate) fn position(&self) -> ReadPosition {
         let mut since = self.since.clone();
         for event in &self.events {
             since.sequences[event.organization] = event.sequence;
@@ -166,7 +167,7 @@ fn session(environment: Environment, row: &PgRow) -> anyhow::Result<SessionRow> 
         environment,
         id: row.try_get("id")?,
         ordinal: row.try_get("ordinal")?,
-        status: Status::named(&status).with_context(|| format!("unknown status {status}"))?,
+        status: Status::parse(&status).with_context(|| format!("unknown status {status}"))?,
         user: row.try_get("user_id")?,
         request: context.parse().unwrap_or(0),
         fence: row.try_get("fence")?,
@@ -188,7 +189,7 @@ fn deployment(row: &PgRow) -> anyhow::Result<DeploymentRow> {
     })
 }
 
-fn event(world: &World, organization: usize, row: &PgRow) -> anyhow::Result<EventRow> {
+fn event(fixture: &LockFixture, organization: usize, row: &PgRow) -> anyhow::Result<EventRow> {
     let id = |column: &str| -> anyhow::Result<Option<Uuid>> {
         Ok(row.try_get::<Option<String>, _>(column)?.as_deref().and_then(parse_id))
     };
@@ -200,7 +201,7 @@ fn event(world: &World, organization: usize, row: &PgRow) -> anyhow::Result<Even
         kind: row.try_get("type")?,
         session: id("session_id")?,
         deployment: id("deployment_id")?,
-        environment: name.and_then(|name| world.find(organization, &name)),
+        environment: name.and_then(|name| fixture.find(organization, &name)),
         fence: row.try_get("fence")?,
         actor: row.try_get("actor_id")?,
     })

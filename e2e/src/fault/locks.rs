@@ -10,31 +10,31 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::fault::chapter::{self, Plan, Told};
 use crate::fault::check::{self, Evidence, People};
 use crate::fault::client::http::Http;
 use crate::fault::client::{Board, Shared};
 use crate::fault::clock::Clock;
-use crate::fault::deck::deck;
+use crate::fault::fault_schedule::fault_schedule;
 use crate::fault::faults::{Fault, Injector};
 use crate::fault::finding::Finding;
-use crate::fault::ledger::{Ledger, Since};
+use crate::fault::fixture::LockFixture;
+use crate::fault::ledger::{Ledger, ReadPosition};
 use crate::fault::options::Locks;
 use crate::fault::progress::Progress;
 use crate::fault::report::Report;
+use crate::fault::round::{self, Plan, RoundResult};
 use crate::fault::settle::settle;
 use crate::fault::stack::Stack;
 use crate::fault::target::Target;
-use crate::fault::world::World;
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
-/// How many operations a chapter has; fewer if the first finding ends the campaign.
-const CHAPTER: u64 = 20_000;
-const CHAPTER_UNTIL_FOUND: u64 = 5_000;
+/// Operations per round; fewer if the first finding ends the campaign.
+const ROUND_SIZE: u64 = 20_000;
+const ROUND_SIZE_UNTIL_FOUND: u64 = 5_000;
 
 pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
     let seed = options.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
-    say(&format!(
+    print_progress(&format!(
         "starting PostgreSQL, {} servers and {} workers (seed {seed})",
         options.servers, options.workers
     ));
@@ -43,10 +43,10 @@ pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
     let report = tokio::select! {
         report = campaign(&mut stack, &options, seed) => report,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
     };
     if options.keep {
-        say(&format!("kept: {}", stack.folder.path.display()));
+        print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
     let report = report?;
@@ -55,23 +55,23 @@ pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
 }
 
 async fn campaign(stack: &mut Stack, options: &Locks, seed: u64) -> anyhow::Result<Report> {
-    let world = World::make(stack, options).await?;
+    let fixture = LockFixture::make(stack, options).await?;
     let shared = Arc::new(Shared {
         clock: Clock::start(),
         http: Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?,
         progress: Progress::new(stack.servers.len()),
-        board: Board::new(world.environments.len()),
-        target: Target::new(world.environments.len()),
+        board: Board::new(fixture.environments.len()),
+        target: Target::new(fixture.environments.len()),
         stop: AtomicBool::new(false),
-        world,
+        fixture,
     });
     tokio::select! {
-        report = chapters(stack, &shared, options, seed) => report,
-        () = shared.progress.tell() => anyhow::bail!("the telling of progress ended"),
+        report = run_rounds(stack, &shared, options, seed) => report,
+        () = shared.progress.report() => anyhow::bail!("progress reporting ended"),
     }
 }
 
-async fn chapters(
+async fn run_rounds(
     stack: &mut Stack,
     shared: &Arc<Shared>,
     options: &Locks,
@@ -80,52 +80,52 @@ async fn chapters(
     let started = Instant::now();
     let (rng, findings) = (StdRng::seed_from_u64(seed), Vec::new());
     let mut injector = Injector { rng, shared: Arc::clone(shared), findings };
-    let deck = deck(&Fault::ALL, options.faults, &mut injector.rng);
+    let schedule = fault_schedule(&Fault::ALL, options.faults, &mut injector.rng);
     let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
-    let size = if options.until_found { CHAPTER_UNTIL_FOUND } else { CHAPTER };
+    let size = if options.until_found { ROUND_SIZE_UNTIL_FOUND } else { ROUND_SIZE };
     let count = options.ops.div_ceil(size).max(1);
-    let mut since = Since::default();
-    for chapter in 0..count {
-        let share = |chapter: u64| usize::try_from(options.faults * chapter / count).unwrap_or(usize::MAX);
+    let mut since = ReadPosition::default();
+    for round in 0..count {
+        let end_of_share = |round: u64| usize::try_from(options.faults * round / count).unwrap_or(usize::MAX);
         let plan = Plan {
             ops: options.ops / count,
-            faults: deck[share(chapter)..share(chapter + 1)].to_vec(),
+            faults: schedule[end_of_share(round)..end_of_share(round + 1)].to_vec(),
             clients: usize::try_from(options.clients)?,
-            seed: seed.wrapping_mul(1_000).wrapping_add(chapter),
+            seed: seed.wrapping_mul(1_000).wrapping_add(round),
         };
-        let told = chapter::run(stack, shared, &mut injector, &plan).await?;
+        let result = round::run(stack, shared, &mut injector, &plan).await?;
         if !plan.faults.is_empty() {
-            let least = report.min_ops_per_second.unwrap_or(f64::INFINITY);
-            report.min_ops_per_second = Some(least.min(told.least_rate).round());
+            let min = report.min_ops_per_second.unwrap_or(f64::INFINITY);
+            report.min_ops_per_second = Some(min.min(result.min_rate).round());
         }
         for fault in &plan.faults {
             *report.faults_by_kind.entry(*fault).or_default() += 1;
         }
-        report.found.add(told.findings.clone());
-        report.found.add(settle(stack, &shared.world).await?);
-        let ledger = Ledger::read(&stack.postgres.url(), &shared.world, &since).await?;
-        since = ledger.reached();
+        report.found.add(result.findings.clone());
+        report.found.add(settle(stack, &shared.fixture).await?);
+        let ledger = Ledger::read(&stack.postgres.url(), &shared.fixture, &since).await?;
+        since = ledger.position();
         let (writes, judged) = (shared.target.take(), Instant::now());
-        let World { maintainers, forcers, .. } = &shared.world;
-        let people = People { maintainers, forcers, barred: &told.barred };
-        let evidence = Evidence::new(&told.history, &writes, &ledger, people);
+        let LockFixture { maintainers, forcers, .. } = &shared.fixture;
+        let people = People { maintainers, forcers, barred: &result.barred };
+        let evidence = Evidence::new(&result.history, &writes, &ledger, people);
         report.found.add(check::all(&evidence));
         if options.keep {
-            keep(stack, chapter, &told, &ledger)?;
+            keep(stack, round, &result, &ledger)?;
         }
-        report.count_unknown(&told.history);
+        report.count_unknown(&result.history);
         report.sessions += ledger.sessions.len();
         report.events += ledger.events.len();
         shared.progress.violations.store(report.found.violations as u64, Ordering::Relaxed);
-        say(&format!(
-            "chapter {} of {count}: {} operations and {} sessions judged in {:.1?}, {} violations so far",
-            chapter + 1,
-            told.history.len(),
+        print_progress(&format!(
+            "round {} of {count}: {} operations and {} sessions judged in {:.1?}, {} violations so far",
+            round + 1,
+            result.history.len(),
             ledger.sessions.len(),
             judged.elapsed(),
             report.found.violations
         ));
-        if options.until_found && report.has_broken_a_promise() {
+        if options.until_found && report.has_property_violation() {
             break;
         }
     }
@@ -140,14 +140,14 @@ async fn chapters(
     Ok(report)
 }
 
-/// What was judged, in words, for whoever wants to follow a finding.
-fn keep(stack: &Stack, chapter: u64, told: &Told, ledger: &Ledger) -> anyhow::Result<()> {
-    let path = stack.folder.path.join(format!("chapter-{}.txt", chapter + 1));
+/// Writes the judged history to files, for the analysis of a finding.
+fn keep(stack: &Stack, round: u64, result: &RoundResult, ledger: &Ledger) -> anyhow::Result<()> {
+    let path = stack.folder.path.join(format!("round-{}.txt", round + 1));
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for op in &told.history {
+    for op in &result.history {
         writeln!(file, "{op:?}")?;
     }
-    for barred in &told.barred {
+    for barred in &result.barred {
         writeln!(file, "{barred:?}")?;
     }
     for session in &ledger.sessions {
@@ -159,7 +159,7 @@ fn keep(stack: &Stack, chapter: u64, told: &Told, ledger: &Ledger) -> anyhow::Re
     Ok(file.flush()?)
 }
 
-/// What a daemon says when a thread of it dies.
+/// The line that a daemon logs when one of its threads panics.
 fn panics(stack: &mut Stack) -> Vec<Finding> {
     let mut findings = Vec::new();
     for daemon in stack.daemons() {

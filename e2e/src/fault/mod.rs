@@ -1,15 +1,15 @@
-//! Faults: the real system under load while its parts are killed, stopped, cut off and given wrong clocks; and a checker
-//! that judges what the clients were told, and what the database says, by the properties that a lock must have.
+//! Fault campaigns: the real system under load while its parts are killed, stopped, cut off and given wrong
+//! clocks. A checker judges the responses to the clients and the contents of the database by the properties
+//! that a lock must have.
 
-mod authority;
-mod chapter;
 mod check;
 mod client;
 mod clock;
-mod deck;
 mod deployments;
+mod fault_schedule;
 mod faults;
 mod finding;
+mod fixture;
 mod handover;
 mod history;
 mod ledger;
@@ -18,10 +18,11 @@ mod options;
 mod overload;
 mod progress;
 mod report;
+mod rights_changer;
+mod round;
 mod settle;
 mod stack;
 mod target;
-mod world;
 
 use std::process::ExitCode;
 
@@ -29,14 +30,14 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fault {
-    /// Claims, queues, forces, renewals and releases, under faults; exit code 1 for violations, 3 for a void run, 4
-    /// if the system clock was stepped meanwhile.
+    /// Claims, queues, forces, renewals and releases under faults. Exit code 1 for violations, 3 for a void
+    /// run, 4 if the system clock was stepped during the run.
     Locks(options::Locks),
-    /// Deployments from their acceptance to their last step, under faults; the same exit codes.
+    /// Deployments from acceptance to the last step, under faults. Same exit codes.
     Deployments(deployments::Deployments),
-    /// A hostile organization attacks while another one works; the same exit codes.
+    /// A hostile organization attacks while another one works. Same exit codes.
     Overload(overload::Overload),
-    /// The attacker of `overload`.
+    /// The attacker process of `overload`.
     #[command(hide = true)]
     Attacker(overload::Attacker),
 }
@@ -48,9 +49,9 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
         Fault::Overload(options) => Box::pin(overload::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
-    // A campaign that could not be carried out must not be taken for one that found something.
+    // A campaign that could not be carried out must not be taken for one that found violations.
     outcome.or_else(|error| {
-        crate::parts::say::say(&format!("{error:#}"));
+        crate::parts::output::print_progress(&format!("{error:#}"));
         Ok(ExitCode::from(2))
     })
 }

@@ -1,4 +1,4 @@
-//! What a campaign is told to do.
+//! The options of a campaign against the locks.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,16 @@ use clap::Args;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Locks {
-    /// How many operations there are to be at least; more if the faults take longer than they do.
+    /// Minimum number of operations; more if the faults take longer.
     #[arg(long, default_value_t = 10_000)]
     pub(crate) ops: u64,
-    /// How many faults, spread evenly over the operations.
+    /// Number of faults, spread evenly over the operations.
     #[arg(long, default_value_t = 10)]
     pub(crate) faults: u64,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Decides what clients do and which faults come in which order; random if left out.
+    /// Seed for the clients' choices and the order of faults; random if omitted.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=8))]
@@ -24,19 +24,19 @@ pub(crate) struct Locks {
     pub(crate) workers: u64,
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u64).range(2..=512))]
     pub(crate) clients: u64,
-    /// Named environments, in all organizations together; those of a template come on top.
+    /// Number of named environments in all organizations; those of a template are added.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=200))]
     pub(crate) environments: u64,
     /// Keep the stack's folder, with logs and data.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// The name of a planted bug, for a daemon that was built with the feature `planted`.
+    /// Name of a planted bug, for a daemon built with the feature `planted`.
     #[arg(long)]
     pub(crate) planted: Option<String>,
-    /// Stop as soon as something is found.
+    /// Stop at the first finding.
     #[arg(long)]
     pub(crate) until_found: bool,
-    /// The `greenroomd` to try, instead of the one beside this program.
+    /// Path of the `greenroomd` under test; the one beside this program if omitted.
     #[arg(long)]
     pub(crate) daemon: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! How many operations there were, how fast they come, and what a person reads while it runs.
+//! Counts operations, measures their rate, and prints progress.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::fault::history::Outcome;
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     pub(crate) unknown: AtomicU64,
     pub(crate) faults: AtomicU64,
     pub(crate) violations: AtomicU64,
-    /// Of each server: how many requests it has carried out.
+    /// The number of successful requests of each server.
     pub(crate) ok_by_server: Vec<AtomicU64>,
     samples: Mutex<VecDeque<(Instant, u64)>>,
 }
@@ -26,7 +26,7 @@ impl Progress {
         Self { ok_by_server: (0..servers).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
     }
 
-    /// A number that no other operation of the campaign has.
+    /// Returns a number that no other operation of the campaign has.
     pub(crate) fn number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -44,42 +44,42 @@ impl Progress {
     }
 
     pub(crate) fn ops(&self) -> u64 {
-        self.answered() + self.unknown.load(Ordering::Relaxed)
+        self.responses() + self.unknown.load(Ordering::Relaxed)
     }
 
-    fn answered(&self) -> u64 {
+    fn responses(&self) -> u64 {
         self.ok.load(Ordering::Relaxed) + self.refused.load(Ordering::Relaxed)
     }
 
-    /// Answers per second in the time just passed.
+    /// Returns the responses per second in the most recent interval.
     pub(crate) fn rate(&self, window: Duration) -> f64 {
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now().checked_sub(window);
         let first = samples.iter().find(|(at, _)| since.is_none_or(|since| *at >= since));
         let Some((at, before)) = first else { return 0.0 };
         let seconds = at.elapsed().as_secs_f64();
-        if seconds < 0.1 { 0.0 } else { (self.answered() - before) as f64 / seconds }
+        if seconds < 0.1 { 0.0 } else { (self.responses() - before) as f64 / seconds }
     }
 
-    /// Forgets how fast it was, because from here on it is not to be compared.
-    pub(crate) fn forget_rate(&self) {
+    /// Resets the measured rate at the start of a round.
+    pub(crate) fn reset_rate(&self) {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Takes samples and says a line every few seconds, until it is dropped.
-    pub(crate) async fn tell(&self) {
+    /// Takes samples and prints a line every few seconds, until it is dropped.
+    pub(crate) async fn report(&self) {
         for turn in 1_u64.. {
             tokio::time::sleep(Duration::from_millis(250)).await;
             {
                 let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-                samples.push_back((Instant::now(), self.answered()));
+                samples.push_back((Instant::now(), self.responses()));
                 if samples.len() > 60 {
                     samples.pop_front();
                 }
             }
             if turn.is_multiple_of(20) {
                 let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-                say(&format!(
+                print_progress(&format!(
                     "{} ops ({:.0}/s, {} unknown), {} faults, {} violations",
                     self.ops(),
                     self.rate(Duration::from_secs(5)),

@@ -6,16 +6,16 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::fault::chapter::LEAST_RATE;
 use crate::fault::clock::{CLOCK_STEPPED, Step};
 use crate::fault::faults::Fault;
-use crate::fault::finding::Found;
+use crate::fault::finding::FindingSummary;
 use crate::fault::history::{Op, Outcome};
+use crate::fault::round::MIN_RATE;
 
-/// Under this share of unknown outcomes the faults were too weak to show anything.
-const LEAST_UNKNOWN: f64 = 0.01;
-/// Fewer operations than this say nothing about shares.
-const SMALL: u64 = 2_000;
+/// Below this share of unknown outcomes the faults were too weak to show anything.
+const MIN_UNKNOWN_SHARE: f64 = 0.01;
+/// Below this number of operations, shares are not meaningful.
+const MIN_OPS_FOR_SHARES: u64 = 2_000;
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) faults: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     #[serde(flatten)]
-    pub(crate) found: Found,
+    pub(crate) found: FindingSummary,
     /// The lowest throughput right before a fault; null without faults.
     pub(crate) min_ops_per_second: Option<f64>,
     pub(crate) sessions: usize,
@@ -43,8 +43,9 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Something was found other than slowness, which a busy machine may be the cause of.
-    pub(crate) fn has_broken_a_promise(&self) -> bool {
+    /// Returns whether a property other than throughput was violated. A busy machine may be the cause of low
+    /// throughput.
+    pub(crate) fn has_property_violation(&self) -> bool {
         self.found.violations_by_property.keys().any(|property| *property != "L10")
     }
 
@@ -56,14 +57,14 @@ impl Report {
         }
     }
 
-    /// Decides whether the run is void. Findings are violations also in a void run, unless the system clock was stepped.
+    /// Decides whether the run is void. Findings are violations also in a void run, unless the system clock
+    /// was stepped.
     pub(crate) fn judge(&mut self, step: Option<Step>) {
-        if let Some(rate) = self.min_ops_per_second.filter(|rate| *rate < LEAST_RATE) {
-            self.void =
-                Some(format!("only {rate:.0} ops/s right before a fault, {LEAST_RATE:.0} are needed"));
-        } else if self.ops >= SMALL
+        if let Some(rate) = self.min_ops_per_second.filter(|rate| *rate < MIN_RATE) {
+            self.void = Some(format!("only {rate:.0} ops/s right before a fault, {MIN_RATE:.0} are needed"));
+        } else if self.ops >= MIN_OPS_FOR_SHARES
             && self.faults > 0
-            && (self.unknown as f64) < LEAST_UNKNOWN * self.ops as f64
+            && (self.unknown as f64) < MIN_UNKNOWN_SHARE * self.ops as f64
         {
             self.void = Some("under 1 % of the outcomes are unknown: the faults were too weak".to_owned());
         }
@@ -102,8 +103,8 @@ impl Report {
         if let Some(void) = &self.void {
             writeln!(out, "void: {void}")?;
         }
-        if self.ops < SMALL {
-            writeln!(out, "too small a run to ask for a share of unknown outcomes")?;
+        if self.ops < MIN_OPS_FOR_SHARES {
+            writeln!(out, "the run is too small to judge the share of unknown outcomes")?;
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! The fenced target: what an environment stands for. It takes writes with a fence, and refuses any that is lower than
-//! one it has seen.
+//! The fenced target that represents an environment's real resource. It accepts writes with a fence, and
+//! rejects any with a lower fence than one it has seen.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -34,7 +34,7 @@ impl Target {
         inner.1.push(Write { environment, session, fence, at, accepted });
     }
 
-    /// What was written since the last time; the fences stay.
+    /// Returns the writes since the last call; the fences are kept.
     pub(crate) fn take(&self) -> Vec<Write> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
     }

@@ -1,4 +1,4 @@
-//! The API, as a client of it that is not ours would call it.
+//! An independent client of the API, which does not use the project's client crate.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use anyhow::{Context, bail};
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Api {
-    /// With `/api/v1`.
+    /// The URL with `/api/v1`.
     base: String,
     http: reqwest::Client,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
-    /// All of it, or null if it is no JSON.
+    /// The whole body, or null if it is not JSON.
     pub(crate) body: Value,
 }
 
-impl Said {
+impl ApiResponse {
     pub(crate) const fn is_good(&self) -> bool {
         self.status >= 200 && self.status < 300
     }
 
-    /// The record, or the whole answer if there is none.
+    /// Returns the record, or the whole body if there is none.
     pub(crate) fn data(&self) -> &Value {
         self.body.get("data").unwrap_or(&self.body)
     }
@@ -35,7 +35,7 @@ impl Said {
 
 impl Api {
     pub(crate) fn new(base: String) -> anyhow::Result<Self> {
-        let http = reqwest::Client::builder().no_proxy().connect_timeout(PATIENCE).build()?;
+        let http = reqwest::Client::builder().no_proxy().connect_timeout(TIMEOUT).build()?;
         Ok(Self { base, http })
     }
 
@@ -59,34 +59,34 @@ impl Api {
         path: &str,
         token: &str,
         body: Option<&Value>,
-    ) -> anyhow::Result<Said> {
-        let mut request = self.request(method.clone(), path, token).timeout(PATIENCE);
+    ) -> anyhow::Result<ApiResponse> {
+        let mut request = self.request(method.clone(), path, token).timeout(TIMEOUT);
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = request.send().await.with_context(|| format!("{method} {path} was not answered"))?;
+        let response = request.send().await.with_context(|| format!("{method} {path} got no response"))?;
         let status = response.status().as_u16();
         let text =
-            response.text().await.with_context(|| format!("{method} {path} was not answered to its end"))?;
-        Ok(Said { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
+            response.text().await.with_context(|| format!("{method} {path} got an incomplete response"))?;
+        Ok(ApiResponse { status, body: serde_json::from_str(&text).unwrap_or(Value::Null) })
     }
 
-    /// The record of a call that has to go well.
-    pub(crate) async fn done(
+    /// Returns the record of a call that has to succeed.
+    pub(crate) async fn call_ok(
         &self,
         method: Method,
         path: &str,
         token: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Value> {
-        let said = self.call(method.clone(), path, token, body).await?;
-        if !said.is_good() {
-            bail!("{method} {path} was answered {} {:#}", said.status, said.body);
+        let response = self.call(method.clone(), path, token, body).await?;
+        if !response.is_good() {
+            bail!("{method} {path} returned {} {:#}", response.status, response.body);
         }
-        Ok(said.data().clone())
+        Ok(response.data().clone())
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> anyhow::Result<Value> {
-        self.done(Method::GET, path, token, None).await
+        self.call_ok(Method::GET, path, token, None).await
     }
 }

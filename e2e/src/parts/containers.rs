@@ -1,4 +1,4 @@
-//! A container engine of the harness's own: Podman on a socket in a folder that goes away, with one image, of busybox.
+//! The harness's own container engine: Podman on a socket in a temporary folder, with one image, of busybox.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use tokio::process::{Child, Command};
 
 use crate::parts::signal;
 
-/// What steps name in `image`.
+/// The image name in steps.
 pub(crate) const IMAGE: &str = "localhost/greenroom-test:1";
 const INSTALL: &str = "apt-get install podman runc iptables busybox-static (dev/stack install does that)";
-const START: Duration = Duration::from_secs(30);
-/// Sandboxes may neither raise these nor start a container without being told them.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Sandboxes can neither raise these limits nor start a container without them.
 pub(crate) const ULIMITS: &str = "nofile=4096:4096,nproc=20000:20000";
 const SETTINGS: &str = r#"[engine]
 runtime = "runc"
@@ -30,7 +30,7 @@ pub(crate) struct Containers {
     service: Child,
 }
 
-/// Short, as a socket's path may not be long. It goes away, whatever has become of the engine.
+/// Short, because the length of a socket's path is limited. It is removed whatever happens to the engine.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -50,8 +50,8 @@ impl Containers {
         let settings = format!("{SETTINGS}[network]\nnetwork_config_dir = {networks:?}\n");
         std::fs::write(path.join("containers.conf"), settings)?;
         let (storage, run) = (path.join("storage"), path.join("run"));
-        let places = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
-        std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{places}"))?;
+        let locations = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
+        std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{locations}"))?;
         make_image(path).await?;
         let socket = path.join("engine.sock");
         let mut service = podman(path, &["setpriv", "--pdeathsig=TERM"]);
@@ -60,20 +60,20 @@ impl Containers {
         let engine = Self { folder, service };
         let started = Instant::now();
         while tokio::net::UnixStream::connect(&socket).await.is_err() {
-            if started.elapsed() > START {
-                bail!("podman did not listen within {START:?}");
+            if started.elapsed() > START_TIMEOUT {
+                bail!("podman did not listen within {START_TIMEOUT:?}");
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(engine)
     }
 
-    /// For `--docker-host`.
+    /// The value for `--docker-host`.
     pub(crate) fn host(&self) -> String {
         format!("unix://{}", self.folder.0.join("engine.sock").display())
     }
 
-    /// A command of podman's own, with the same storage as the engine.
+    /// Runs a podman command with the same storage as the engine.
     pub(crate) fn podman(&self) -> Command {
         podman(&self.folder.0, &[])
     }
@@ -84,19 +84,19 @@ impl Containers {
             signal::send("TERM", pid).await?;
         }
         self.service.wait().await?;
-        // Its own files are the engine's to remove: some are mounted.
+        // The engine has to remove its own files: some are mounted.
         let reset = podman(&self.folder.0, &[]).args(["system", "reset", "--force"]).output().await;
         let _ = (remove?, reset?);
         Ok(())
     }
 }
 
-/// With its own storage and settings, whatever else there is on this machine.
+/// Uses dedicated storage and settings, independent of those of this machine.
 fn podman(folder: &Path, before: &[&str]) -> Command {
-    let mut words = before.iter().copied().chain(["podman"]);
-    let mut command = Command::new(words.next().unwrap_or("podman"));
+    let mut arguments = before.iter().copied().chain(["podman"]);
+    let mut command = Command::new(arguments.next().unwrap_or("podman"));
     command
-        .args(words)
+        .args(arguments)
         .arg("--root")
         .arg(folder.join("storage"))
         .arg("--runroot")
@@ -112,8 +112,8 @@ fn podman(folder: &Path, before: &[&str]) -> Command {
 }
 
 async fn make_image(folder: &Path) -> anyhow::Result<()> {
-    let places = ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from);
-    let busybox = places.into_iter().find(|path| path.is_file());
+    let locations = ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from);
+    let busybox = locations.into_iter().find(|path| path.is_file());
     let busybox = busybox.with_context(|| format!("a static busybox is missing: {INSTALL}"))?;
     let root = folder.join("root");
     for part in ["bin", "tmp", "etc", "proc", "dev", "sys"] {

@@ -1,4 +1,4 @@
-//! A server or a worker of the product, that can be killed and started again on the same port.
+//! A server or a worker of the product that can be killed and started again on the same port.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use anyhow::Context;
 use crate::parts::ports;
 use crate::parts::program::Program;
 
-const END: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Daemon {
     /// `serve` or `worker`.
@@ -21,7 +21,7 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Not started yet.
+    /// Creates the daemon without starting it.
     pub(crate) fn new<Name: Into<String>>(
         role: &'static str,
         program: PathBuf,
@@ -45,7 +45,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Waits until it can do its work: it reaches what it needs.
+    /// Waits until it is ready: it reaches everything it depends on.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         let url = format!("http://127.0.0.1:{}/readyz", self.metrics);
         match &mut self.running {
@@ -54,7 +54,7 @@ impl Daemon {
         }
     }
 
-    /// What its operators' port shows.
+    /// Returns the metrics from its operators' port.
     pub(crate) async fn metrics(&self) -> anyhow::Result<String> {
         let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build()?;
         let url = format!("http://127.0.0.1:{}/metrics", self.metrics);
@@ -65,7 +65,7 @@ impl Daemon {
         self.running.as_ref().with_context(|| format!("{} does not run", self.role))?.pid()
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         match self.running.take() {
             Some(mut program) => program.kill().await,
@@ -73,16 +73,16 @@ impl Daemon {
         }
     }
 
-    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+    pub(crate) async fn signal(&self, name: &str) -> anyhow::Result<()> {
         match &self.running {
-            Some(program) => program.signal(word).await,
+            Some(program) => program.signal(name).await,
             None => Ok(()),
         }
     }
 
-    /// Whether it has ended without being asked to.
+    /// Returns whether it has ended although the harness did not stop it.
     pub(crate) fn has_died(&mut self) -> bool {
-        self.running.as_mut().is_some_and(|program| !matches!(program.end_seen(), Ok(None)))
+        self.running.as_mut().is_some_and(|program| !matches!(program.exit_status(), Ok(None)))
     }
 
     pub(crate) fn log(&self) -> &Path {
@@ -91,15 +91,15 @@ impl Daemon {
 
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
         match self.running.take() {
-            Some(mut program) => program.end(END).await,
+            Some(mut program) => program.end(END_TIMEOUT).await,
             None => Ok(()),
         }
     }
 
-    /// What it complained of last.
-    pub(crate) fn complaints(&self) -> String {
-        let words =
+    /// Returns its last warnings and errors.
+    pub(crate) fn recent_errors(&self) -> String {
+        let lines =
             self.running.as_ref().map(|program| program.lines_with(&[" WARN ", " ERROR ", "panicked"], 25));
-        words.unwrap_or_default()
+        lines.unwrap_or_default()
     }
 }

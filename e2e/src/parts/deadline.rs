@@ -1,12 +1,12 @@
-//! Waiting until something is so. Nothing here sleeps for a fixed time and hopes.
+//! Waiting for a condition with a deadline, instead of sleeping for a fixed time.
 
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Until when to look; and what to do between two looks.
+/// The time until which a condition is polled.
 pub(crate) struct Deadline(Instant, u64);
 
 impl Deadline {
@@ -14,12 +14,12 @@ impl Deadline {
         Self(Instant::now() + Duration::from_secs(seconds), seconds)
     }
 
-    /// Waits a moment; an error if there is no more time, with what is still wrong.
-    pub(crate) async fn again(&self, wrong: impl FnOnce() -> String) -> anyhow::Result<()> {
+    /// Waits for a poll interval. Returns an error with the unmet condition after the deadline.
+    pub(crate) async fn wait(&self, wrong: impl FnOnce() -> String) -> anyhow::Result<()> {
         if Instant::now() >= self.0 {
             bail!("not within {} s: {}", self.1, wrong());
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         Ok(())
     }
 }

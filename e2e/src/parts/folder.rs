@@ -1,4 +1,4 @@
-//! Where everything of a campaign is: logs, data, work.
+//! The folder of a campaign: logs, data, work.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// A new one in `.stack`, with a place for logs in it.
+    /// Creates a new folder in `.stack`, with a subfolder for logs.
     pub(crate) fn make(name: &str, keep: bool) -> anyhow::Result<Self> {
         let name = format!("{name}-{}-{:06x}", std::process::id(), rand::random_range(0..0x100_0000));
         let path = std::env::current_dir()?.join(".stack").join(name);

@@ -1,6 +1,6 @@
-//! Processes of steps, found by a variable that every step of a run has and nobody else.
+//! Processes of steps, found by an environment variable that every step of a run has, and no other process.
 
-/// Those that still run and have `variable`, as `NAME=value`, in their environment.
+/// Returns the running processes that have `variable`, as `NAME=value`, in their environment.
 pub(crate) fn processes_with(variable: &str) -> Vec<u32> {
     let has = |pid: &u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -11,10 +11,10 @@ pub(crate) fn processes_with(variable: &str) -> Vec<u32> {
     numbers.filter(has).filter(|pid| !is_dead(*pid)).collect()
 }
 
-/// What the process runs, as it was called.
+/// Returns the command line of the process.
 pub(crate) fn command_line(pid: u32) -> String {
-    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&words).replace('\0', " ")
+    let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&arguments).replace('\0', " ")
 }
 
 fn is_dead(pid: u32) -> bool {

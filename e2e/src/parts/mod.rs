@@ -1,5 +1,6 @@
-//! The real parts that scenarios and fault campaigns are made of, each as a process that can be started, killed and started
-//! again: the product's own programs, PostgreSQL, Temporal, containers, git; and the network between them.
+//! The real parts that scenarios and fault campaigns consist of, each as a process that can be started,
+//! killed and started again: the product's own programs, PostgreSQL, Temporal, containers, git; and the
+//! network between them.
 
 pub(crate) mod api;
 pub(crate) mod containers;
@@ -9,12 +10,12 @@ pub(crate) mod folder;
 pub(crate) mod git_server;
 pub(crate) mod left_over;
 pub(crate) mod machine;
+pub(crate) mod output;
 pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod programs;
 pub(crate) mod proxy;
 pub(crate) mod runner;
-pub(crate) mod say;
 pub(crate) mod signal;
 pub(crate) mod temporal;

@@ -1,5 +1,5 @@
-//! Ports for servers that are killed and come back: outside the range from which the system gives ports to those who
-//! connect, so that nobody takes one while its server is down.
+//! Ports for servers that are killed and restarted. They are outside the range of ephemeral ports, so that no
+//! outgoing connection takes one while its server is down.
 
 use std::net::TcpListener;
 

@@ -12,13 +12,14 @@ use tokio::process::{Child, Command};
 
 use crate::parts::{ports, signal};
 
-const START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 const DATABASE: &str = "fault";
 
 pub(crate) struct Postgres {
     programs: PathBuf,
     folder: PathBuf,
-    /// Words before the program, which make it run as a user that it accepts and end when the harness does.
+    /// Arguments before the program, which make it run as a user that it accepts and end when the harness
+    /// does.
     prefix: Vec<String>,
     password: String,
     port: u16,
@@ -26,7 +27,7 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// A new cluster in `folder`, started, with an empty database.
+    /// Creates and starts a new cluster in `folder`, with an empty database.
     pub(crate) async fn make(folder: &Path) -> anyhow::Result<Self> {
         let root = std::fs::metadata("/proc/self")?.uid() == 0;
         let mut prefix: Vec<String> = vec!["setpriv".into(), "--pdeathsig=INT".into()];
@@ -54,13 +55,13 @@ impl Postgres {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
-    /// Without a proxy in between.
+    /// The URL without a proxy.
     pub(crate) fn url(&self) -> String {
-        self.url_by(self.port)
+        self.url_through(self.port)
     }
 
-    /// By way of a proxy.
-    pub(crate) fn url_by(&self, port: u16) -> String {
+    /// The URL through a proxy.
+    pub(crate) fn url_through(&self, port: u16) -> String {
         self.url_of(port, DATABASE)
     }
 
@@ -68,7 +69,7 @@ impl Postgres {
         format!("postgres://greenroom:{}@127.0.0.1:{port}/{database}", self.password)
     }
 
-    /// Another database, empty. Its address.
+    /// Creates another, empty database. Returns its URL.
     pub(crate) async fn create_database(&self, name: &str) -> anyhow::Result<String> {
         let mut connection = PgConnection::connect(&self.url_of(self.port, "postgres")).await?;
         let create = sqlx::AssertSqlSafe(format!("create database {name}"));
@@ -76,11 +77,12 @@ impl Postgres {
         Ok(self.url_of(self.port, name))
     }
 
-    /// Starts it and waits until it answers.
+    /// Starts it and waits until it responds.
     pub(crate) async fn start(&mut self) -> anyhow::Result<()> {
         let started = Instant::now();
-        while started.elapsed() < START {
-            // After a kill -9 what was left of the old one may need a moment to go; then the new one gives up.
+        while started.elapsed() < START_TIMEOUT {
+            // After SIGKILL, remains of the old instance may need a moment to end; until then a new one fails
+            // to start.
             let running =
                 self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|end| end.is_none()));
             if !running {
@@ -91,7 +93,7 @@ impl Postgres {
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        bail!("PostgreSQL did not answer within {START:?}; its words are in {}", self.folder.display())
+        bail!("PostgreSQL did not respond within {START_TIMEOUT:?}; its log is in {}", self.folder.display())
     }
 
     fn spawn(&self) -> anyhow::Result<Child> {
@@ -104,7 +106,7 @@ impl Postgres {
             "max_connections=400",
             "fsync=on",
             "synchronous_commit=on",
-            // In its own folder, which goes with it.
+            // In its own folder, which is removed with it.
             "dynamic_shared_memory_type=mmap",
         ] {
             command.args(["-c", setting]);
@@ -112,7 +114,7 @@ impl Postgres {
         Ok(command.stderr(log).kill_on_drop(true).spawn()?)
     }
 
-    /// Ends it the fast and clean way: every client is thrown out.
+    /// Stops it in fast mode: clients are disconnected, and the shutdown is clean.
     pub(crate) async fn stop(&mut self) -> anyhow::Result<()> {
         if let Some(mut child) = self.child.take() {
             signal::send("INT", signal::pid(&child)?).await?;
@@ -121,25 +123,25 @@ impl Postgres {
         Ok(())
     }
 
-    /// `STOP` or `CONT` for all of it.
-    pub(crate) async fn signal(&self, word: &str) -> anyhow::Result<()> {
+    /// Sends `STOP` or `CONT` to all of its processes.
+    pub(crate) async fn signal(&self, name: &str) -> anyhow::Result<()> {
         let Some(child) = &self.child else { return Ok(()) };
         let postmaster = signal::pid(child)?;
-        signal::send(word, postmaster).await?;
+        signal::send(name, postmaster).await?;
         for pid in signal::children(postmaster).await {
-            // It may have gone.
-            let _ = signal::send(word, pid).await;
+            // The process may have ended.
+            let _ = signal::send(name, pid).await;
         }
         Ok(())
     }
 
-    /// kill -9 of the postmaster and of everything that it has started.
+    /// Sends SIGKILL to the postmaster and all of its children.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         if let Some(mut child) = self.child.take() {
             let started = signal::children(signal::pid(&child)?).await;
             child.kill().await?;
             for pid in started {
-                // It may have noticed and gone.
+                // The process may have noticed and ended.
                 let _ = signal::send("KILL", pid).await;
             }
         }
@@ -147,10 +149,10 @@ impl Postgres {
     }
 
     fn command(&self, program: &str) -> Command {
-        let mut words = self.prefix.iter();
-        let mut command = Command::new(words.next().map_or("setpriv", String::as_str));
-        // Its own folder, as the harness's may be closed to that user.
-        command.args(words).arg(self.programs.join(program)).current_dir("/").stdin(Stdio::null());
+        let mut arguments = self.prefix.iter();
+        let mut command = Command::new(arguments.next().map_or("setpriv", String::as_str));
+        // Runs in its own folder, because that user may have no access to the harness's.
+        command.args(arguments).arg(self.programs.join(program)).current_dir("/").stdin(Stdio::null());
         command
     }
 }
@@ -162,7 +164,7 @@ async fn run(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The newest installation's programs.
+/// Returns the program folder of the newest installation.
 fn programs() -> anyhow::Result<PathBuf> {
     let installed = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = installed.map(|version| version.path().join("bin")).collect();

@@ -1,4 +1,4 @@
-//! The product's own programs: where they are, and what an operator asks of one of them.
+//! The product's own programs: their paths, and the operator's commands of one of them.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,9 +23,9 @@ impl Programs {
     ) -> anyhow::Result<Self> {
         let folder = match folder {
             Some(folder) => {
-                folder.canonicalize().with_context(|| format!("{} is not there", folder.display()))?
+                folder.canonicalize().with_context(|| format!("{} does not exist", folder.display()))?
             }
-            None => std::env::current_exe()?.parent().context("this program is nowhere")?.to_owned(),
+            None => std::env::current_exe()?.parent().context("this program has no folder")?.to_owned(),
         };
         let entry = entry.map_or_else(|| folder.join("greenroom-entry"), Path::to_owned);
         let daemon = daemon.map_or_else(|| folder.join("greenroomd"), Path::to_owned);
@@ -39,14 +39,14 @@ impl Programs {
     }
 }
 
-/// An operator's command, straight on the database. Its answer.
+/// Runs an operator's command directly on the database and returns its output.
 pub(crate) async fn admin(daemon: &Path, database_url: &str, arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = Command::new(daemon);
     command.args(arguments).env("GREENROOM_DATABASE_URL", database_url).env("GREENROOM_LOG", "warn");
     let output = command.stdin(Stdio::null()).output().await?;
     if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        bail!("greenroomd {} failed: {words}", arguments.join(" "));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("greenroomd {} failed: {errors}", arguments.join(" "));
     }
     Ok(String::from_utf8(output.stdout)?)
 }
@@ -56,6 +56,7 @@ pub(crate) async fn admin_json(
     database_url: &str,
     arguments: &[&str],
 ) -> anyhow::Result<Value> {
-    let said = admin(daemon, database_url, arguments).await?;
-    serde_json::from_str(&said).with_context(|| format!("greenroomd {} said no JSON", arguments.join(" ")))
+    let output = admin(daemon, database_url, arguments).await?;
+    serde_json::from_str(&output)
+        .with_context(|| format!("greenroomd {} printed no JSON", arguments.join(" ")))
 }

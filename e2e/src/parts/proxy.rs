@@ -1,4 +1,4 @@
-//! Stands between one part and another, and breaks the network between them on demand.
+//! A proxy between two parts that breaks the network between them on demand.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a connection that was buried stays silent after the network is well again. Then it is closed, so that
-/// whoever is behind it does not run out of places for new ones.
-const BURIED: Duration = Duration::from_secs(10);
+/// How long a dropped connection stays silent after the network has recovered. Then it is closed, so that its
+/// client does not run out of connections.
+const DROPPED_CONNECTION_LIFETIME: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
@@ -21,10 +21,11 @@ pub(crate) enum Network {
         delay: Duration,
         jitter: Duration,
     },
-    /// Nothing comes through and nobody is told; afterwards what was sent arrives after all.
-    Hole,
-    /// The same, but what was connected in it stays silent: a firewall that forgot, a host that is gone.
-    Grave,
+    /// Nothing is delivered and no error is reported. Afterwards everything that was sent is delivered.
+    Stalled,
+    /// The same, but existing connections stay silent afterwards, as behind a firewall that lost its state or
+    /// a host that is gone.
+    Dropped,
     /// Every connection is reset, new ones too.
     Cut,
 }
@@ -36,13 +37,13 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Carries each connection to one of `servers`.
+    /// Forwards each connection to one of `servers`.
     pub(crate) async fn start(servers: Vec<SocketAddr>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let port = listener.local_addr()?.port();
-        let (network, seen) = watch::channel(Network::Good);
+        let (network, state) = watch::channel(Network::Good);
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, servers, seen));
+        accepting.spawn(accept(listener, servers, state));
         Ok(Self { port, network, _accepting: accepting })
     }
 
@@ -56,19 +57,19 @@ async fn accept(listener: TcpListener, servers: Vec<SocketAddr>, network: watch:
     loop {
         tokio::select! {
             Ok((client, _)) = listener.accept() => {
-                connections.spawn(carry(client, servers.clone(), network.clone()));
+                connections.spawn(forward(client, servers.clone(), network.clone()));
             }
             Some(_) = connections.join_next() => {}
         }
     }
 }
 
-async fn carry(mut client: TcpStream, servers: Vec<SocketAddr>, mut network: watch::Receiver<Network>) {
+async fn forward(mut client: TcpStream, servers: Vec<SocketAddr>, mut network: watch::Receiver<Network>) {
     if *network.borrow() == Network::Cut {
         let _ = client.set_zero_linger();
         return;
     }
-    // A server that is down closes the door; so does its proxy.
+    // If the server is down, the connection is closed, as the server's host would.
     let Some(mut server) = connect(servers).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((client_in, client_out), (server_in, server_out)) = (client.split(), server.split());
@@ -82,7 +83,7 @@ async fn carry(mut client: TcpStream, servers: Vec<SocketAddr>, mut network: wat
     }
 }
 
-/// To one of them, whichever comes first in an order by chance and listens.
+/// Connects to the first server in a random order that accepts the connection.
 async fn connect(mut servers: Vec<SocketAddr>) -> Option<TcpStream> {
     servers.shuffle(&mut rand::rng());
     for server in servers {
@@ -100,7 +101,7 @@ async fn pump(
 ) {
     let mut buffer = vec![0; 16 * 1024];
     loop {
-        if !opens(&mut network).await {
+        if !wait_until_open(&mut network).await {
             return;
         }
         let read = tokio::select! {
@@ -111,23 +112,23 @@ async fn pump(
         if let Network::Slow { delay, jitter } = now {
             tokio::time::sleep(delay + jitter.mul_f64(rand::random::<f64>())).await;
         }
-        // It may have broken between the reading and the writing.
-        if !opens(&mut network).await || read == 0 || to.write_all(&buffer[..read]).await.is_err() {
+        // The network may have broken between the read and the write.
+        if !wait_until_open(&mut network).await || read == 0 || to.write_all(&buffer[..read]).await.is_err() {
             return;
         }
     }
 }
 
-/// Waits until bytes may pass. In a grave they never do.
-async fn opens(network: &mut watch::Receiver<Network>) -> bool {
-    let closed = |network: &Network| matches!(network, Network::Hole | Network::Cut);
-    let Ok(seen) = network.wait_for(|network| !closed(network)).await.map(|network| *network) else {
+/// Waits until bytes may pass. On a dropped connection they never do.
+async fn wait_until_open(network: &mut watch::Receiver<Network>) -> bool {
+    let closed = |network: &Network| matches!(network, Network::Stalled | Network::Cut);
+    let Ok(state) = network.wait_for(|network| !closed(network)).await.map(|network| *network) else {
         return false;
     };
-    if seen != Network::Grave {
+    if state != Network::Dropped {
         return true;
     }
-    let _ = network.wait_for(|network| *network != Network::Grave).await;
-    tokio::time::sleep(BURIED).await;
+    let _ = network.wait_for(|network| *network != Network::Dropped).await;
+    tokio::time::sleep(DROPPED_CONNECTION_LIFETIME).await;
     false
 }

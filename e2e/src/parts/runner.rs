@@ -1,4 +1,5 @@
-//! A `greenroom-runner`: it can be killed, paused, told to end, revoked, and started again with its token and its folder.
+//! A `greenroom-runner` that can be killed, paused, terminated, revoked, and started again with its token and
+//! its folder.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::parts::containers::ULIMITS;
 use crate::parts::program::Program;
 use crate::parts::programs::Programs;
 
-const END: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Runner {
     pub(crate) id: String,
@@ -30,10 +31,11 @@ pub(crate) enum Backend {
     Container,
 }
 
-/// Of one life of a runner: what runs, where it finds the server and the container engine, and how much it takes on.
-pub(crate) struct Life<'a> {
+/// The settings of one run of the process: its program, the URLs of the server and the container engine, and
+/// its concurrency.
+pub(crate) struct RunnerLaunch<'a> {
     pub(crate) programs: &'a Programs,
-    /// With `/api/v1`.
+    /// The URL with `/api/v1`.
     pub(crate) url: &'a str,
     pub(crate) docker_host: Option<String>,
     pub(crate) backend: Backend,
@@ -41,30 +43,36 @@ pub(crate) struct Life<'a> {
 }
 
 impl Runner {
-    /// Of what the API answered when it was made.
+    /// Creates it from the API's response to its creation.
     pub(crate) fn of(record: &Value, name: &str, folder: PathBuf) -> anyhow::Result<Self> {
-        let word = |key: &str| {
+        let text_field = |key: &str| {
             record[key].as_str().map(str::to_owned).with_context(|| format!("a runner has no {key}"))
         };
         std::fs::create_dir_all(&folder)?;
-        Ok(Self { id: word("id")?, name: name.to_owned(), token: word("token")?, folder, program: None })
+        Ok(Self {
+            id: text_field("id")?,
+            name: name.to_owned(),
+            token: text_field("token")?,
+            folder,
+            program: None,
+        })
     }
 
-    pub(crate) fn start(&mut self, life: &Life<'_>) -> anyhow::Result<()> {
+    pub(crate) fn start(&mut self, launch: &RunnerLaunch<'_>) -> anyhow::Result<()> {
         let token = self.folder.join("token");
         std::fs::write(&token, &self.token)?;
-        let backend = match life.backend {
+        let backend = match launch.backend {
             Backend::Process => "process",
             Backend::Container => "container",
         };
-        let program = Program::start(&self.name, &life.programs.runner, self.log(), |command| {
-            command.args(["--url", life.url, "--backend", backend, "--name", &self.name]);
+        let program = Program::start(&self.name, &launch.programs.runner, self.log(), |command| {
+            command.args(["--url", launch.url, "--backend", backend, "--name", &self.name]);
             command.arg("--token-file").arg(token).arg("--work-dir").arg(self.folder.join("work"));
-            command.arg("--entry").arg(&life.programs.entry);
+            command.arg("--entry").arg(&launch.programs.entry);
             // The repositories of the scenarios and campaigns are served on this machine.
             command.args(["--checkout-allow", "127.0.0.0/8"]);
-            command.args(["--concurrency", &life.concurrency.to_string(), "--drain-seconds", "60"]);
-            if let Some(host) = life.docker_host.as_ref().filter(|_| life.backend == Backend::Container) {
+            command.args(["--concurrency", &launch.concurrency.to_string(), "--drain-seconds", "60"]);
+            if let Some(host) = launch.docker_host.as_ref().filter(|_| launch.backend == Backend::Container) {
                 command.args(["--docker-host", host, "--ulimit", ULIMITS]);
                 command.args(["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]);
             }
@@ -80,7 +88,7 @@ impl Runner {
 
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
         match &mut self.program {
-            Some(program) => program.end(END).await,
+            Some(program) => program.end(END_TIMEOUT).await,
             None => Ok(()),
         }
     }
@@ -89,13 +97,13 @@ impl Runner {
         self.folder.join("log")
     }
 
-    pub(crate) fn last_words(&self) -> String {
-        let said = self.program.as_ref().map(|program| program.last_lines(15)).unwrap_or_default();
-        format!("--- the last words of the runner {}\n{said}", self.name)
+    pub(crate) fn last_log_lines(&self) -> String {
+        let lines = self.program.as_ref().map(|program| program.last_lines(15)).unwrap_or_default();
+        format!("--- the last log lines of the runner {}\n{lines}", self.name)
     }
 
-    /// What the API is told to make one.
-    pub(crate) fn asked(name: &str, pool: Option<&str>) -> Value {
+    /// The body of the API request that creates a runner.
+    pub(crate) fn creation_body(name: &str, pool: Option<&str>) -> Value {
         json!({ "name": name, "pool": pool.unwrap_or("default") })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn pid(child: &Child) -> anyhow::Result<u32> {
     child.id().context("the process has ended already")
 }
 
-/// The processes that `parent` has started and that still are.
+/// Returns the live processes that `parent` has started.
 pub(crate) async fn children(parent: u32) -> Vec<u32> {
     let listed = tokio::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).await;
     listed.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()

@@ -1,4 +1,5 @@
-//! Temporal's development server with a file of its own, that can be killed, paused and started again with what it knew.
+//! Temporal's development server with its own database file, that can be killed, paused and started again
+//! with its state.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ use tokio::process::Command;
 use crate::parts::ports;
 use crate::parts::program::Program;
 
-/// Without these three each dispatch waits for a 50 ms tick.
-const DYNAMIC: [&str; 3] = [
+/// Without these three settings each dispatch waits for a 50 ms tick.
+const DYNAMIC_CONFIG: [&str; 3] = [
     "history.transferProcessorMaxPollRPS=1000",
     "history.timerProcessorMaxPollRPS=1000",
     "history.visibilityProcessorMaxPollRPS=200",
@@ -27,7 +28,7 @@ pub(crate) struct Temporal {
 }
 
 impl Temporal {
-    /// Not started yet. Its file and its log will be in `folder`.
+    /// Creates it without starting it. Its file and its log will be in `folder`.
     pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let (port, http_port, metrics_port) = (ports::free()?, ports::free()?, ports::free()?);
@@ -51,9 +52,9 @@ impl Temporal {
                 command.args([flag, &port.to_string()]);
             }
             command.arg("--db-filename").arg(self.folder.join("temporal.db"));
-            // What was acknowledged is to be there after a kill.
+            // Acknowledged writes must survive SIGKILL.
             command.args(["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]);
-            for value in DYNAMIC {
+            for value in DYNAMIC_CONFIG {
                 command.args(["--dynamic-config-value", value]);
             }
         })?;
@@ -61,13 +62,13 @@ impl Temporal {
         Ok(())
     }
 
-    /// Its HTTP door asks the same frontend that gRPC does, and the namespace is made last.
+    /// Its HTTP port uses the same frontend as gRPC, and the namespace is created last.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         let url = format!("http://127.0.0.1:{}/api/v1/namespaces/default", self.http_port);
         self.running()?.ready(&url).await
     }
 
-    /// A command of Temporal's own client.
+    /// Runs a command of Temporal's own client.
     pub(crate) fn cli(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).args(["--address", &self.address().to_string()]);
@@ -75,11 +76,11 @@ impl Temporal {
         command
     }
 
-    pub(crate) async fn signal(&mut self, word: &str) -> anyhow::Result<()> {
-        self.running()?.signal(word).await
+    pub(crate) async fn signal(&mut self, name: &str) -> anyhow::Result<()> {
+        self.running()?.signal(name).await
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
         match self.running.take() {
             Some(mut program) => program.kill().await,
@@ -92,7 +93,7 @@ impl Temporal {
     }
 }
 
-/// Where `dev/stack install` puts it, or wherever else there is one.
+/// Returns the program that `dev/stack install` has installed, or the one in the path.
 fn program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_dir()?.join(".stack/.tools/venv/bin");
     let mut folders = vec![own];

@@ -1,10 +1,11 @@
-//! Whether JSON is as it was expected: an object has at least the keys that are named, a list is as long as the expected one.
-//! Marks: `{"$any": true}` is anything but null, `{"$has": […]}` a list with such items in this order,
-//! `{"$text": "…"}` a text with this in it, `{"$oneOf": […]}` one of these, `{"$atLeast": 3}` a number.
+//! Compares JSON with what is expected: an object has at least the named keys, a list is as long as the
+//! expected one. Marks: `{"$any": true}` is anything but null, `{"$has": […]}` a list with such items in this
+//! order, `{"$text": "…"}` a text that contains this one, `{"$oneOf": […]}` one of these, `{"$atLeast": 3}` a
+//! number.
 
 use serde_json::Value;
 
-/// What is different, a line each, with the place where.
+/// Returns the differences, a line each, with their location.
 pub(crate) fn differences(expected: &Value, found: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     compare("", expected, found, &mut lines);
@@ -16,8 +17,9 @@ pub(crate) fn matches(expected: &Value, found: &Value) -> bool {
 }
 
 fn compare(at: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
-    let place = if at.is_empty() { "it" } else { at.trim_start_matches('.') };
-    let mut differs = |what: String| lines.push(format!("{place}: expected {what}, found {}", short(found)));
+    let location = if at.is_empty() { "it" } else { at.trim_start_matches('.') };
+    let mut differs =
+        |what: String| lines.push(format!("{location}: expected {what}, found {}", short(found)));
     match expected {
         Value::Object(keys) if keys.keys().any(|key| key.starts_with('$')) => {
             for (mark, wanted) in keys {
@@ -29,7 +31,7 @@ fn compare(at: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
         Value::Object(keys) => match found {
             Value::Object(there) => {
                 for (key, wanted) in keys {
-                    // A field that is left out is as good as null.
+                    // An omitted field is equivalent to null.
                     let found = there.get(key).unwrap_or(&Value::Null);
                     compare(&format!("{at}.{key}"), wanted, found, lines);
                 }
@@ -49,12 +51,12 @@ fn compare(at: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
     }
 }
 
-/// What was wanted, if it is not so.
+/// Returns the unmet expectation, if there is one.
 fn marked(mark: &str, wanted: &Value, found: &Value) -> Option<String> {
     let holds = match (mark, wanted) {
         ("$any", Value::Bool(true)) => !found.is_null(),
         ("$text", Value::String(part)) => found.as_str().is_some_and(|text| text.contains(part.as_str())),
-        ("$atLeast", Value::Number(least)) => found.as_f64() >= least.as_f64() && found.is_number(),
+        ("$atLeast", Value::Number(min)) => found.as_f64() >= min.as_f64() && found.is_number(),
         ("$oneOf", Value::Array(ones)) => ones.iter().any(|one| matches(one, found)),
         ("$has", Value::Array(items)) => match found {
             Value::Array(there) => {
@@ -63,7 +65,7 @@ fn marked(mark: &str, wanted: &Value, found: &Value) -> Option<String> {
             }
             _ => false,
         },
-        _ => return Some(format!("`{mark}: {}`, which nobody knows", short(wanted))),
+        _ => return Some(format!("`{mark}: {}`, which is unknown", short(wanted))),
     };
     (!holds).then(|| format!("{mark} {}", short(wanted)))
 }
@@ -98,23 +100,23 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_said_with_its_place() {
+    fn a_difference_is_described_with_its_location() {
         let found = json!({ "status": "failed", "stages": [{ "key": "a" }] });
-        for (expected, said) in [
+        for (expected, line) in [
             (json!({ "status": "errored" }), r#"status: expected "errored", found "failed""#),
             (json!({ "stages": [{ "key": "b" }] }), r#"stages[0].key: expected "b", found "a""#),
             (json!({ "stages": [] }), r#"stages: expected a list of 0, found [{"key":"a"}]"#),
             (json!({ "reason": { "$any": true } }), "reason: expected $any true, found null"),
             (
                 json!({ "reason": { "$andy": true } }),
-                "reason: expected `$andy: true`, which nobody knows, found null",
+                "reason: expected `$andy: true`, which is unknown, found null",
             ),
             (
                 json!({ "stages": { "$has": [{}, {}] } }),
                 r#"stages: expected $has [{},{}], found [{"key":"a"}]"#,
             ),
         ] {
-            assert_eq!(differences(&expected, &found), [said]);
+            assert_eq!(differences(&expected, &found), [line]);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Puts what is known only when a scenario runs into its texts: `{commit main}`, `{short main}`, `{id d1}`, `{file sum}`, `{bytes}`.
+//! Replaces placeholders in the texts of a scenario with values of the run: `{commit main}`, `{short main}`,
+//! `{id d1}`, `{file sum}`, `{bytes}`.
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::scenarios::world::World;
+use crate::scenarios::fixture::ScenarioFixture;
 
-impl World<'_> {
-    /// The same, in every text of it.
+impl ScenarioFixture<'_> {
+    /// The same, in every text of a JSON value.
     pub(super) fn filled(&self, value: &Value) -> anyhow::Result<Value> {
         Ok(match value {
             Value::String(text) => Value::String(self.fill(text)?),
@@ -24,33 +25,34 @@ impl World<'_> {
     pub(super) fn fill(&self, text: &str) -> anyhow::Result<String> {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once('{') {
-            let (words, behind) = after.split_once('}').with_context(|| format!("`{text}` has no `}}`"))?;
+            let (placeholder, behind) =
+                after.split_once('}').with_context(|| format!("`{text}` has no `}}`"))?;
             filled.push_str(before);
-            filled.push_str(&self.known(words)?);
+            filled.push_str(&self.placeholder_value(placeholder)?);
             rest = behind;
         }
         filled.push_str(rest);
         Ok(filled)
     }
 
-    fn known(&self, words: &str) -> anyhow::Result<String> {
-        match words.split_once(' ').unwrap_or((words, "")) {
+    fn placeholder_value(&self, placeholder: &str) -> anyhow::Result<String> {
+        match placeholder.split_once(' ').unwrap_or((placeholder, "")) {
             ("commit", name) => self.parts.repository.commit(name),
             ("short", name) => Ok(self.parts.repository.commit(name)?.chars().take(9).collect()),
             ("id", name) => Ok(self.named(name)?.id().to_owned()),
             ("file", name) => Ok(self.stage_folder.text(name)?.trim().to_owned()),
             ("bytes", "") => Ok(self.parts.log_bytes.to_string()),
             ("network", "") => Ok(self.parts.api.address().to_owned()),
-            _ => bail!("nobody knows what `{{{words}}}` is"),
+            _ => bail!("unknown placeholder `{{{placeholder}}}`"),
         }
     }
 
-    /// What a scenario calls a commit, as the API is told it: a name of the repository, or an id as it is.
-    pub(super) fn commit(&self, word: &str) -> anyhow::Result<String> {
-        if word.contains('{') {
-            return self.fill(word);
+    /// Returns the commit id for the API: of a named commit of the repository, or the id itself.
+    pub(super) fn commit(&self, name: &str) -> anyhow::Result<String> {
+        if name.contains('{') {
+            return self.fill(name);
         }
-        let is_id = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id { Ok(word.to_owned()) } else { self.parts.repository.commit(word) }
+        let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id { Ok(name.to_owned()) } else { self.parts.repository.commit(name) }
     }
 }

@@ -1,4 +1,5 @@
-//! Follows a log by server-sent events while it is written, hangs up now and then, and goes on from where it was.
+//! Follows a log by server-sent events while it is written, disconnects now and then, and resumes from its
+//! last position.
 
 use std::time::Duration;
 
@@ -7,83 +8,88 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::parts::deadline::Deadline;
+use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::step::Follow;
-use crate::scenarios::world::World;
 
 #[derive(Debug, Default)]
-struct Heard {
+struct ReceivedStream {
     text: String,
-    /// What the next connection says it has.
+    /// The last event id that the next connection sends.
     last: Option<String>,
     messages: usize,
     ended: bool,
 }
 
-impl World<'_> {
+impl ScenarioFixture<'_> {
     pub(super) async fn follow(&self, step: &Follow) -> anyhow::Result<()> {
         let within = step.within.unwrap_or(60);
-        let heard = tokio::time::timeout(Duration::from_secs(within), self.hear(step)).await;
-        let heard = heard.with_context(|| format!("the stream had not ended after {within} s"))??;
+        let received = tokio::time::timeout(Duration::from_secs(within), self.receive(step)).await;
+        let received = received.with_context(|| format!("the stream had not ended after {within} s"))??;
         let path = self.log_path(&step.follow, None).await?;
         let whole = self.read_log(&path, None, None).await?;
-        if heard.text != whole.text {
-            bail!("the stream said {} bytes:\n{}\nthe log is:\n{}", heard.text.len(), heard.text, whole.text);
+        if received.text != whole.text {
+            bail!(
+                "the stream sent {} bytes:\n{}\nthe log is:\n{}",
+                received.text.len(),
+                received.text,
+                whole.text
+            );
         }
         Ok(())
     }
 
-    async fn hear(&self, step: &Follow) -> anyhow::Result<Heard> {
+    async fn receive(&self, step: &Follow) -> anyhow::Result<ReceivedStream> {
         let deadline = Deadline::in_seconds(step.within.unwrap_or(60));
-        // The step has to be there before it can be followed.
+        // The step has to exist before it can be followed.
         let path = loop {
             match self.log_path(&step.follow, None).await {
                 Ok(path) => break path,
-                Err(error) => deadline.again(|| format!("{error:#}")).await?,
+                Err(error) => deadline.wait(|| format!("{error:#}")).await?,
             }
         };
-        let mut heard = Heard::default();
+        let mut received = ReceivedStream::default();
         let mut breaks = step.break_after.map_or(0, |_| step.breaks.unwrap_or(1));
-        while !heard.ended {
-            let most = step.break_after.filter(|_| breaks > 0).unwrap_or(usize::MAX);
-            self.connection(&path, &mut heard, most, step.touch.as_deref()).await?;
+        while !received.ended {
+            let max = step.break_after.filter(|_| breaks > 0).unwrap_or(usize::MAX);
+            self.connection(&path, &mut received, max, step.touch.as_deref()).await?;
             breaks = breaks.saturating_sub(1);
         }
         if breaks > 0 {
             bail!("the stream had ended before it could be broken off {breaks} times more");
         }
-        Ok(heard)
+        Ok(received)
     }
 
-    /// One connection, for so many messages at most.
+    /// One connection, for at most this many messages.
     async fn connection(
         &self,
         path: &str,
-        heard: &mut Heard,
-        most: usize,
+        received: &mut ReceivedStream,
+        max: usize,
         touch: Option<&str>,
     ) -> anyhow::Result<()> {
         let path = format!("{path}/stream");
         let mut request = self.parts.api.request(Method::GET, &path, self.people.owner());
-        if let Some(last) = &heard.last {
+        if let Some(last) = &received.last {
             request = request.header("last-event-id", last);
         }
         let mut response = request.send().await?;
         if !response.status().is_success() {
-            bail!("{path} was answered {} {}", response.status(), response.text().await?);
+            bail!("{path} returned {} {}", response.status(), response.text().await?);
         }
         let (mut bytes, mut messages) = (Vec::new(), 0);
         while let Some(chunk) = response.chunk().await? {
             bytes.extend_from_slice(&chunk);
             while let Some(end) = bytes.windows(2).position(|two| two == b"\n\n") {
                 let message: Vec<u8> = bytes.drain(..end + 2).collect();
-                if !heard.take(std::str::from_utf8(&message)?)? {
+                if !received.take(std::str::from_utf8(&message)?)? {
                     continue;
                 }
-                if let Some(touch) = touch.filter(|_| heard.messages == 1) {
+                if let Some(touch) = touch.filter(|_| received.messages == 1) {
                     self.stage_folder.touch(touch)?;
                 }
                 messages += 1;
-                if heard.ended || messages >= most {
+                if received.ended || messages >= max {
                     return Ok(());
                 }
             }
@@ -92,8 +98,8 @@ impl World<'_> {
     }
 }
 
-impl Heard {
-    /// Whether it was a message at all, and not only a sign of life.
+impl ReceivedStream {
+    /// Returns whether it was a message, and not only a keep-alive.
     fn take(&mut self, message: &str) -> anyhow::Result<bool> {
         let field = |name: &str| {
             message.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim_start)
@@ -103,14 +109,14 @@ impl Heard {
             "end" => self.ended = true,
             "log" => {
                 let data: Value = serde_json::from_str(field("data").unwrap_or_default())?;
-                // Nothing twice, and nothing left out.
+                // No bytes twice, and none missing.
                 if data["seq"].as_u64() != Some(self.text.len() as u64) {
                     bail!("after {} bytes came {data}", self.text.len());
                 }
                 self.text.push_str(data["text"].as_str().context("a message without text")?);
                 self.messages += 1;
             }
-            other => bail!("the stream said `{other}`"),
+            other => bail!("the stream sent `{other}`"),
         }
         self.last = Some(id.to_owned());
         Ok(true)
@@ -122,14 +128,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_taken_twice_or_left_out() {
-        let mut heard = Heard::default();
-        assert!(!heard.take(":\n\n").unwrap());
-        assert!(heard.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").unwrap());
-        assert!(heard.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").is_err());
-        assert!(heard.take("event: log\nid: 9\ndata: {\"seq\":4,\"text\":\"e\"}\n\n").is_err());
-        assert!(heard.take("event: log\nid: 5\ndata: {\"seq\":3,\"text\":\"de\"}\n\n").unwrap());
-        assert!(heard.take("event: end\nid: 5\ndata: {}\n\n").unwrap());
-        assert_eq!((heard.text.as_str(), heard.last.as_deref(), heard.ended), ("abcde", Some("5"), true));
+    fn no_bytes_are_duplicated_or_missing() {
+        let mut received = ReceivedStream::default();
+        assert!(!received.take(":\n\n").unwrap());
+        assert!(received.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").unwrap());
+        assert!(received.take("event: log\nid: 3\ndata: {\"seq\":0,\"text\":\"abc\"}\n\n").is_err());
+        assert!(received.take("event: log\nid: 9\ndata: {\"seq\":4,\"text\":\"e\"}\n\n").is_err());
+        assert!(received.take("event: log\nid: 5\ndata: {\"seq\":3,\"text\":\"de\"}\n\n").unwrap());
+        assert!(received.take("event: end\nid: 5\ndata: {}\n\n").unwrap());
+        assert_eq!(
+            (received.text.as_str(), received.last.as_deref(), received.ended),
+            ("abcde", Some("5"), true)
+        );
     }
 }

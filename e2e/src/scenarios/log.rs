@@ -1,4 +1,4 @@
-//! A step's log, as the API gives it: all of it, or a part, byte for byte.
+//! A step's log as the API returns it: all of it, or a part, byte for byte.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use reqwest::Method;
 use sha2::{Digest, Sha256};
 
 use crate::parts::deadline::Deadline;
+use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::step::{Log, StepPath};
-use crate::scenarios::world::World;
 
-/// A log of a gibibyte takes its time.
-const PATIENCE: Duration = Duration::from_secs(600);
-/// So much of a log is kept for comparing; of the rest there are length and checksum.
-const KEPT: usize = 1024 * 1024;
+/// Long enough for a log of a gibibyte.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// This much of a log is kept for comparison; of the rest, length and checksum are computed.
+const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
 pub(super) struct Read {
     /// Its first part.
@@ -23,11 +23,11 @@ pub(super) struct Read {
     sha256: String,
 }
 
-impl World<'_> {
-    /// The path of a step's log in the API.
+impl ScenarioFixture<'_> {
+    /// Returns the path of a step's log in the API.
     pub(super) async fn log_path(&self, path: &StepPath, attempt: Option<i64>) -> anyhow::Result<String> {
         let (deployment, stage, number) = path;
-        let attempts = self.look_at(&format!("{deployment}/attempts/{stage}")).await?;
+        let attempts = self.read_target(&format!("{deployment}/attempts/{stage}")).await?;
         let attempts = attempts.as_array().map_or(&[][..], Vec::as_slice);
         let found = match attempt {
             Some(attempt) => attempts.iter().find(|one| one["attempt"] == attempt),
@@ -44,9 +44,9 @@ impl World<'_> {
         loop {
             let path = self.log_path(&step.log, step.attempt).await?;
             let read = self.read_log(&path, step.range.as_deref(), step.after_seq).await?;
-            let Some(wrong) = self.wrong_with_log(step, &read)? else { return Ok(()) };
-            let shown: String = read.text.chars().take(2_000).collect();
-            deadline.again(|| format!("{wrong}; the log ({} bytes) is:\n{shown}", read.bytes)).await?;
+            let Some(mismatch) = self.log_mismatch(step, &read)? else { return Ok(()) };
+            let start: String = read.text.chars().take(2_000).collect();
+            deadline.wait(|| format!("{mismatch}; the log ({} bytes) is:\n{start}", read.bytes)).await?;
         }
     }
 
@@ -57,21 +57,21 @@ impl World<'_> {
         after: Option<u64>,
     ) -> anyhow::Result<Read> {
         let path = &after.map_or(path.to_owned(), |after| format!("{path}?afterSeq={after}"));
-        let mut request = self.parts.api.request(Method::GET, path, self.people.owner()).timeout(PATIENCE);
+        let mut request = self.parts.api.request(Method::GET, path, self.people.owner()).timeout(TIMEOUT);
         if let Some(range) = range {
             request = request.header("range", range);
         }
         let mut response = request.send().await?;
         let (status, wanted) = (response.status(), if range.is_some() { 206 } else { 200 });
         if status != wanted {
-            bail!("{path} was answered {status} {}", response.text().await?);
+            bail!("{path} returned {status} {}", response.text().await?);
         }
         let (mut kept, mut bytes, mut digest) = (Vec::new(), 0_u64, Sha256::new());
         while let Some(chunk) = response.chunk().await? {
             bytes += chunk.len() as u64;
             digest.update(&chunk);
-            let room = KEPT.saturating_sub(kept.len()).min(chunk.len());
-            kept.extend_from_slice(chunk.get(..room).unwrap_or_default());
+            let space = MAX_KEPT_BYTES.saturating_sub(kept.len()).min(chunk.len());
+            kept.extend_from_slice(chunk.get(..space).unwrap_or_default());
         }
         let mut sha256 = String::new();
         for byte in digest.finalize() {
@@ -80,13 +80,15 @@ impl World<'_> {
         Ok(Read { text: String::from_utf8_lossy(&kept).into_owned(), bytes, sha256 })
     }
 
-    fn wrong_with_log(&self, step: &Log, read: &Read) -> anyhow::Result<Option<String>> {
-        let wanted = |word: &Option<String>| word.as_ref().map(|text| self.fill_lightly(text)).transpose();
+    fn log_mismatch(&self, step: &Log, read: &Read) -> anyhow::Result<Option<String>> {
+        let wanted = |placeholder: &Option<String>| {
+            placeholder.as_ref().map(|text| self.fill_placeholders(text)).transpose()
+        };
         let (contains, lacks, equals) =
             (wanted(&step.contains)?, wanted(&step.lacks)?, wanted(&step.equals)?);
         let (bytes, sha256) = (wanted(&step.bytes)?, wanted(&step.sha256)?);
         if [&contains, &lacks, &equals, &bytes, &sha256].iter().all(|wanted| wanted.is_none()) {
-            bail!("nothing is expected of the log: say `contains`, `lacks`, `equals`, `bytes` or `sha256`");
+            bail!("nothing is expected of the log: use `contains`, `lacks`, `equals`, `bytes` or `sha256`");
         }
         Ok(if let Some(text) = contains.filter(|text| !read.text.contains(text.as_str())) {
             Some(format!("it does not contain {text:?}"))
@@ -102,9 +104,13 @@ impl World<'_> {
         })
     }
 
-    /// A log may have braces of its own: only what begins as one of our words is filled.
-    fn fill_lightly(&self, text: &str) -> anyhow::Result<String> {
-        let ours = ["{commit ", "{short ", "{id ", "{file ", "{bytes}"];
-        if ours.iter().any(|word| text.contains(word)) { self.fill(text) } else { Ok(text.to_owned()) }
+    /// A log may contain braces: only known placeholders are replaced.
+    fn fill_placeholders(&self, text: &str) -> anyhow::Result<String> {
+        let placeholders = ["{commit ", "{short ", "{id ", "{file ", "{bytes}"];
+        if placeholders.iter().any(|placeholder| text.contains(placeholder)) {
+            self.fill(text)
+        } else {
+            Ok(text.to_owned())
+        }
     }
 }

@@ -1,9 +1,10 @@
-//! Scenarios: deployments from end to end, through server, Temporal, worker, runners and git, as `e2e/scenarios` tells
-//! them. What a scenario may say is in `e2e/scenarios/README.md`.
+//! Scenarios: deployments from end to end, through server, Temporal, worker, runners and git, as defined in
+//! `e2e/scenarios`. Their format is documented in `e2e/scenarios/README.md`.
 
-mod answer;
+mod calls;
 mod compare;
 mod fill;
+mod fixture;
 mod follow;
 mod log;
 mod parts;
@@ -19,7 +20,6 @@ mod stage_folder;
 mod step;
 mod target;
 mod watch;
-mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,49 +33,49 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::parts::deadline::Deadline;
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::report::{Outcome, Report};
 use crate::scenarios::scenario::Scenario;
 
 /// A scenario that takes longer than this hangs.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const SCENARIO_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Scenarios {
-    /// Only scenarios whose name has this in it; several are possible.
+    /// Only scenarios whose name contains this text; repeatable.
     names: Vec<String>,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     json: bool,
-    /// Keep the stack's folder, with logs, data and what the steps have written.
+    /// Keep the stack's folder, with logs, data and the files of the steps.
     #[arg(long)]
     keep: bool,
-    /// Where greenroomd, greenroom-runner and greenroom-entry are; beside this program if left out.
+    /// Folder of greenroomd, greenroom-runner and greenroom-entry; beside this program if omitted.
     #[arg(long)]
     pub(crate) bin_dir: Option<PathBuf>,
-    /// The entrypoint, if it is elsewhere.
+    /// Path of the entrypoint, if it is elsewhere.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
-    /// How many scenarios at a time.
+    /// Number of concurrent scenarios.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
     parallel: u32,
-    /// How long the big log is, in MiB.
+    /// Length of the big log in MiB.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub(crate) log_mib: u64,
-    /// How long a job stays its runner's after a heartbeat.
+    /// Duration of a job's lease after a heartbeat.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=600))]
     pub(crate) lease_seconds: u64,
     /// Keep logs, artifacts and caches in a real S3 server instead of a folder.
     #[arg(long)]
     pub(crate) s3: bool,
-    /// Leave out what needs containers; it is reported as pending.
+    /// Skip scenarios that need containers; they are reported as pending.
     #[arg(long)]
     without_containers: bool,
-    /// Run what is marked as pending, too.
+    /// Also run scenarios that are marked as pending.
     #[arg(long)]
     pending: bool,
-    /// Run each so many times.
+    /// Number of runs of each scenario.
     #[arg(long, default_value_t = 1)]
     repeat: u32,
     #[arg(long, default_value = "e2e/scenarios", hide = true)]
@@ -88,9 +88,9 @@ pub(crate) async fn run(options: Scenarios) -> anyhow::Result<ExitCode> {
             report.print(options.json)?;
             Ok(report.exit_code())
         }
-        // What could not be carried out must not be taken for something that was found.
+        // A campaign that could not be carried out must not be taken for one that found failures.
         Err(error) => {
-            say(&format!("{error:#}"));
+            print_progress(&format!("{error:#}"));
             Ok(ExitCode::from(2))
         }
     }
@@ -99,40 +99,40 @@ pub(crate) async fn run(options: Scenarios) -> anyhow::Result<ExitCode> {
 async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
     let chosen = chosen(options)?;
     let mut report = Report::begin();
-    let (waiting, playing): (Vec<_>, Vec<_>) =
-        chosen.into_iter().partition(|scenario| why_not(scenario, options).is_some());
-    for scenario in waiting {
-        let why = why_not(&scenario, options).unwrap_or_default();
+    let (skipped, selected): (Vec<_>, Vec<_>) =
+        chosen.into_iter().partition(|scenario| skip_reason(scenario, options).is_some());
+    for scenario in skipped {
+        let why = skip_reason(&scenario, options).unwrap_or_default();
         report.add(Outcome::pending(&scenario.name, why));
     }
-    if playing.is_empty() {
+    if selected.is_empty() {
         return Ok(report);
     }
-    let containers = playing.iter().any(|scenario| scenario.script.needs_containers());
+    let containers = selected.iter().any(|scenario| scenario.script.needs_containers());
     let (mut terminate, started) = (signal(SignalKind::terminate())?, Instant::now());
     let parts = Arc::new(Parts::start(options, containers).await?);
-    say(&format!("everything runs after {:.1} s", started.elapsed().as_secs_f64()));
-    let played = tokio::select! {
-        played = play_all(&parts, playing, options, &mut report) => played,
+    print_progress(&format!("everything runs after {:.1} s", started.elapsed().as_secs_f64()));
+    let result = tokio::select! {
+        result = play_all(&parts, selected, options, &mut report) => result,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
     };
     if !report.failed().is_empty() {
-        parts.complaints().await;
+        parts.print_recent_errors().await;
     }
-    alone(parts).await?.end(options.keep).await?;
-    played.map(|()| report)
+    wait_until_unused(parts).await?.end(options.keep).await?;
+    result.map(|()| report)
 }
 
-/// The parts for whoever ends them: scenarios that were broken off need a moment to let go of them.
-async fn alone(mut parts: Arc<Parts>) -> anyhow::Result<Parts> {
+/// Returns the parts when no scenario uses them any more: aborted scenarios need a moment to drop them.
+async fn wait_until_unused(mut parts: Arc<Parts>) -> anyhow::Result<Parts> {
     let deadline = Deadline::in_seconds(10);
     loop {
         match Arc::try_unwrap(parts) {
             Ok(parts) => return Ok(parts),
             Err(held) => parts = held,
         }
-        deadline.again(|| "a scenario does not let go of the stack".to_owned()).await?;
+        deadline.wait(|| "a scenario still uses the stack".to_owned()).await?;
     }
 }
 
@@ -142,7 +142,7 @@ async fn play_all(
     options: &Scenarios,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    // Those that take parts down come last, one at a time.
+    // Scenarios that take parts down run last, one at a time.
     let (alone, beside): (Vec<_>, Vec<_>) = scenarios.into_iter().partition(|scenario| scenario.script.alone);
     play_some(parts, &beside, (options.parallel, options.repeat), report).await?;
     play_some(parts, &alone, (1, options.repeat), report).await
@@ -151,22 +151,23 @@ async fn play_all(
 async fn play_some(
     parts: &Arc<Parts>,
     scenarios: &[Scenario],
-    (at_once, rounds): (u32, u32),
+    (parallel, rounds): (u32, u32),
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let room = Arc::new(Semaphore::new(at_once as usize));
+    let slots = Arc::new(Semaphore::new(parallel as usize));
     let mut running = JoinSet::new();
     for round in 1..=rounds {
         for scenario in scenarios {
-            let (scenario, parts, room) = (scenario.clone(), Arc::clone(parts), Arc::clone(&room));
+            let (scenario, parts, slots) = (scenario.clone(), Arc::clone(parts), Arc::clone(&slots));
             running.spawn(async move {
-                let _place = room.acquire_owned().await;
+                let _slot = slots.acquire_owned().await;
                 let started = Instant::now();
-                let played =
-                    tokio::time::timeout(LONGEST, Box::pin(play::play(&parts, &scenario, round))).await;
-                let played =
-                    played.unwrap_or_else(|_| Err(anyhow::anyhow!("it had not ended after {LONGEST:?}")));
-                Outcome::played(&scenario.name, started.elapsed(), played)
+                let result =
+                    tokio::time::timeout(SCENARIO_TIMEOUT, Box::pin(play::play(&parts, &scenario, round)))
+                        .await;
+                let result = result
+                    .unwrap_or_else(|_| Err(anyhow::anyhow!("it had not ended after {SCENARIO_TIMEOUT:?}")));
+                Outcome::finished(&scenario.name, started.elapsed(), result)
             });
         }
     }
@@ -182,15 +183,15 @@ fn chosen(options: &Scenarios) -> anyhow::Result<Vec<Scenario>> {
         all.retain(|scenario| options.names.iter().any(|name| scenario.name.contains(name.as_str())));
     }
     if all.is_empty() {
-        bail!("no scenario in {} is called {}", options.folder.display(), options.names.join(" or "));
+        bail!("no scenario in {} is named {}", options.folder.display(), options.names.join(" or "));
     }
     Ok(all)
 }
 
-/// Why it is not run, if so.
-fn why_not(scenario: &Scenario, options: &Scenarios) -> Option<String> {
+/// Returns why it is not run, if so.
+fn skip_reason(scenario: &Scenario, options: &Scenarios) -> Option<String> {
     if options.without_containers && scenario.script.needs_containers() {
-        return Some("it needs containers, and --without-containers was said".to_owned());
+        return Some("it needs containers, and --without-containers was given".to_owned());
     }
     scenario.script.pending.clone().filter(|_| !options.pending)
 }

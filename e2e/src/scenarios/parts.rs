@@ -1,5 +1,5 @@
-//! The real parts, once for all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and a container
-//! engine if one is asked for.
+//! The real parts, shared by all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and
+//! a container engine if one is needed.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use crate::parts::api::Api;
 use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::git_server::GitServer;
+use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
-use crate::parts::say::say;
 use crate::scenarios::Scenarios;
 use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::s3::S3;
@@ -24,10 +24,11 @@ const STEPS: &str = "steps";
 
 pub(crate) struct Parts {
     services: Services,
-    /// Everything that scenarios and daemons write. It is in the stack's own, so it goes with it.
+    /// Everything that scenarios and daemons write. It is inside the stack's folder, so it is removed with
+    /// it.
     pub(crate) folder: PathBuf,
     pub(crate) programs: Programs,
-    /// Only a scenario that is alone takes them down.
+    /// Only a scenario that runs alone takes them down.
     server: Mutex<Daemon>,
     worker: Mutex<Daemon>,
     pub(crate) api: Api,
@@ -42,7 +43,7 @@ impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
         let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
-        say(&format!(
+        print_progress(&format!(
             "starting PostgreSQL, Temporal, server, worker{}{}",
             if containers { ", podman" } else { "" },
             if options.s3 { ", SeaweedFS" } else { "" }
@@ -88,7 +89,7 @@ impl Parts {
             let mut variables: Vec<(String, String)> =
                 variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             if let Some(s3) = s3.as_ref().filter(|_| role == "serve") {
-                // Of two, the later one counts.
+                // Of two values, the later one counts.
                 variables.extend(s3.variables.clone());
             }
             let log = folder.join("logs").join(format!("{role}.log"));
@@ -117,22 +118,22 @@ impl Parts {
         })
     }
 
-    /// The repository's address; for whom checkouts are held, one of their own.
+    /// Returns the repository's URL; a dedicated one for a scenario that holds checkouts back.
     pub(crate) fn repository_url(&self, held: Option<&str>) -> String {
         self.git_server.url(repository::NAME, held)
     }
 
-    /// Where a scenario's steps write.
+    /// Returns the folder that a scenario's steps write to.
     pub(crate) fn steps_folder(&self, slug: &str) -> PathBuf {
         self.folder.join(STEPS).join(slug)
     }
 
-    /// An operator's command, straight on the database. Its answer.
+    /// Runs an operator's command directly on the database and returns its output.
     pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         admin_json(&self.programs.daemon, &self.services.database_url, arguments).await
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub(crate) async fn down(&self, part: Part, lose: bool) -> anyhow::Result<()> {
         match part {
             Part::Server => self.server.lock().await.kill().await?,
@@ -147,7 +148,7 @@ impl Parts {
         }
     }
 
-    /// Starts a part again and waits until all that run are ready.
+    /// Starts a part again and waits until all running parts are ready.
     pub(crate) async fn up(&self, part: Part) -> anyhow::Result<()> {
         match part {
             Part::Server => self.server.lock().await.start()?,
@@ -158,7 +159,7 @@ impl Parts {
         self.worker.lock().await.ready().await
     }
 
-    /// Whatever a scenario has left down.
+    /// Starts the parts that a scenario has left down.
     pub(crate) async fn all_up(&self) -> anyhow::Result<()> {
         for part in [Part::Postgres, Part::Server, Part::Worker] {
             self.up(part).await?;
@@ -166,12 +167,12 @@ impl Parts {
         Ok(())
     }
 
-    /// What the daemons complained of, for whoever wants to know why something failed.
-    pub(crate) async fn complaints(&self) {
+    /// Returns the daemons' warnings and errors, for the analysis of a failure.
+    pub(crate) async fn print_recent_errors(&self) {
         for (name, part) in [("server", &self.server), ("worker", &self.worker)] {
-            let words = part.lock().await.complaints();
-            if !words.is_empty() {
-                say(&format!("--- the last complaints of the {name}\n{words}"));
+            let lines = part.lock().await.recent_errors();
+            if !lines.is_empty() {
+                print_progress(&format!("--- the last errors of the {name}\n{lines}"));
             }
         }
     }
@@ -186,7 +187,10 @@ impl Parts {
             s3.end().await?;
         }
         if keep {
-            say(&format!("kept: {}; `dev/stack reset --name …` removes it", self.folder.display()));
+            print_progress(&format!(
+                "kept: {}; `dev/stack reset --name …` removes it",
+                self.folder.display()
+            ));
         }
         self.services.end(keep).await
     }

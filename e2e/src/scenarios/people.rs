@@ -1,4 +1,4 @@
-//! Who does things in a scenario: its organization's owner, and whoever else is named in a `by`, as a developer.
+//! The users of a scenario: its organization's owner, and everyone named in a `by`, as a developer.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,20 @@ use crate::scenarios::parts::Parts;
 
 #[derive(Debug)]
 pub(crate) struct People {
-    /// The organization's.
+    /// The organization's slug.
     pub(crate) slug: String,
     owner: String,
     others: HashMap<String, String>,
 }
 
 impl People {
-    /// Makes the organization.
+    /// Creates the organization.
     pub(crate) async fn of(parts: &Parts, slug: &str) -> anyhow::Result<Self> {
         let email = format!("owner@{slug}.example.test");
-        let words = ["admin", "bootstrap", "--slug", slug, "--owner-email", &email, "--owner-name", "Owner"];
-        let made = parts.admin(&words).await?;
-        let owner = made["token"].as_str().context("admin bootstrap said no token")?.to_owned();
+        let arguments =
+            ["admin", "bootstrap", "--slug", slug, "--owner-email", &email, "--owner-name", "Owner"];
+        let made = parts.admin(&arguments).await?;
+        let owner = made["token"].as_str().context("admin bootstrap printed no token")?.to_owned();
         Ok(Self { slug: slug.to_owned(), owner, others: HashMap::new() })
     }
 
@@ -30,7 +31,8 @@ impl People {
         &self.owner
     }
 
-    /// Somebody's token. Whoever is named for the first time becomes a developer of the organization.
+    /// Returns a user's token. A name that is used for the first time becomes a developer of the
+    /// organization.
     pub(crate) async fn token(&mut self, parts: &Parts, by: Option<&str>) -> anyhow::Result<String> {
         let Some(name) = by else { return Ok(self.owner.clone()) };
         if let Some(token) = self.others.get(name) {
@@ -39,11 +41,11 @@ impl People {
         let email = format!("{name}@{}.example.test", self.slug);
         let member = json!({ "email": email, "name": name, "role": "developer" });
         let path = format!("/organizations/{}/members", self.slug);
-        parts.api.done(Method::POST, &path, &self.owner, Some(&member)).await?;
-        let words =
+        parts.api.call_ok(Method::POST, &path, &self.owner, Some(&member)).await?;
+        let arguments =
             ["admin", "create-token", "--organization", &self.slug, "--email", &email, "--name", "scenario"];
-        let made = parts.admin(&words).await?;
-        let token = made["token"].as_str().context("admin create-token said no token")?.to_owned();
+        let made = parts.admin(&arguments).await?;
+        let token = made["token"].as_str().context("admin create-token printed no token")?.to_owned();
         self.others.insert(name.to_owned(), token.clone());
         Ok(token)
     }

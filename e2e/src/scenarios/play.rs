@@ -1,37 +1,37 @@
-//! Plays one scenario: its steps in their order, and then nothing of it may be left.
+//! Runs one scenario: its steps in order. Afterwards nothing of it may be left.
 
 use anyhow::{Context, bail};
 use reqwest::Method;
 
+use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::step::{Down, Step, Written};
-use crate::scenarios::world::World;
+use crate::scenarios::step::{Down, ParsedStep, Step};
 
 /// The entrypoint of a step whose runner was killed notices after 20 s.
-const LEFT_WITHIN: u64 = 30;
+const CLEANUP_TIMEOUT_SECONDS: u64 = 30;
 
 pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyhow::Result<()> {
-    let mut world = World::make(parts, scenario, round).await?;
-    let mut played = Ok(());
-    for (number, Written { step, text }) in scenario.script.steps.iter().enumerate() {
-        played = Box::pin(world.step(step)).await.with_context(|| format!("step {} {text}", number + 1));
-        if played.is_err() {
+    let mut fixture = ScenarioFixture::make(parts, scenario, round).await?;
+    let mut result = Ok(());
+    for (number, ParsedStep { step, text }) in scenario.script.steps.iter().enumerate() {
+        result = Box::pin(fixture.step(step)).await.with_context(|| format!("step {} {text}", number + 1));
+        if result.is_err() {
             break;
         }
     }
-    let words: Vec<String> = match &played {
+    let logs: Vec<String> = match &result {
         Ok(()) => Vec::new(),
-        Err(_) => world.runners.values().map(crate::parts::runner::Runner::last_words).collect(),
+        Err(_) => fixture.runners.values().map(crate::parts::runner::Runner::last_log_lines).collect(),
     };
-    let left = world.clear_away().await;
-    match played {
-        Err(error) => Err(anyhow::anyhow!("{error:#}\n{}", words.join("\n"))),
+    let left = fixture.clean_up().await;
+    match result {
+        Err(error) => Err(anyhow::anyhow!("{error:#}\n{}", logs.join("\n"))),
         Ok(()) => left.context("afterwards"),
     }
 }
 
-impl World<'_> {
+impl ScenarioFixture<'_> {
     async fn step(&mut self, step: &Step) -> anyhow::Result<()> {
         match step {
             Step::Start(step) => self.start(step).await,
@@ -79,15 +79,16 @@ impl World<'_> {
         self.parts.down(step.down, step.lose).await
     }
 
-    /// Ends the runners, and sees to it that no step outlives them; the pipeline goes too, so that nothing of it waits.
-    async fn clear_away(&mut self) -> anyhow::Result<()> {
+    /// Ends the runners and checks that no step outlives them. The pipeline is deleted too, so that none of
+    /// its deployments waits.
+    async fn clean_up(&mut self) -> anyhow::Result<()> {
         if self.scenario.script.alone {
             self.parts.all_up().await?;
         }
         for runner in self.runners.values_mut() {
             runner.end().await?;
         }
-        let left = self.nothing_runs(LEFT_WITHIN).await;
+        let left = self.nothing_runs(CLEANUP_TIMEOUT_SECONDS).await;
         let path = self.pipeline_path("");
         let archived = self.parts.api.call(Method::DELETE, &path, self.people.owner(), None).await;
         left?;

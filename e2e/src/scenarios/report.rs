@@ -1,4 +1,4 @@
-//! What is said while scenarios run, and in the end.
+//! The output while scenarios run, and the final report.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 pub(crate) struct Outcome {
     name: String,
@@ -21,8 +21,8 @@ enum End {
 }
 
 impl Outcome {
-    pub(crate) fn played(name: &str, time: Duration, played: anyhow::Result<()>) -> Self {
-        let end = match played {
+    pub(crate) fn finished(name: &str, time: Duration, result: anyhow::Result<()>) -> Self {
+        let end = match result {
             Ok(()) => End::Passed,
             Err(error) => End::Failed(format!("{error:#}")),
         };
@@ -33,12 +33,14 @@ impl Outcome {
         Self { name: name.to_owned(), seconds: 0.0, end: End::Pending(why) }
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         let Self { name, seconds, end } = self;
         match end {
-            End::Passed => say(&format!("passed   {name} ({seconds:.1} s)")),
-            End::Failed(error) => say(&format!("FAILED   {name} ({seconds:.1} s)\n{}", indented(error))),
-            End::Pending(why) => say(&format!("pending  {name}: {why}")),
+            End::Passed => print_progress(&format!("passed   {name} ({seconds:.1} s)")),
+            End::Failed(error) => {
+                print_progress(&format!("FAILED   {name} ({seconds:.1} s)\n{}", indented(error)))
+            }
+            End::Pending(why) => print_progress(&format!("pending  {name}: {why}")),
         }
     }
 
@@ -68,7 +70,7 @@ impl Report {
     }
 
     pub(crate) fn add(&mut self, outcome: Outcome) {
-        outcome.tell();
+        outcome.print();
         self.outcomes.push(outcome);
         self.outcomes.sort_by(|a, b| a.name.cmp(&b.name));
     }

@@ -1,4 +1,4 @@
-//! The repository that every scenario deploys from, with commits that have names:
+//! The repository that every scenario deploys from, with named commits:
 //!
 //! ```text
 //! first ─── main      README, app/version = 1, then 2
@@ -21,7 +21,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Makes it below `root`.
+    /// Creates it below `root`.
     pub(crate) async fn make(root: &Path) -> anyhow::Result<Self> {
         let work = Work(root.join("shop"));
         std::fs::create_dir_all(work.0.join("app"))?;
@@ -46,7 +46,7 @@ impl Repository {
         Ok(Self { commits })
     }
 
-    /// A commit's id by its name.
+    /// Returns a commit's id by its name.
     pub(crate) fn commit(&self, name: &str) -> anyhow::Result<String> {
         let found = self.commits.iter().find(|(known, _)| *known == name);
         let (_, id) =
@@ -58,7 +58,7 @@ impl Repository {
 struct Work(PathBuf);
 
 impl Work {
-    /// Without anybody's settings, and always at the same time, so that the ids are always the same.
+    /// Runs git without the user's settings, and with a constant time, so that the ids are always the same.
     async fn git(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let output = Command::new("git")
             .args(["-c", "user.name=Scenario", "-c", "user.email=scenario@example.test"])

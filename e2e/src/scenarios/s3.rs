@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 pub(crate) struct S3 {
     script: Child,
-    /// What the server needs in its environment.
+    /// Environment variables of the server.
     pub(crate) variables: BTreeMap<String, String>,
 }
 
@@ -20,14 +20,14 @@ impl S3 {
         command.arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut script = command.spawn().context("e2e/s3/serve can't be started")?;
         let mut line = String::new();
-        if let Some(words) = script.stdout.take() {
-            BufReader::new(words).read_line(&mut line).await?;
+        if let Some(stdout) = script.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line).await?;
         }
         let variables = serde_json::from_str(&line).context("e2e/s3/serve did not start an S3 server")?;
         Ok(Self { script, variables })
     }
 
-    /// It ends when nothing more can be said to it.
+    /// It ends when its standard input is closed.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.script.stdin.take());
         self.script.wait().await?;

@@ -1,4 +1,4 @@
-//! A scenario as it lies in its folder: `pipeline.yaml`, `expect.json`, and whatever other definitions it names.
+//! A scenario's folder: `pipeline.yaml`, `expect.json`, and other definitions that it names.
 
 use std::path::{Path, PathBuf};
 
@@ -24,14 +24,14 @@ impl Scenario {
         Ok(Self { name, folder, script })
     }
 
-    /// A definition of its own, as it was written.
+    /// Returns the text of one of its definitions.
     pub(crate) fn definition(&self, file: &str) -> anyhow::Result<String> {
         let path = self.folder.join(file);
         std::fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))
     }
 }
 
-/// All of them, by name.
+/// Returns all of them, by name.
 pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Scenario>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("{} can't be read", folder.display()))?;
     let mut folders: Vec<PathBuf> = entries

@@ -1,31 +1,31 @@
-//! `expect.json`, read: what a scenario is about, what runs its steps, and what is done and expected, in order. A word that
-//! nobody knows is an error, so that a typing mistake never passes for a test.
+//! The parsed `expect.json`: the purpose of a scenario, the runners of its steps, and the actions and
+//! expectations in order. An unknown word is an error, so that a typing mistake never passes for a test.
 
 use anyhow::Context;
 use serde::Deserialize;
 
 use crate::parts::runner::Backend;
-use crate::scenarios::step::Written;
+use crate::scenarios::step::ParsedStep;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Script {
-    /// What has to hold, for people. It has to be there, so it has to be read.
+    /// What has to hold, for people. Required, although no code uses it.
     #[serde(rename = "about")]
     _about: String,
     /// Why it can't pass yet.
     #[serde(default)]
     pub(crate) pending: Option<String>,
-    /// It takes parts down that others need, so nothing else runs beside it.
+    /// It takes down parts that others need, so nothing else runs concurrently.
     #[serde(default)]
     pub(crate) alone: bool,
-    /// The runner `runner`, which is there from the beginning; `"none"` for none.
+    /// The runner `runner`, which exists from the beginning; `"none"` for none.
     #[serde(default)]
-    runner: First,
+    runner: FirstRunner,
     /// Whether the pipeline has a repository; or one that is `held`.
     #[serde(default)]
     repository: Repository,
-    pub(crate) steps: Vec<Written>,
+    pub(crate) steps: Vec<ParsedStep>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -35,7 +35,7 @@ enum Repository {
     Held(Held),
 }
 
-/// Its checkouts wait until the script has made the file `checkout`.
+/// Checkouts wait until the script has created the file `checkout`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 enum Held {
     #[serde(rename = "held")]
@@ -50,13 +50,13 @@ impl Default for Repository {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum First {
-    None(Nothing),
+enum FirstRunner {
+    None(NoRunner),
     Some(RunnerSettings),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-enum Nothing {
+enum NoRunner {
     #[serde(rename = "none")]
     None,
 }
@@ -68,12 +68,12 @@ pub(crate) struct RunnerSettings {
     pub(crate) backend: Backend,
     #[serde(default = "one")]
     pub(crate) concurrency: u32,
-    /// `default` if left out.
+    /// `default` if omitted.
     #[serde(default)]
     pub(crate) pool: Option<String>,
 }
 
-impl Default for First {
+impl Default for FirstRunner {
     fn default() -> Self {
         Self::Some(RunnerSettings { backend: Backend::Process, concurrency: 1, pool: None })
     }
@@ -86,8 +86,8 @@ impl Script {
 
     pub(crate) fn first_runner(&self) -> Option<RunnerSettings> {
         match &self.runner {
-            First::None(Nothing::None) => None,
-            First::Some(settings) => Some(settings.clone()),
+            FirstRunner::None(NoRunner::None) => None,
+            FirstRunner::Some(settings) => Some(settings.clone()),
         }
     }
 
@@ -100,7 +100,7 @@ impl Script {
     }
 
     pub(crate) fn needs_containers(&self) -> bool {
-        let later = self.steps.iter().filter_map(|written| written.step.runner());
+        let later = self.steps.iter().filter_map(|parsed| parsed.step.runner());
         later.chain(self.first_runner()).any(|runner| runner.backend == Backend::Container)
     }
 }
@@ -120,9 +120,9 @@ mod tests {
     }
 
     #[test]
-    fn words_that_nobody_knows_are_errors() {
+    fn unknown_keys_are_errors() {
         for (wrong, part) in [
-            (r#"{ "clam": "qa-1" }"#, "no word"),
+            (r#"{ "clam": "qa-1" }"#, "none of the actions"),
             (r#"{ "claim": "qa-1", "comit": "main" }"#, "comit"),
             (r#"{ "until": "d1", "is": {}, "withing": 3 }"#, "withing"),
             (r#"{ "until": "d1" }"#, "is"),
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_field_may_have_the_name_of_another_word() {
+    fn a_field_may_have_the_name_of_another_action() {
         let script = read(r#"{ "cancel": "d1", "force": true }, { "force": "qa-1", "as": "s2" }"#).unwrap();
-        let steps: Vec<Step> = script.steps.into_iter().map(|written| written.step).collect();
+        let steps: Vec<Step> = script.steps.into_iter().map(|parsed| parsed.step).collect();
         assert!(matches!(steps.as_slice(), [Step::Cancel(_), Step::Force(_)]));
     }
 
     #[test]
-    fn what_needs_containers_says_so() {
+    fn scripts_that_need_containers_are_recognized() {
         assert!(!read(r#"{ "resume": true }"#).unwrap().needs_containers());
         assert!(read(r#"{ "startRunner": "b", "backend": "container" }"#).unwrap().needs_containers());
     }

@@ -1,4 +1,5 @@
-//! PostgreSQL and Temporal, by `dev/stack`: started, killed, started again with the same data and on the same ports.
+//! PostgreSQL and Temporal, by `dev/stack`: started, killed, and started again with the same data and on the
+//! same ports.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,18 +14,18 @@ pub(crate) struct Services {
     stack: String,
     pub(crate) database_url: String,
     pub(crate) temporal_address: String,
-    /// The stack's.
+    /// The folder of the stack.
     pub(crate) folder: PathBuf,
 }
 
 impl Services {
     pub(crate) async fn start(stack: &str) -> anyhow::Result<Self> {
-        let facts = up(stack).await?;
-        let fact = |key: &str| {
-            facts[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack said no {key}"))
+        let output = up(stack).await?;
+        let field = |key: &str| {
+            output[key].as_str().map(str::to_owned).with_context(|| format!("dev/stack printed no {key}"))
         };
         let folder = std::env::current_dir()?.join(".stack").join(stack);
-        let (database_url, temporal_address) = (fact("databaseUrl")?, fact("temporalAddress")?);
+        let (database_url, temporal_address) = (field("databaseUrl")?, field("temporalAddress")?);
         Ok(Self { stack: stack.to_owned(), database_url, temporal_address, folder })
     }
 
@@ -33,12 +34,12 @@ impl Services {
         up(&self.stack).await.map(drop)
     }
 
-    /// kill -9 of `postgres` or `temporal`.
+    /// Sends SIGKILL to `postgres` or `temporal`.
     pub(crate) async fn kill(&self, part: &str) -> anyhow::Result<()> {
         signal::send("KILL", self.pid(part)?).await
     }
 
-    /// Of `postgres` or `temporal`.
+    /// Returns the pid of `postgres` or `temporal`.
     pub(crate) fn pid(&self, part: &str) -> anyhow::Result<u32> {
         let state = std::fs::read_to_string(self.folder.join("state.json"))?;
         let state: Value = serde_json::from_str(&state)?;
@@ -46,21 +47,21 @@ impl Services {
         Ok(u32::try_from(pid)?)
     }
 
-    /// Everything that Temporal knows. It does not run.
+    /// Deletes all of Temporal's data. Temporal must not be running.
     pub(crate) fn lose_temporal(&self) -> anyhow::Result<()> {
         std::fs::remove_dir_all(self.folder.join("temporal"))?;
         Ok(())
     }
 
-    /// Stops them; without `keep`, their data goes too.
+    /// Stops them; without `keep`, their data is removed too.
     pub(crate) async fn end(&self, keep: bool) -> anyhow::Result<()> {
         dev_stack(&[if keep { "down" } else { "reset" }, "--name", &self.stack]).await.map(drop)
     }
 }
 
 async fn up(stack: &str) -> anyhow::Result<Value> {
-    let facts = dev_stack(&["up", "--services", "--json", "--name", stack]).await?;
-    serde_json::from_str(&facts).context("dev/stack said no JSON")
+    let output = dev_stack(&["up", "--services", "--json", "--name", stack]).await?;
+    serde_json::from_str(&output).context("dev/stack printed no JSON")
 }
 
 pub(crate) async fn dev_stack(arguments: &[&str]) -> anyhow::Result<String> {

@@ -1,4 +1,5 @@
-//! The scenario's own folder, `SCENARIO_DIR`: steps write down there what they do, and wait for files that the script makes.
+//! The scenario's own folder, `SCENARIO_DIR`: steps record there what they do, and wait for files that the
+//! script creates.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ impl StageFolder {
             .with_context(|| format!("the steps have written no file `{name}`"))
     }
 
-    /// None are in a file that is not there.
+    /// Returns no lines for a file that does not exist.
     pub(crate) fn lines(&self, name: &str) -> anyhow::Result<Vec<String>> {
         let text = std::fs::read_to_string(self.file(name)?).unwrap_or_default();
         Ok(text.lines().map(str::to_owned).collect())
@@ -41,7 +42,7 @@ impl StageFolder {
         Ok(self.0.join(name))
     }
 
-    /// The processes of steps that still run: they have the folder in their environment.
+    /// Returns the processes of steps that still run: they have the folder in their environment.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let own = format!("SCENARIO_DIR={}", self.0.display());
         processes_with(&own)

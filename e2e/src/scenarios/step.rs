@@ -1,4 +1,5 @@
-//! The words of `expect.json`, one struct each. The first word of this table that a step has is what it does.
+//! The vocabulary of `expect.json`, one struct per action. The first key of this table that a step contains
+//! selects its action.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -7,25 +8,25 @@ use serde_json::Value;
 use crate::parts::runner::Backend;
 use crate::scenarios::script::{RunnerSettings, one};
 
-macro_rules! words {
-    ($($word:literal $variant:ident($form:ty)),* $(,)?) => {
+macro_rules! actions {
+    ($($key:literal $variant:ident($struct:ty)),* $(,)?) => {
         #[derive(Clone, Debug)]
         pub(crate) enum Step {
-            $($variant($form)),*
+            $($variant($struct)),*
         }
 
-        const WORDS: &[&str] = &[$($word),*];
+        const ACTIONS: &[&str] = &[$($key),*];
 
-        fn read(word: &str, step: Value) -> Result<Step, String> {
-            match word {
-                $($word => form(step).map(Step::$variant),)*
-                _ => Err(format!("`{word}` is not a word")),
+        fn read(key: &str, step: Value) -> Result<Step, String> {
+            match key {
+                $($key => parse_step(step).map(Step::$variant),)*
+                _ => Err(format!("`{key}` is not an action")),
             }
         }
     };
 }
 
-words! {
+actions! {
     "start" Start(Start),
     "claim" Claim(Claim),
     "deploy" Deploy(Deploy),
@@ -60,30 +61,31 @@ words! {
     "file" File(File),
 }
 
-/// A step, and how it was written, for whoever has to find it.
+/// A step, and its source text for error messages.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
+pub(crate) struct ParsedStep {
     pub(crate) step: Step,
     pub(crate) text: Value,
 }
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for ParsedStep {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Value::deserialize(deserializer)?;
-        let word = WORDS.iter().find(|word| text.get(word).is_some());
-        let word =
-            word.ok_or_else(|| D::Error::custom(format!("{text} has no word of {}", WORDS.join(", "))))?;
-        let step = read(word, text.clone()).map_err(|error| D::Error::custom(format!("{text}: {error}")))?;
+        let key = ACTIONS.iter().find(|key| text.get(key).is_some());
+        let key = key.ok_or_else(|| {
+            D::Error::custom(format!("{text} has none of the actions {}", ACTIONS.join(", ")))
+        })?;
+        let step = read(key, text.clone()).map_err(|error| D::Error::custom(format!("{text}: {error}")))?;
         Ok(Self { step, text })
     }
 }
 
-fn form<T: DeserializeOwned>(step: Value) -> Result<T, String> {
+fn parse_step<T: DeserializeOwned>(step: Value) -> Result<T, String> {
     serde_json::from_value(step).map_err(|error| error.to_string())
 }
 
 impl Step {
-    /// The runner that it starts.
+    /// Returns the runner that it starts.
     pub(crate) fn runner(&self) -> Option<RunnerSettings> {
         match self {
             Step::StartRunner(step) => {
@@ -95,8 +97,8 @@ impl Step {
     }
 }
 
-/// A struct of a step: what is not said is `None`, what nobody knows is an error.
-macro_rules! form {
+/// A struct of a step: an omitted field is `None`, an unknown one is an error.
+macro_rules! step_struct {
     ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Deserialize)]
@@ -107,43 +109,43 @@ macro_rules! form {
     };
 }
 
-form!(
-    /// What an answer has to be; without this it has to be a good one.
-    Answer { status: u16, #[serde(default)] is: Option<Value> }
+step_struct!(
+    /// The expected response; without it the call has to succeed.
+    ExpectedResponse { status: u16, #[serde(default)] is: Option<Value> }
 );
 
-form!(Commit { commit: String, branch: Option<String> });
+step_struct!(Commit { commit: String, branch: Option<String> });
 
-form!(
+step_struct!(
     /// A deployment of the whole pipeline.
     Start {
         start: Commit,
         #[serde(rename = "as")]
         name: Option<String>,
         by: Option<String>,
-        answer: Option<Answer>,
+        answer: Option<ExpectedResponse>,
     }
 );
 
-form!(
+step_struct!(
     /// Claims an environment.
     Claim {
         claim: String,
         #[serde(rename = "as")]
         name: Option<String>,
         commit: Option<String>,
-        /// What its first deployment is called.
+        /// The name of its first deployment in the scenario.
         deployment: Option<String>,
         ttl_seconds: Option<i64>,
         context: Option<String>,
         queue: Option<bool>,
         by: Option<String>,
-        answer: Option<Answer>,
+        answer: Option<ExpectedResponse>,
     }
 );
 
-form!(
-    /// Takes an environment, whoever holds it.
+step_struct!(
+    /// Takes an environment by force.
     Force {
         force: String,
         #[serde(rename = "as")]
@@ -153,39 +155,39 @@ form!(
         ttl_seconds: Option<i64>,
         context: Option<String>,
         by: Option<String>,
-        answer: Option<Answer>,
+        answer: Option<ExpectedResponse>,
     }
 );
 
-form!(Deploy {
+step_struct!(Deploy {
     deploy: String,
     commit: String,
     #[serde(rename = "as")]
     name: Option<String>,
     by: Option<String>,
-    answer: Option<Answer>,
+    answer: Option<ExpectedResponse>,
 });
 
-form!(Heartbeat { heartbeat: String, by: Option<String>, answer: Option<Answer> });
-form!(Release { release: String, by: Option<String>, answer: Option<Answer> });
-form!(Cancel { cancel: String, force: Option<bool>, by: Option<String>, answer: Option<Answer> });
-form!(CancelStage { cancel_stage: (String, String), by: Option<String>, answer: Option<Answer> });
+step_struct!(Heartbeat { heartbeat: String, by: Option<String>, answer: Option<ExpectedResponse> });
+step_struct!(Release { release: String, by: Option<String>, answer: Option<ExpectedResponse> });
+step_struct!(Cancel { cancel: String, force: Option<bool>, by: Option<String>, answer: Option<ExpectedResponse> });
+step_struct!(CancelStage { cancel_stage: (String, String), by: Option<String>, answer: Option<ExpectedResponse> });
 
-form!(Retry {
+step_struct!(Retry {
     retry: (String, String),
     inputs: Option<String>,
     by: Option<String>,
-    answer: Option<Answer>,
+    answer: Option<ExpectedResponse>,
 });
 
-form!(
+step_struct!(
     /// Repeats an environment's teardown that failed.
     Cleanup {
         cleanup: String,
         #[serde(rename = "as")]
         name: Option<String>,
         by: Option<String>,
-        answer: Option<Answer>,
+        answer: Option<ExpectedResponse>,
     }
 );
 
@@ -198,7 +200,7 @@ pub(crate) enum StopMode {
 }
 
 impl StopMode {
-    pub(crate) const fn word(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Drain => "drain",
             Self::Pause => "pause",
@@ -207,25 +209,25 @@ impl StopMode {
     }
 }
 
-form!(Stop { stop: StopMode });
-form!(Resume {
+step_struct!(Stop { stop: StopMode });
+step_struct!(Resume {
     #[serde(rename = "resume", deserialize_with = "only_true")]
     _resume: ()
 });
-form!(
-    /// Gives the pipeline another definition: a file of the scenario.
+step_struct!(
+    /// Replaces the pipeline's definition with a file of the scenario.
     Define { define: String }
 );
 
-form!(
-    /// Waits until something is so.
+step_struct!(
+    /// Waits until a condition holds.
     Until { until: String, is: Value, within: Option<u64> }
 );
-form!(
-    /// Something is so now.
+step_struct!(
+    /// A condition that has to hold now.
     Expect { expect: String, is: Value }
 );
-form!(
+step_struct!(
     /// Waits until there is a deployment like this one, and gives it a name.
     Find {
         find: Value,
@@ -238,54 +240,54 @@ form!(
 /// A deployment, a stage, and the number of a step from 0.
 pub(crate) type StepPath = (String, String, usize);
 
-form!(
-    /// A step's log, as the API gives it.
+step_struct!(
+    /// A step's log as the API returns it.
     Log {
         log: StepPath,
-        /// Of which attempt; the newest if left out.
+        /// The attempt; the newest if omitted.
         attempt: Option<i64>,
         contains: Option<String>,
         lacks: Option<String>,
         equals: Option<String>,
-        /// As text, so that it can be put in: `"{bytes}"`.
+        /// As text, so that a placeholder can be used: `"{bytes}"`.
         bytes: Option<String>,
         sha256: Option<String>,
-        /// As `Range` has it.
+        /// In the format of `Range`.
         range: Option<String>,
         after_seq: Option<u64>,
         within: Option<u64>,
     }
 );
 
-form!(
-    /// Follows a log while it is written, and compares what came with what the API has in the end.
+step_struct!(
+    /// Follows a log while it is written, and compares the received bytes with the API's log at the end.
     Follow {
         follow: StepPath,
-        /// Hang up after so many messages, and go on from there: `breaks` times.
+        /// Disconnects after this many messages and resumes: `breaks` times.
         break_after: Option<usize>,
         breaks: Option<usize>,
-        /// Made when the first message is there: proof that it came before the step's end.
+        /// Created when the first message has arrived: proof that it came before the step's end.
         touch: Option<String>,
         within: Option<u64>,
     }
 );
 
-form!(
-    /// Events in this order; others may stand in between.
+step_struct!(
+    /// Events in this order; others may be in between.
     Events {
         events: Vec<String>,
-        /// Only those about this deployment or session.
+        /// Only events about this deployment or session.
         of: Option<String>,
         within: Option<u64>,
     }
 );
 
-form!(
-    /// Makes a file in the scenario's folder, for steps that wait for it.
+step_struct!(
+    /// Creates a file in the scenario's folder, for steps that wait for it.
     Touch { touch: String }
 );
 
-form!(
+step_struct!(
     /// A file that steps have written in the scenario's folder.
     File {
         file: String,
@@ -293,14 +295,14 @@ form!(
         lines: Option<Vec<String>>,
         /// Some of its lines, in this order.
         order: Option<Vec<String>>,
-        /// Lines that are not there.
+        /// Lines that it must not contain.
         lacks: Option<Vec<String>>,
         within: Option<u64>,
     }
 );
 
-form!(
-    /// Another runner, or one that had ended again: of the same name, with the same folder and token.
+step_struct!(
+    /// Starts another runner, or one that had ended: with the same name, folder and token.
     StartRunner {
         start_runner: String,
         #[serde(default)]
@@ -320,47 +322,47 @@ pub(crate) enum Part {
     Temporal,
 }
 
-form!(
-    /// kill -9 of a part that all scenarios have in common.
+step_struct!(
+    /// Sends SIGKILL to a part that all scenarios share.
     Down {
         down: Part,
-        /// With everything that it knows.
+        /// Also deletes its data.
         #[serde(default)]
         lose: bool,
     }
 );
-form!(
+step_struct!(
     /// Starts it again.
     Up { up: Part }
 );
 
-form!(
-    /// kill -9
+step_struct!(
+    /// Sends SIGKILL.
     Kill { kill: String }
 );
-form!(
-    /// SIGSTOP
+step_struct!(
+    /// Sends SIGSTOP.
     Pause { pause: String }
 );
-form!(
-    /// SIGCONT
+step_struct!(
+    /// Sends SIGCONT.
     Continue { #[serde(rename = "continue")] runner: String }
 );
-form!(
-    /// SIGTERM
+step_struct!(
+    /// Sends SIGTERM.
     Terminate { terminate: String }
 );
-form!(
-    /// The runner's process ends by itself.
+step_struct!(
+    /// Waits until the runner's process ends.
     Ended { ended: String, within: Option<u64> }
 );
-form!(Revoke { revoke: String });
-form!(
-    /// What the steps of a pool may reach.
+step_struct!(Revoke { revoke: String });
+step_struct!(
+    /// The network access of the steps of a pool.
     Pool { pool: String, network: String }
 );
-form!(
-    /// No process of any step of this scenario is there any more.
+step_struct!(
+    /// No process of any step of this scenario may be left.
     NoSteps { #[serde(rename = "noSteps", deserialize_with = "only_true")] _none: (), within: Option<u64> }
 );
 
@@ -368,6 +370,6 @@ fn only_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error>
     if bool::deserialize(deserializer)? {
         Ok(())
     } else {
-        Err(D::Error::custom("only `true` says something here"))
+        Err(D::Error::custom("only `true` is allowed here"))
     }
 }

@@ -1,21 +1,21 @@
-//! What `until` and `expect` look at: something with a name, or one of a few words.
+//! The subjects of `until` and `expect`: something with a name, or one of a few keywords.
 
 use anyhow::bail;
 use serde_json::Value;
 
-use crate::scenarios::world::{Named, World};
+use crate::scenarios::fixture::{Named, ScenarioFixture};
 
-impl World<'_> {
-    /// `d1` · `s1` · `d1/attempts/STAGE` · `environment/NAME` · `history/NAME` · `environments` · `pipeline` · `pools` ·
-    /// `runners`.
-    pub(super) async fn look_at(&self, target: &str) -> anyhow::Result<Value> {
+impl ScenarioFixture<'_> {
+    /// Reads `d1` · `s1` · `d1/attempts/STAGE` · `environment/NAME` · `history/NAME` · `environments` ·
+    /// `pipeline` · `pools` · `runners`.
+    pub(super) async fn read_target(&self, target: &str) -> anyhow::Result<Value> {
         let path = self.target_path(target)?;
         self.parts.api.get(&path, self.people.owner()).await
     }
 
     fn target_path(&self, target: &str) -> anyhow::Result<String> {
-        let words: Vec<&str> = target.split('/').collect();
-        Ok(match words.as_slice() {
+        let parts: Vec<&str> = target.split('/').collect();
+        Ok(match parts.as_slice() {
             ["pipeline"] => self.pipeline_path(""),
             ["environments"] => self.pipeline_path("/ephemeral-environments"),
             ["pools"] => self.organization_path("/runner-pools"),
@@ -27,7 +27,7 @@ impl World<'_> {
                 Named::Deployment(_) => self.deployment_path(name, "")?,
                 Named::Session { .. } => self.session_path(name, "")?,
             },
-            _ => bail!("nobody knows where `{target}` is"),
+            _ => bail!("unknown target `{target}`"),
         })
     }
 }

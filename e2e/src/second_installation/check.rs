@@ -1,5 +1,5 @@
-//! What must hold of each installation at the end: its deployments have all succeeded, each of their workflows was executed
-//! by its own worker alone, and none has waited for the engine for over a minute.
+//! What must hold for each installation at the end: all of its deployments have succeeded, each of their
+//! workflows was executed by its own worker alone, and none has waited for the engine for over a minute.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use tokio::task::JoinSet;
 use crate::parts::temporal::Temporal;
 use crate::second_installation::installation::Installation;
 
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 
-pub(super) struct Found {
+pub(super) struct CheckResult {
     pub(super) figures: Value,
     pub(super) violations: Vec<String>,
 }
 
-pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> anyhow::Result<Found> {
+pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> anyhow::Result<CheckResult> {
     let (name, id) = (installation.name, installation.id().await?);
     let mut violations = Vec::new();
     let mut connection = installation.connect().await?;
@@ -51,7 +51,7 @@ pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> a
     let (mut reading, mut left) = (JoinSet::new(), rows.iter());
     let (mut workflows, mut tasks) = (0, 0);
     loop {
-        while reading.len() < AT_ONCE
+        while reading.len() < MAX_CONCURRENT
             && let Some((deployment, _)) = left.next()
         {
             let workflow = format!("{id}/deployment/{deployment}");
@@ -70,7 +70,7 @@ pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> a
         for other in executed.into_iter().filter(|by| *by != worker).collect::<BTreeSet<_>>() {
             violations.push(format!("{name}: {workflow} was executed by `{other}`, not by `{worker}`"));
         }
-        if !ended_well(&history) {
+        if !has_completed(&history) {
             violations.push(format!("{name}: {workflow} has not completed"));
         }
     }
@@ -89,10 +89,10 @@ pub(super) async fn check(installation: &Installation, temporal: &Temporal) -> a
         "overdueWakes": overdue,
         "missingDeployments": missing,
     });
-    Ok(Found { figures, violations })
+    Ok(CheckResult { figures, violations })
 }
 
-/// The workflow's history, if Temporal has that workflow.
+/// Returns the workflow's history, if Temporal has that workflow.
 async fn history(
     workflow: String,
     mut command: tokio::process::Command,
@@ -107,7 +107,7 @@ async fn history(
     Ok((workflow, Some(history)))
 }
 
-/// Who has taken each of its tasks.
+/// Returns the identities of the workers that executed its tasks.
 fn executed_by(history: &Value) -> Vec<&str> {
     let events = history["events"].as_array().map(Vec::as_slice).unwrap_or_default();
     events
@@ -116,7 +116,7 @@ fn executed_by(history: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn ended_well(history: &Value) -> bool {
+fn has_completed(history: &Value) -> bool {
     let events = history["events"].as_array().map(Vec::as_slice).unwrap_or_default();
     events.last().is_some_and(|event| event["eventType"] == "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED")
 }
@@ -124,6 +124,6 @@ fn ended_well(history: &Value) -> bool {
 fn counter(metrics: &str, name: &str) -> f64 {
     let values =
         metrics.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<f64>().ok());
-    // A counter that was never incremented is not there.
+    // A counter that was never incremented does not exist.
     values.fold(0.0, |sum, value| sum + value)
 }

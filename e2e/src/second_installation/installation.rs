@@ -1,4 +1,5 @@
-//! One installation: a database in the shared PostgreSQL, a server, a worker and a runner, and a pipeline to deploy.
+//! One installation: a database in the shared PostgreSQL, a server, a worker and a runner, and a pipeline to
+//! deploy.
 
 use anyhow::Context;
 use reqwest::Method;
@@ -11,7 +12,7 @@ use crate::parts::folder::Folder;
 use crate::parts::ports;
 use crate::parts::postgres::Postgres;
 use crate::parts::programs::{Programs, admin, admin_json};
-use crate::parts::runner::{Backend, Life, Runner};
+use crate::parts::runner::{Backend, Runner, RunnerLaunch};
 use crate::parts::temporal::Temporal;
 
 const DEFINITION: &str = r#"
@@ -35,7 +36,7 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// Migrated, and with an organization; nothing of it runs yet.
+    /// Creates it migrated and with an organization, without starting it.
     pub(super) async fn make(
         name: &'static str,
         (folder, programs): (&Folder, &Programs),
@@ -89,24 +90,24 @@ impl Installation {
             daemon.ready().await?;
         }
         let pipeline = json!({ "name": "Shop", "slug": "shop", "definition": DEFINITION });
-        self.done(Method::POST, "/pipelines", Some(&pipeline)).await?;
+        self.call_ok(Method::POST, "/pipelines", Some(&pipeline)).await?;
         let name = format!("runner-of-{}", self.name);
-        let made = self.done(Method::POST, "/runners", Some(&Runner::asked(&name, None))).await?;
+        let made = self.call_ok(Method::POST, "/runners", Some(&Runner::creation_body(&name, None))).await?;
         let mut runner = Runner::of(&made, &name, self.folder.join("runner"))?;
         let (url, backend) = (self.api.base(), Backend::Process);
-        runner.start(&Life { programs, url, docker_host: None, backend, concurrency: 2 })?;
+        runner.start(&RunnerLaunch { programs, url, docker_host: None, backend, concurrency: 2 })?;
         self.runner = Some(runner);
         Ok(())
     }
 
-    /// A call below the organization that has to go well.
-    pub(super) async fn done(
+    /// A call below the organization that has to succeed.
+    pub(super) async fn call_ok(
         &self,
         method: Method,
         path: &str,
         body: Option<&Value>,
     ) -> anyhow::Result<Value> {
-        self.api.done(method, &format!("/organizations/acme{path}"), &self.token, body).await
+        self.api.call_ok(method, &format!("/organizations/acme{path}"), &self.token, body).await
     }
 
     pub(super) async fn end(&mut self) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! Deployments of the pipeline and of sessions, one after the other, until the time is over.
+//! Deployments of the pipeline and of sessions, one after the other, until the time has passed.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use crate::parts::deadline::Deadline;
 use crate::second_installation::installation::Installation;
 
 const COMMIT: &str = "0123abc";
-/// The steps take under a second: whatever takes longer than this was not carried out by its own installation.
+/// The steps take under a second: a deployment that takes longer than this was not executed by its own
+/// installation.
 const DEPLOYMENT_SECONDS: u64 = 90;
 
 pub(super) async fn run(installation: &Installation, lasting: Duration) -> anyhow::Result<()> {
@@ -22,7 +23,7 @@ pub(super) async fn run(installation: &Installation, lasting: Duration) -> anyho
 async fn pipelines(installation: &Installation, until: Instant) -> anyhow::Result<()> {
     while Instant::now() < until {
         let body = json!({ "commitId": COMMIT });
-        let made = installation.done(Method::POST, "/pipelines/shop/deployments", Some(&body)).await?;
+        let made = installation.call_ok(Method::POST, "/pipelines/shop/deployments", Some(&body)).await?;
         succeeded(installation, &made["id"]).await?;
     }
     Ok(())
@@ -32,12 +33,12 @@ async fn sessions(installation: &Installation, until: Instant) -> anyhow::Result
     let environment = "/pipelines/shop/ephemeral-environments/qa-1/sessions";
     while Instant::now() < until {
         let body = json!({ "commitId": COMMIT });
-        let made = installation.done(Method::POST, environment, Some(&body)).await?;
+        let made = installation.call_ok(Method::POST, environment, Some(&body)).await?;
         succeeded(installation, &made["deployments"][0]["id"]).await?;
         let session = made["sessionId"].as_str().context("a session without an id")?;
-        installation.done(Method::DELETE, &format!("{environment}/{session}"), None).await?;
+        installation.call_ok(Method::DELETE, &format!("{environment}/{session}"), None).await?;
     }
-    // The last clean-up.
+    // The last cleanup.
     let deadline = Deadline::in_seconds(DEPLOYMENT_SECONDS);
     let live = "select count(*) from deployments where ended_at is null";
     let mut connection = installation.connect().await?;
@@ -46,7 +47,7 @@ async fn sessions(installation: &Installation, until: Instant) -> anyhow::Result
         if left == 0 {
             return Ok(());
         }
-        deadline.again(|| format!("{left} deployments have not ended")).await?;
+        deadline.wait(|| format!("{left} deployments have not ended")).await?;
     }
 }
 
@@ -54,14 +55,14 @@ async fn succeeded(installation: &Installation, id: &Value) -> anyhow::Result<()
     let id = id.as_str().context("a deployment without an id")?;
     let deadline = Deadline::in_seconds(DEPLOYMENT_SECONDS);
     loop {
-        let record = installation.done(Method::GET, &format!("/deployments/{id}"), None).await?;
+        let record = installation.call_ok(Method::GET, &format!("/deployments/{id}"), None).await?;
         match record["status"].as_str() {
             Some("succeeded") => return Ok(()),
             Some("queued" | "running" | "waiting") => {}
             _ => bail!("deployment {id} ended as {}: {}", record["status"], record["reason"]),
         }
         deadline
-            .again(|| format!("deployment {id} is {}, waiting on {}", record["status"], record["waitingOn"]))
+            .wait(|| format!("deployment {id} is {}, waiting on {}", record["status"], record["waitingOn"]))
             .await?;
     }
 }

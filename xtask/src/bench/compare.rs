@@ -1,5 +1,6 @@
-//! `cargo xtask bench compare`: builds two revisions in release, each with a target folder of its own, and lets e2e's program of this
-//! checkout measure them in alternated pairs. Both target folders are kept for the next comparison.
+//! `cargo xtask bench compare`: builds two revisions in release mode, each in its own target folder, and
+//! measures them in alternating pairs with this checkout's e2e program. Both target folders are kept for the
+//! next comparison.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -8,25 +9,25 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use crate::workspace::{self, Workspace};
-use crate::{entry, fault, say};
+use crate::{entry, fault, output};
 
 const PROGRAMS: [&str; 2] = ["greenroomd", "greenroom-runner"];
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The revision to compare with: anything that git understands
+    /// The revision to compare with, in any form that git accepts
     #[arg(long)]
     baseline: String,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
-    /// How many pairs of runs there are of each benchmark
+    /// Number of pairs of runs per benchmark
     #[arg(long, default_value_t = 10)]
     pairs: u64,
     /// Only this benchmark
     #[arg(long, value_enum)]
     only: Option<Benchmark>,
-    /// What else the program is to be told, after `--`
+    /// More arguments for the program, after `--`
     #[arg(last = true)]
     rest: Vec<String>,
 }
@@ -45,7 +46,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let (new, baseline) = (folder.join("new"), folder.join("baseline"));
     let kept = folder.join("programs").join(&commit);
     if kept.join(entry::PACKAGE).is_file() {
-        say::progress(format_args!("the baseline {commit} was built before: {}", kept.display()));
+        output::progress(format_args!("the baseline {commit} was built before: {}", kept.display()));
     } else {
         let checkout = Checkout::make(root, &commit)?;
         collect(&build(&checkout.path, &baseline)?, &kept)?;
@@ -66,7 +67,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     Ok(fault::code(status.code()))
 }
 
-/// The whole id of a revision.
+/// Returns the full commit id of a revision.
 fn commit(root: &Path, revision: &str) -> anyhow::Result<String> {
     let mut git = Command::new("git");
     git.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])
@@ -74,17 +75,18 @@ fn commit(root: &Path, revision: &str) -> anyhow::Result<String> {
     Ok(workspace::output(&mut git)?.trim().to_owned())
 }
 
-/// Where what is built for comparisons stays: outside of the checkout, which has only what is being worked on.
+/// Returns the cache folder for builds of comparisons, outside the checkout.
 fn folder() -> anyhow::Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     Ok(cache.context("neither XDG_CACHE_HOME nor HOME is set")?.join("greenroom").join("compare"))
 }
 
-/// Builds the product's programs of a checkout. Where they are then.
+/// Builds a checkout's programs and returns their paths.
 fn build(checkout: &Path, target: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    say::progress(format_args!("building {} in release", checkout.display()));
-    // One by one: built together they share features, and each set of those would build the engine's SDK again.
+    output::progress(format_args!("building {} in release mode", checkout.display()));
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     for package in ["greenroom-server", "greenroom-runner"] {
         cargo(checkout, target, &["build", "--release", "--package", package])?;
     }
@@ -99,20 +101,20 @@ fn build(checkout: &Path, target: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn cargo(checkout: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut cargo = Command::new(workspace::cargo_program());
     cargo.args(arguments).current_dir(checkout).env("CARGO_TARGET_DIR", target);
-    // What `cargo xtask` was told of this checkout is not meant for another one.
+    // `cargo xtask` set these for this checkout; they are wrong for another one.
     cargo.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
     workspace::run(&mut cargo)
 }
 
-/// Copies the programs into a folder; the last one comes last, so that a folder which has it has all.
+/// Copies the programs into a folder, in order: a folder that contains the last one is complete.
 fn collect(programs: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)?;
     for program in programs {
         let name = program.file_name().with_context(|| format!("{} has no name", program.display()))?;
-        // Under another name first: a copy that breaks off must not be taken for the program.
-        let part = folder.join("part");
-        std::fs::copy(program, &part).with_context(|| format!("{} was not built", program.display()))?;
-        std::fs::rename(&part, folder.join(name))?;
+        // Copy under a temporary name first, so that an interrupted copy is not mistaken for the program.
+        let partial = folder.join("part");
+        std::fs::copy(program, &partial).with_context(|| format!("{} was not built", program.display()))?;
+        std::fs::rename(&partial, folder.join(name))?;
     }
     Ok(())
 }
@@ -128,7 +130,7 @@ impl Checkout {
         let name = format!("greenroom-compare-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         if path.exists() {
-            bail!("{} is there already; remove it", path.display());
+            bail!("{} already exists; remove it", path.display());
         }
         let mut git = Command::new("git");
         git.args(["worktree", "add", "--quiet", "--detach"]).arg(&path).arg(commit).current_dir(root);
@@ -142,7 +144,7 @@ impl Drop for Checkout {
         let mut git = Command::new("git");
         git.args(["worktree", "remove", "--force"]).arg(&self.path).current_dir(&self.root);
         if let Err(error) = workspace::run(&mut git) {
-            say::progress(format_args!("the baseline's checkout is still there: {error:#}"));
+            output::progress(format_args!("cannot remove the baseline's checkout: {error:#}"));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask fault deployments`: builds daemon, runner, entrypoint and e2e's program, and lets the program try them with faults.
+//! `cargo xtask fault deployments`: builds daemon, runner, entrypoint and e2e's program, and runs deployments
+//! under faults.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -16,15 +17,15 @@ pub(crate) struct Options {
     deployments: u64,
     #[arg(long, default_value_t = 4)]
     faults: u64,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
     #[arg(long)]
     seed: Option<u64>,
-    /// Only faults whose name has this in it
+    /// Only faults whose name contains this text
     #[arg(long)]
     only: Vec<String>,
-    /// Keep logs, data and what was judged in .stack
+    /// Keep logs, data and the recorded history in .stack
     #[arg(long)]
     keep: bool,
     /// Build in release mode
@@ -36,7 +37,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
     program.args(["fault", "deployments"]).current_dir(&workspace.workspace_root);

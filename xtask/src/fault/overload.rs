@@ -1,4 +1,4 @@
-//! `cargo xtask fault overload`: builds daemon, runner, entrypoint and e2e's program, and lets the program attack the server
+//! `cargo xtask fault overload`: builds daemon, runner, entrypoint and e2e's program, and attacks the server
 //! with one organization's requests while another organization works.
 
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ enum Scale {
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How large the attacks are; `full` also tries each attack alone
+    /// How large the attacks are; `full` also runs each attack alone
     #[arg(long, value_enum, default_value_t = Scale::Full)]
     scale: Scale,
-    /// Only this attack, such as `slow-bodies`; several are possible
+    /// Only this attack, such as `slow-bodies`; may be repeated
     #[arg(long)]
     only: Vec<String>,
-    /// How long everything at once lasts
+    /// For how many seconds all attacks run concurrently
     #[arg(long)]
     seconds: Option<u64>,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
     /// Keep logs, data and samples in .stack
@@ -43,7 +43,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One by one: built together they share features, and each set of those would build the engine's SDK again.
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
     program.args(["fault", "overload"]).current_dir(&workspace.workspace_root);

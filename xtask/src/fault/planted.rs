@@ -1,5 +1,5 @@
-//! `cargo xtask fault planted`: the campaigns against daemons with bugs in them, each of which has to be found, and against one
-//! without, in which nothing may be.
+//! `cargo xtask fault planted`: runs the campaigns against daemons with planted bugs, each of which must be
+//! found, and a control run without a bug, in which nothing may be found.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::fault::build;
 use crate::workspace::Workspace;
-use crate::{e2e, say};
+use crate::{e2e, output};
 
-/// Bugs that a daemon built with the feature `planted` has, if it is told so: those of locks, and those of deployments.
-const IN_LOCKS: [&str; 14] = [
+/// Bugs in locks that a daemon built with the feature `planted` has if the option `--planted` names them.
+const LOCK_BUGS: [&str; 14] = [
     "no_recheck_after_wait",
     "claim_overtakes_waiter",
     "fence_not_raised_on_force",
@@ -29,7 +29,8 @@ const IN_LOCKS: [&str; 14] = [
     "cancel_by_anybody",
     "read_confirms_turn",
 ];
-const IN_DEPLOYMENTS: [&str; 10] = [
+/// The same for deployments.
+const DEPLOYMENT_BUGS: [&str; 10] = [
     "step_ignores_fence",
     "lost_at_once",
     "slot_passed_on_too_early",
@@ -41,15 +42,17 @@ const IN_DEPLOYMENTS: [&str; 10] = [
     "cancel_by_anybody",
     "overdue_keeps_lease",
 ];
-/// Searched for without faults: a fault that lasts longer than a lease ends the overdue job, and hides the bug.
+/// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
+/// the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
-/// One fault for so many operations.
+/// Number of operations per injected fault.
 const OPS_PER_FAULT: u64 = 1_000;
-/// How long the same daemon is tried without a bug. A harness that finds something then proves nothing.
+/// Number of operations of the control run without a bug. If the harness reports anything there, its findings
+/// prove nothing.
 const CONTROL_OPS: u64 = 20_000;
 const CONTROL: &str = "control";
-/// Slowness does not count as found: a busy machine may be the cause of it.
-const SLOWNESS: [&str; 2] = ["L10", "D10"];
+/// Latency properties. Their violation does not count as found: a busy machine may be the cause.
+const LATENCY_PROPERTIES: [&str; 2] = ["L10", "D10"];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Campaign {
@@ -59,22 +62,22 @@ enum Campaign {
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Whose bugs are looked for
+    /// Which bugs to search for
     #[arg(value_enum, default_value_t = Campaign::Locks)]
     campaign: Campaign,
-    /// How many operations a bug of the locks may take to be found
+    /// Within how many operations a lock bug must be found
     #[arg(long, default_value_t = 200_000)]
     ops: u64,
-    /// How many deployments there are against each bug of deployments
+    /// Number of deployments per deployment bug
     #[arg(long, default_value_t = 100)]
     deployments: u64,
-    /// And how many faults
+    /// Number of faults per deployment bug
     #[arg(long, default_value_t = 17)]
     faults: u64,
-    /// Only this one, and without the control
+    /// Search only for this bug, without the control run
     #[arg(long)]
     only: Option<String>,
-    /// Only one JSON object on stdout
+    /// Print only one JSON object on stdout
     #[arg(long)]
     json: bool,
     #[arg(long)]
@@ -93,24 +96,24 @@ struct Programs {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
-    // Apart from the normal ones, so that nobody ever starts a daemon with bugs in it by mistake.
-    let apart = workspace.target_directory.join("planted");
+    // A separate target folder, so that a daemon with planted bugs is never started by mistake.
+    let separate_target = workspace.target_directory.join("planted");
     let features = ["-p", "greenroom-server", "--features", "planted"];
-    let daemon = build(workspace, &features, options.release, Some(&apart))?;
+    let daemon = build(workspace, &features, options.release, Some(&separate_target))?;
     let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), e2e::entry(workspace)?);
     let programs = Programs { e2e, daemon, entry };
     let names: &[&str] = match options.campaign {
-        Campaign::Locks => &IN_LOCKS,
-        Campaign::Deployments => &IN_DEPLOYMENTS,
+        Campaign::Locks => &LOCK_BUGS,
+        Campaign::Deployments => &DEPLOYMENT_BUGS,
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
         anyhow::bail!("there is no bug {only} in this campaign, only: {}", names.join(", "));
     }
     let search = |name: &str| -> anyhow::Result<Value> {
-        say::progress(format_args!("planted: {name}"));
+        output::progress(format_args!("planted: {name}"));
         let search = search(&workspace.workspace_root, &programs, options, name)?;
-        let came = if search["found"] == true { "found" } else { "nothing found" };
-        say::progress(format_args!("planted: {name}: {came}"));
+        let outcome = if search["found"] == true { "found" } else { "nothing found" };
+        output::progress(format_args!("planted: {name}: {outcome}"));
         Ok(search)
     };
     let control = options.only.is_none().then(|| search(CONTROL)).transpose()?;
@@ -120,22 +123,22 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         .map(|name| search(name))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let found = bugs.iter().filter(|bug| bug["found"] == true).count();
-    let quiet = control.as_ref().is_none_or(|control| control["found"] == false);
+    let is_control_clean = control.as_ref().is_none_or(|control| control["found"] == false);
     if options.json {
-        say::answer(json!({ "planted": bugs.len(), "found": found, "bugs": bugs, "control": control }))?;
+        output::print(json!({ "planted": bugs.len(), "found": found, "bugs": bugs, "control": control }))?;
     } else {
         for search in control.iter().chain(&bugs) {
-            say::answer(format_args!(
+            output::print(format_args!(
                 "{} by {} after {} s",
                 search["name"], search["by"], search["seconds"]
             ))?;
         }
-        say::answer(format_args!("{found} of {} found", bugs.len()))?;
+        output::print(format_args!("{found} of {} found", bugs.len()))?;
     }
-    Ok(if quiet && found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_control_clean && found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs the campaign in which it has to be found. What came of it.
+/// Runs the campaign that must find the bug and returns its result.
 fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> anyhow::Result<Value> {
     let mut search = Command::new(&programs.e2e);
     search.current_dir(root).arg("fault");
@@ -158,14 +161,15 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
     if let Some(seed) = options.seed {
         search.args(["--seed", &seed.to_string()]);
     }
-    let output = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
-    let report: Value = serde_json::from_slice(&output.stdout)
+    let finished = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
+    let report: Value = serde_json::from_slice(&finished.stdout)
         .with_context(|| format!("the search for {name} was not carried out"))?;
     if report["clockStepped"] == true {
         anyhow::bail!("the system clock was stepped during the search for {name}: run it again");
     }
     let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
-    let counts = |finding: &&Value| !SLOWNESS.iter().any(|property| finding["property"] == *property);
+    let counts =
+        |finding: &&Value| !LATENCY_PROPERTIES.iter().any(|property| finding["property"] == *property);
     let first = findings.iter().find(counts).unwrap_or(&Value::Null);
     Ok(json!({
         "name": name,

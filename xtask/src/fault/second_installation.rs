@@ -1,4 +1,4 @@
-//! `cargo xtask fault second-installation`: builds daemon, runner, entrypoint and e2e's program, and lets the program run two
+//! `cargo xtask fault second-installation`: builds daemon, runner, entrypoint and e2e's program, and runs two
 //! installations on one Temporal namespace.
 
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use crate::workspace::Workspace;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// For how many minutes deployments are started on both
+    /// For how many minutes deployments are started on both installations
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// Give both the same id: the checks have to find what comes of it
+    /// Give both installations the same id: the checks must then report violations
     #[arg(long)]
     same_id: bool,
-    /// Only the program's JSON object on stdout
+    /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
     /// Keep logs and data in .stack
@@ -31,7 +31,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One by one: built together they share features, and each set of those would build the engine's SDK anew.
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
     let beside = build(workspace, &["-p", "greenroom-e2e"], false, None)?;
     let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
     program.arg("second-installation").current_dir(&workspace.workspace_root);

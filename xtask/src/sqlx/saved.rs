@@ -1,4 +1,4 @@
-//! A folder of saved queries (`query-<hash>.json`, one a query), and how two of them differ.
+//! A folder of saved queries (one `query-<hash>.json` per query), and the difference between two folders.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 /// File name → text.
 #[derive(Debug, Default)]
-pub(super) struct Saved(BTreeMap<String, String>);
+pub(super) struct SavedQueries(BTreeMap<String, String>);
 
-/// What must happen to one folder to become another, each as (file name, SQL).
+/// The changes that turn one folder into another, each as (file name, SQL).
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     missing: Vec<(String, String)>,
@@ -21,29 +21,28 @@ pub(super) struct Changes {
     stale: Vec<(String, String)>,
 }
 
-impl Saved {
-    /// A folder that is not there holds nothing.
+impl SavedQueries {
+    /// Reads a folder. A missing folder counts as empty.
     pub(super) fn read(folder: &Path) -> anyhow::Result<Self> {
-        let reading = || format!("cannot read {}", folder.display());
+        let context = || format!("cannot read {}", folder.display());
         let entries = match fs::read_dir(folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Saved::default()),
-            entries => entries.with_context(reading)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(SavedQueries::default()),
+            entries => entries.with_context(context)?,
         };
-        let mut saved = Saved::default();
+        let mut saved = SavedQueries::default();
         for entry in entries {
-            let path = entry.with_context(reading)?.path();
+            let path = entry.with_context(context)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("query-") && name.ends_with(".json") {
-                saved.0.insert(name, fs::read_to_string(&path).with_context(reading)?);
+                saved.0.insert(name, fs::read_to_string(&path).with_context(context)?);
             }
         }
         Ok(saved)
     }
 
-    /// Makes the folder hold exactly this, touching only what differs.
+    /// Makes the folder contain exactly these queries; unchanged files are not touched.
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let there = Saved::read(folder)?;
-        let changes = there.changes_to(self);
+        let changes = SavedQueries::read(folder)?.changes_to(self);
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         for (name, _) in changes.missing.iter().chain(&changes.different) {
             let text = self.0.get(name).map_or("", String::as_str);
@@ -59,7 +58,7 @@ impl Saved {
         self.0.len()
     }
 
-    pub(super) fn changes_to(&self, other: &Saved) -> Changes {
+    pub(super) fn changes_to(&self, other: &SavedQueries) -> Changes {
         let mut changes = Changes::default();
         for (name, text) in &other.0 {
             let change = (name.clone(), sql(text));
@@ -80,12 +79,12 @@ impl Changes {
         self.missing.is_empty() && self.different.is_empty() && self.stale.is_empty()
     }
 
-    pub(super) fn counted(&self) -> String {
+    pub(super) fn counts(&self) -> String {
         format!("{} new, {} changed, {} gone", self.missing.len(), self.different.len(), self.stale.len())
     }
 
-    /// Each query by name.
-    pub(super) fn listed(&self) -> String {
+    /// Returns one entry per query with its file name.
+    pub(super) fn list(&self) -> String {
         let mut text = String::new();
         for (what, queries) in
             [("missing", &self.missing), ("different", &self.different), ("no longer used", &self.stale)]
@@ -98,7 +97,7 @@ impl Changes {
     }
 }
 
-/// The beginning of a saved query's SQL on one line, for a reader to know it by.
+/// Returns the beginning of a saved query's SQL on one line, to identify it in messages.
 fn sql(text: &str) -> String {
     #[derive(Deserialize)]
     struct Query {
@@ -118,8 +117,8 @@ fn sql(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn saved(queries: &[(&str, &str)]) -> Saved {
-        Saved(queries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
+    fn saved(queries: &[(&str, &str)]) -> SavedQueries {
+        SavedQueries(queries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect())
     }
 
     #[test]
@@ -132,27 +131,27 @@ mod tests {
         ]);
         assert!(old.changes_to(&old).is_empty());
         assert_eq!(
-            old.changes_to(&new).listed(),
+            old.changes_to(&new).list(),
             "  missing: select 4\n    d\n  different: select 1\n    a\n  no longer used: select 3\n    c\n"
         );
     }
 
     #[test]
-    fn a_long_query_is_cut_between_letters() {
+    fn a_long_query_is_cut_at_a_character_boundary() {
         let long = format!(r#"{{"query": "{}"}}"#, "é".repeat(200));
         assert_eq!(sql(&long), format!("{}…", "é".repeat(100)));
         assert_eq!(sql("not JSON"), "(no saved query)");
     }
 
     #[test]
-    fn a_written_folder_holds_exactly_what_was_given() {
+    fn write_makes_the_folder_contain_exactly_the_queries() {
         let folder = std::env::temp_dir().join(format!("greenroom-saved-{}", std::process::id()));
-        let there = || Saved::read(&folder).unwrap().0;
+        let stored = || SavedQueries::read(&folder).unwrap().0;
         let new = |queries: &[(&str, &str)]| {
             saved(queries).write(&folder).unwrap();
-            assert_eq!(there(), saved(queries).0);
+            assert_eq!(stored(), saved(queries).0);
         };
-        assert!(there().is_empty());
+        assert!(stored().is_empty());
         new(&[("query-a.json", "1"), ("query-b.json", "2")]);
         new(&[("query-a.json", "3")]);
         fs::remove_dir_all(&folder).unwrap();

@@ -1,5 +1,5 @@
-//! A database of our own for one run, through `psql`; dropped at the end, however that comes.
-//! Only an interrupted run (Ctrl-C) leaves it behind: its name begins with `greenroom_sqlx_`.
+//! A scratch database for one run, managed with `psql` and dropped at the end, also after an error.
+//! Only an interrupted run (Ctrl-C) leaves it behind; its name begins with `greenroom_sqlx_`.
 
 use std::fs;
 use std::path::Path;
@@ -7,23 +7,25 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use crate::say;
+use crate::output;
 use crate::workspace;
 
-pub(super) struct Scratch {
+pub(super) struct ScratchDatabase {
     server: String,
     name: String,
     url: String,
 }
 
-impl Scratch {
+impl ScratchDatabase {
     pub(super) fn create(server: &str) -> anyhow::Result<Self> {
-        let name = ask(server, "select 'greenroom_sqlx_' || replace(gen_random_uuid()::text, '-', '')")
-            .context("psql (the PostgreSQL client) must be installed, and DATABASE_URL must answer")?;
+        let name = run_sql(server, "select 'greenroom_sqlx_' || replace(gen_random_uuid()::text, '-', '')")
+            .context(
+            "psql (the PostgreSQL client) must be installed, and DATABASE_URL must be reachable",
+        )?;
         let url = with_database(server, &name)?;
-        ask(server, &format!("create database {name} template template0"))
+        run_sql(server, &format!("create database {name} template template0"))
             .context("the user of DATABASE_URL must be allowed to make a database")?;
-        Ok(Scratch { server: server.to_owned(), name, url })
+        Ok(ScratchDatabase { server: server.to_owned(), name, url })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -34,7 +36,7 @@ impl Scratch {
         &self.url
     }
 
-    /// Runs one migration as sqlx does: in a transaction, unless its first line says otherwise.
+    /// Runs one migration as sqlx does: in a transaction, unless the file starts with `-- no-transaction`.
     pub(super) fn migrate(&self, file: &Path) -> anyhow::Result<()> {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let mut command = psql(&self.url);
@@ -46,30 +48,31 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDatabase {
     fn drop(&mut self) {
-        if let Err(error) = ask(&self.server, &format!("drop database if exists {} with (force)", self.name))
+        if let Err(error) =
+            run_sql(&self.server, &format!("drop database if exists {} with (force)", self.name))
         {
-            say::progress(format_args!("the scratch database {} stays behind: {error:#}", self.name));
+            output::progress(format_args!("cannot drop the scratch database {}: {error:#}", self.name));
         }
     }
 }
 
-fn ask(url: &str, sql: &str) -> anyhow::Result<String> {
-    let answer = workspace::output(psql(url).args(["-c", sql]))?;
-    Ok(answer.trim().to_owned())
+fn run_sql(url: &str, sql: &str) -> anyhow::Result<String> {
+    let printed = workspace::output(psql(url).args(["-c", sql]))?;
+    Ok(printed.trim().to_owned())
 }
 
 fn psql(url: &str) -> Command {
     let mut command = Command::new("psql");
-    // No start-up file, no chatter, bare values; stop at the first error.
+    // No start-up file, no notices, unformatted values; stop at the first error.
     command
         .args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", url])
         .env("PGOPTIONS", "-c client_min_messages=warning");
     command
 }
 
-/// The same server and user, another database.
+/// Returns the URL of another database on the same server with the same user.
 fn with_database(url: &str, name: &str) -> anyhow::Result<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         bail!("DATABASE_URL must be a URL: postgres://user@host:port/database");
@@ -85,9 +88,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_database_of_a_url_changes() {
+    fn with_database_changes_only_the_database() {
         for (url, expected) in [
-            ("postgres://me:word@host:5432/prod", "postgres://me:word@host:5432/new"),
+            ("postgres://me:secret@host:5432/prod", "postgres://me:secret@host:5432/new"),
             ("postgres://host", "postgres://host/new"),
             ("postgres://host/?sslmode=require", "postgres://host/new?sslmode=require"),
             ("postgres:///prod?host=/run/postgresql", "postgres:///new?host=/run/postgresql"),

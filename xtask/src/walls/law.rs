@@ -1,6 +1,6 @@
-//! The two tables of docs/architecture.md, read from its Markdown. In a cell, names are separated by commas,
-//! text in parentheses is a remark, and `–` means none. The second table also knows `tests of <crate>`
-//! (a dev-dependency only), `all but <crates>`, and a dependency's name may end in `*`.
+//! Parses the two tables of docs/architecture.md from Markdown. In a cell, names are separated by commas,
+//! text in parentheses is a remark, and `–` means none. The second table also supports `tests of <crate>`
+//! (only as a dev-dependency), `all but <crates>`, and a dependency's name that ends in `*`.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(super) struct Law {
     dependencies: Vec<Ruled<Places>>,
 }
 
-/// A row, and the names in its first cell that its rule is for.
+/// A row with the names in its first cell, to which its rule applies.
 #[derive(Debug)]
 pub(super) struct Ruled<Rule> {
     names: Vec<String>,
@@ -20,7 +20,7 @@ pub(super) struct Ruled<Rule> {
     pub(super) row: Row,
 }
 
-/// Where a rule stands, for messages.
+/// The source line of a rule, for messages.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) line: usize,
@@ -31,7 +31,7 @@ pub(super) struct Row {
 #[derive(Debug)]
 pub(super) struct Neighbours(Vec<String>);
 
-/// The crates that may depend on something from outside.
+/// The crates that may depend on an external package.
 #[derive(Debug)]
 pub(super) enum Places {
     Only { everywhere: Vec<String>, tests: Vec<String> },
@@ -45,11 +45,11 @@ impl Neighbours {
 }
 
 impl Places {
-    pub(super) fn allow(&self, name: &str, for_tests: bool) -> bool {
-        let holds = |names: &[String]| names.iter().any(|other| other == name);
+    pub(super) fn allows(&self, name: &str, for_tests: bool) -> bool {
+        let contains = |names: &[String]| names.iter().any(|other| other == name);
         match self {
-            Places::Only { everywhere, tests } => holds(everywhere) || (for_tests && holds(tests)),
-            Places::AllBut(names) => !holds(names),
+            Places::Only { everywhere, tests } => contains(everywhere) || (for_tests && contains(tests)),
+            Places::AllBut(names) => !contains(names),
         }
     }
 
@@ -96,11 +96,11 @@ impl Law {
         self.dependencies.iter().find(|ruled| ruled.names.iter().any(matches))
     }
 
-    /// A misspelt crate would forbid or allow nothing, without a word.
+    /// Rejects unknown crate names: a misspelt one would silently have no effect.
     fn check_names(&self) -> anyhow::Result<()> {
         let known: HashSet<&String> = self.crates.iter().flat_map(|ruled| &ruled.names).collect();
         let check = |row: &Row, name: &String| {
-            ensure!(known.contains(name), "line {}: `{name}` has no row of its own: {}", row.line, row.text);
+            ensure!(known.contains(name), "line {}: `{name}` has no row: {}", row.line, row.text);
             Ok(())
         };
         for ruled in &self.crates {
@@ -113,7 +113,7 @@ impl Law {
     }
 }
 
-/// The rows of the one table with this head.
+/// Returns the rows of the one table with this header.
 fn table<Rule>(
     page: &str,
     left: &str,
@@ -145,7 +145,7 @@ fn table<Rule>(
     Ok(rows)
 }
 
-/// A table row's cells, without remarks and code marks; nothing for a line that is no row.
+/// Returns a table row's cells without remarks and backticks; `None` if the line is not a row.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(|cell| without_remarks(cell).replace('`', "").trim().to_owned()).collect())
@@ -213,7 +213,7 @@ Words before.
     }
 
     #[test]
-    fn a_row_knows_where_it_stands() {
+    fn a_row_carries_its_line_number_and_text() {
         let law = law();
         let row = &law.of_crate("store").unwrap().row;
         assert_eq!((row.line, row.text.as_str()), (7, "| api-types, `store` | domain |"));
@@ -223,7 +223,7 @@ Words before.
     fn places_are_a_list_tests_of_or_all_but() {
         let law = law();
         let allow = |dependency: &str, place: &str, for_tests| {
-            law.of_dependency(dependency).unwrap().rule.allow(place, for_tests)
+            law.of_dependency(dependency).unwrap().rule.allows(place, for_tests)
         };
         assert!(allow("pg_query", "store", false));
         assert!(allow("sqlx", "e2e", true));
@@ -234,23 +234,23 @@ Words before.
     }
 
     #[test]
-    fn a_star_stands_for_the_rest_of_the_name() {
+    fn a_star_matches_the_rest_of_the_name() {
         assert!(law().of_dependency("temporalio-sdk").is_some());
         assert!(law().of_dependency("temporal").is_none());
         assert!(law().of_dependency("sqlx-core").is_none());
     }
 
     #[test]
-    fn tables_that_cannot_be_trusted_are_refused() {
-        let refused = |from: &str, to: &str, why: &str| {
+    fn invalid_tables_are_rejected() {
+        let rejected = |from: &str, to: &str, why: &str| {
             let error = Law::parse(&PAGE.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         };
-        refused("| crate | may", "| crates | may", "there are 0");
-        refused("| other | table |", "| crate | may depend on |", "there are 2");
-        refused("| e2e | api-types,", "| domain | api-types,", "`domain` has a row already");
-        refused("| sqlx, pg_query | store,", "| sqlx | stroe,", "`stroe` has no row of its own");
-        refused("| e2e | api-types,", "| e2e | api-type,", "`api-type` has no row of its own");
-        refused("| domain | – |", "| domain |", "two cells");
+        rejected("| crate | may", "| crates | may", "there are 0");
+        rejected("| other | table |", "| crate | may depend on |", "there are 2");
+        rejected("| e2e | api-types,", "| domain | api-types,", "`domain` has a row already");
+        rejected("| sqlx, pg_query | store,", "| sqlx | stroe,", "`stroe` has no row");
+        rejected("| e2e | api-types,", "| e2e | api-type,", "`api-type` has no row");
+        rejected("| domain | – |", "| domain |", "two cells");
     }
 }

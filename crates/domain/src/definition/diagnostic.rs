@@ -1,4 +1,4 @@
-//! What is wrong with a definition and where: the record, the path to it, and the collector.
+//! Problems of a definition: the diagnostic, the path to its position, and the collector.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde::Serialize;
 use super::limits;
 use super::located::Position;
 
-/// One problem, in words for the person who wrote the file.
+/// One problem, with a message for the author of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// From 1.
+    /// Starts at 1.
     pub line: u32,
-    /// From 1, in characters.
+    /// Starts at 1, in characters.
     pub column: u32,
     /// JSON pointer to the value (or to the key, if that is what is wrong); empty for the whole file.
     pub pointer: String,
     pub message: String,
-    /// The words that would have been right, if they can be listed.
+    /// The valid values, if they can be listed.
     pub expected: Vec<String>,
-    /// The nearest of them.
+    /// The nearest valid value.
     pub suggestion: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Diagnostic {
         Self { line, column, pointer, message: message.into(), expected: Vec::new(), suggestion: None }
     }
 
-    /// Adds the words that would have been right, and asks whether the nearest was meant.
+    /// Adds the valid values, and suggests the nearest of them.
     pub(super) fn choices<'a>(mut self, written: &str, choices: impl IntoIterator<Item = &'a str>) -> Self {
         self.expected = choices.into_iter().map(str::to_owned).collect();
         let nearest = super::nearest::nearest(written, self.expected.iter().map(String::as_str));
@@ -38,11 +38,11 @@ impl Diagnostic {
         self.suggest(nearest)
     }
 
-    pub(super) fn suggest(mut self, word: Option<String>) -> Self {
-        if let Some(word) = &word {
-            self.message = format!("{}; did you mean `{word}`?", self.message);
+    pub(super) fn suggest(mut self, choice: Option<String>) -> Self {
+        if let Some(choice) = &choice {
+            self.message = format!("{}; did you mean `{choice}`?", self.message);
         }
-        self.suggestion = word;
+        self.suggestion = choice;
         self
     }
 }
@@ -53,7 +53,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Where in the definition a check stands. Borrowed links, so that the text is only made for a problem.
+/// A position in the definition. It consists of borrowed links, so that the text is only created for a
+/// problem.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'a> {
     Root,
@@ -78,7 +79,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What stands here, as the first words of a sentence.
+    /// Returns the subject of a sentence about the value.
     pub(super) fn subject(&self) -> String {
         match self {
             Self::Root => "the definition".to_owned(),
@@ -87,7 +88,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// What it is that stands here, if it is one of our structures.
+    /// Returns the kind of structure, or the subject for any other value.
     pub(super) fn noun(&self) -> String {
         let noun = match self {
             Self::Root => "the definition",
@@ -100,7 +101,7 @@ impl<'a> Path<'a> {
         noun.to_owned()
     }
 
-    /// The structure that holds what stands here.
+    /// Returns the path of the structure that contains the value.
     pub(super) const fn parent(&self) -> &Self {
         match self {
             Self::Root => self,
@@ -114,11 +115,11 @@ fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Text of the file as a message may repeat it: short, and on one line.
+/// Quotes text of the file for a message: short, and on one line.
 pub(super) fn quote(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(LONGEST).is_some() {
+    const MAX_CHARACTERS: usize = 60;
+    let mut short: String = text.chars().take(MAX_CHARACTERS).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
         short.push('…');
     }
     format!("`{short}`")
@@ -131,14 +132,14 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// `problem` is only asked for its words while there is room for them: finding the nearest word costs.
+    /// `problem` is only called below the limit, because finding the nearest value is expensive.
     pub(super) fn add(&mut self, problem: impl FnOnce() -> Diagnostic) {
         if self.problems.len() < limits::DIAGNOSTICS {
             self.problems.push(problem());
         }
     }
 
-    pub(super) fn say(&mut self, at: Position, path: Path<'_>, message: impl Into<String>) {
+    pub(super) fn error(&mut self, at: Position, path: Path<'_>, message: impl Into<String>) {
         self.add(|| Diagnostic::new(at, path.pointer(), message));
     }
 

@@ -1,11 +1,11 @@
-//! Lengths of time as people write them: `90s`, `10m`, `1h 30m`. Kept as whole seconds.
+//! Durations as users write them: `90s`, `10m`, `1h 30m`. Stored as whole seconds.
 
 use jiff::{Span, SpanRelativeTo};
 
 pub(super) const PATTERN: &str = "^[0-9]{1,9}[dhms]( ?[0-9]{1,9}[dhms])*$";
 
-/// The seconds of a written duration. jiff's friendly format knows many more spellings; one is enough for a file that
-/// others have to read.
+/// Parses a duration to seconds. The friendly format of jiff accepts many more spellings; a single one keeps
+/// files readable.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     if text.len() > 64 || !is_compact(text) {
         return None;
@@ -15,12 +15,12 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     u64::try_from(duration.as_secs()).ok()
 }
 
-/// How long that is in the fewest words, for messages.
+/// Returns the shortest spelling of a duration, for messages.
 pub(super) fn written(seconds: u64) -> String {
     let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm'), (1, 's')];
     let unit = units.into_iter().find(|(length, _)| seconds >= *length && seconds.is_multiple_of(*length));
     let (length, letter) = unit.unwrap_or((1, 's'));
-    // A day reads as hours everywhere else in the documentation.
+    // The documentation writes a day as 24 hours everywhere.
     if seconds == 86_400 { "24h".to_owned() } else { format!("{}{letter}", seconds / length) }
 }
 
@@ -79,7 +79,8 @@ mod tests {
             ("５m", None),
         ] {
             assert_eq!(seconds(text), expected, "{text:?}");
-            // The order and the size of units is jiff's to judge; what the pattern refuses is refused.
+            // jiff checks the order and the size of the units; the pattern only has to accept all valid
+            // texts.
             assert!(pattern.is_match(text) || expected.is_none(), "{text:?}");
             assert_eq!(pattern.is_match(text), is_compact(text), "{text:?}");
         }
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn written_shortest() {
+    fn durations_are_written_in_the_shortest_form() {
         for (seconds, text) in
             [(30, "30s"), (90, "90s"), (600, "10m"), (86_400, "24h"), (604_800, "7d"), (0, "0s")]
         {

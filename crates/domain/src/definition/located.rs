@@ -1,4 +1,4 @@
-//! Values that remember where in the file they stood, and maps that keep their order and their keys' places.
+//! Values with their position in the file, and maps with the order and positions of their keys.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserialize, Deserializer};
 use serde_saphyr::{Location, Spanned};
 
-/// Line and column, both from 1.
+/// Line and column, both starting at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) line: u32,
@@ -28,7 +28,8 @@ impl From<Location> for Position {
     }
 }
 
-/// A value and its place. `at` is where it is used; `bytes` is where its text is, which for an alias is elsewhere.
+/// A value and its position. `at` is where it is used; `bytes` is where its text is, which differs for an
+/// alias.
 #[derive(Clone, Debug)]
 pub(super) struct Located<T> {
     pub(super) value: T,
@@ -37,7 +38,7 @@ pub(super) struct Located<T> {
 }
 
 impl<T> Located<T> {
-    /// The text of the value as it stands in the file, with its quotes.
+    /// Returns the text of the value in the file, with its quotes.
     pub(super) fn written<'a>(&self, source: &'a str) -> Option<&'a str> {
         source.get(self.bytes.clone()?)
     }
@@ -56,7 +57,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     }
 }
 
-/// In the schema a place does not show.
+/// The schema is that of the value.
 impl<T: JsonSchema> JsonSchema for Located<T> {
     fn inline_schema() -> bool {
         T::inline_schema()

@@ -1,4 +1,4 @@
-//! Questions that the engine and the environments ask of a checked definition.
+//! Queries on a checked definition.
 
 use super::limits::{DEFAULT_POOL, NO_ENVIRONMENT};
 use super::model::{
@@ -20,24 +20,24 @@ impl Definition {
         self.ephemeral_environments.iter().find(|environment| environment.name == name)
     }
 
-    /// The template that a name belongs to. The whole name has to be one that an environment may have.
+    /// Returns the template of a name. The name has to be a valid name of an environment.
     pub fn template_for(&self, name: &str) -> Option<&EnvironmentTemplate> {
         name.parse::<Slug>().ok().filter(|name| name.as_str() != NO_ENVIRONMENT)?;
         self.environment_templates.iter().find(|template| template.matches(name))
     }
 
-    /// The settings of an ephemeral environment, named or from a template.
+    /// Returns the settings of an ephemeral environment, named or from a template.
     pub fn ephemeral_settings(&self, name: &str) -> Option<&EphemeralSettings> {
         let named = self.ephemeral_environment(name).map(|environment| &environment.settings);
         named.or_else(|| self.template_for(name).map(|template| &template.settings))
     }
 
-    /// What a deployment of the pipeline runs: every stage but those that only clean up after a session.
+    /// Returns the stages of a deployment of the pipeline: all except those that clean up after a session.
     pub fn deployment_stages(&self) -> impl Iterator<Item = &Stage> {
         self.stages.iter().filter(|stage| !self.cleans_up(&stage.key))
     }
 
-    /// The pool whose runners take a stage.
+    /// Returns the pool whose runners take a stage.
     pub fn pool<'a>(&'a self, stage: &'a Stage) -> &'a str {
         stage.runner.as_ref().or(self.runner.as_ref()).map_or(DEFAULT_POOL, |runner| &runner.pool)
     }
@@ -50,19 +50,19 @@ impl Definition {
 }
 
 impl EnvironmentTemplate {
-    /// The template's name in the file: `pr-*`.
+    /// Returns the name of the template in the file: `pr-*`.
     pub fn pattern(&self) -> String {
         format!("{}*", self.prefix)
     }
 
-    /// The star stands for at least one character.
+    /// The star matches at least one character.
     fn matches(&self, name: &str) -> bool {
         name.strip_prefix(self.prefix.as_str()).is_some_and(|rest| !rest.is_empty())
     }
 }
 
 impl EphemeralSettings {
-    /// The address of one environment: the name in the place of `{name}`.
+    /// Returns the URL of one environment, with its name in place of `{name}`.
     pub fn url_for(&self, name: &str) -> Option<String> {
         self.url.as_ref().map(|url| url.replace(NAME_PLACEHOLDER, name))
     }

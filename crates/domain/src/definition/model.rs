@@ -1,13 +1,15 @@
-//! The checked definition: what the engine runs, the API shows as `configuration`, and the store keeps as JSON.
+//! The checked definition, which the engine runs, the API returns as `configuration`, and the store saves as
+//! JSON.
 //!
-//! Whatever has an order is a list and not a map, because JSON in PostgreSQL keeps no order of keys.
+//! Everything with an order is a list and not a map, because `jsonb` in PostgreSQL does not keep the order of
+//! keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::words;
+use super::name_rules;
 use crate::role::Role;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,14 +17,14 @@ use crate::role::Role;
 pub struct Definition {
     pub version: u32,
     pub variables: BTreeMap<String, String>,
-    /// For stages that name none.
+    /// The runner of stages without one.
     pub runner: Option<Runner>,
-    /// Deployments of the pipeline that may run at once; no bound of its own if absent.
+    /// The maximum of concurrent deployments of the pipeline; unlimited if absent.
     pub concurrency: Option<u32>,
     pub environments: Vec<Environment>,
     pub ephemeral_environments: Vec<EphemeralEnvironment>,
     pub environment_templates: Vec<EnvironmentTemplate>,
-    /// In the order of the file, which is the order of display; what runs when is decided by `needs`.
+    /// In the order of the file, which is the order of display; `needs` determines the order of execution.
     pub stages: Vec<Stage>,
 }
 
@@ -38,14 +40,15 @@ pub struct Runner {
 pub struct Environment {
     pub name: String,
     pub url: Option<String>,
-    /// A commit that is deployed here has to be on one of these; if there are none, on any branch of the repository.
+    /// A deployed commit has to be on one of these branches; if there are none, on any branch of the
+    /// repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<String>,
-    /// Asked for before each stage that deploys here.
+    /// Required before each stage that deploys here.
     pub approval: Option<Approval>,
 }
 
-/// An environment that is claimed and let go, by its own name.
+/// An environment that is claimed and released, with its own name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EphemeralEnvironment {
@@ -54,13 +57,13 @@ pub struct EphemeralEnvironment {
     pub settings: EphemeralSettings,
 }
 
-/// Environments that come into being when one of their names is first claimed.
+/// Environments that are created when one of their names is claimed for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvironmentTemplate {
-    /// What stands before the star: `pr-` for `pr-*`.
+    /// The text before the star: `pr-` for `pr-*`.
     pub prefix: String,
-    /// How many may exist at once.
+    /// The maximum of environments of this template.
     pub max: u32,
     #[serde(flatten)]
     pub settings: EphemeralSettings,
@@ -71,12 +74,12 @@ pub struct EnvironmentTemplate {
 pub struct EphemeralSettings {
     pub description: Option<String>,
     pub labels: Vec<String>,
-    /// May hold `{name}`; see [`EphemeralSettings::url_for`].
+    /// May contain `{name}`; see [`EphemeralSettings::url_for`].
     pub url: Option<String>,
     pub lease: Lease,
-    /// The stages that a deployment here runs. Of their `needs` only those inside this list are waited for.
+    /// The stages that a deployment here runs. Their `needs` outside of this list are ignored.
     pub stages: Vec<String>,
-    /// The stages that clean up when a session has ended, under the same rule.
+    /// The stages that clean up when a session has ended. Their `needs` outside of this list are ignored.
     pub on_release: Vec<String>,
     pub force: Option<ForceRule>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,18 +104,18 @@ pub struct ForceRule {
     pub reason: Option<ForceReason>,
 }
 
-/// Whether a force claim has to say why.
+/// Whether a force claim has to give a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ForceReason {
     Required,
 }
 
-/// How requests for hand-over are answered.
+/// Rules for requests for hand-over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HandoverRule {
-    /// How long the holder has to answer, by default and at least.
+    /// The default and the minimum time for an answer of the holder.
     pub grace_seconds: u64,
 }
 
@@ -122,22 +125,22 @@ pub struct Stage {
     pub key: String,
     pub name: Option<String>,
     pub needs: Vec<String>,
-    /// A CEL expression, known to parse.
+    /// A CEL expression, which is known to be valid.
     #[serde(rename = "if")]
     pub condition: Option<String>,
     /// The lasting environment that it deploys to.
     pub environment: Option<String>,
-    /// The only deployments that run it.
+    /// The kind of deployment that the stage is restricted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<Only>,
     pub runner: Option<Runner>,
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
     pub approval: Option<Approval>,
-    /// Paths in the workspace that are kept for the stages after it.
+    /// Paths in the workspace that are kept for later stages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
-    /// What is kept from one deployment to the next.
+    /// Paths that are kept from one deployment to the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Cache>,
     pub steps: Vec<Step>,
@@ -147,11 +150,11 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Only {
-    /// Those of sessions.
+    /// Deployments of sessions.
     Ephemeral,
 }
 
-/// Paths in the workspace under a key of the pipeline's.
+/// Paths in the workspace under a key that is unique in the pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cache {
@@ -177,13 +180,13 @@ pub struct Step {
     #[serde(flatten)]
     pub work: StepWork,
     pub variables: BTreeMap<String, String>,
-    /// Name in the step's environment → name of the secret.
+    /// Name of the variable → name of the secret.
     pub secrets: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
     pub retry: Option<Retry>,
 }
 
-/// What a step does, one of two ways.
+/// What a step runs: a script in an image, or a step of a registry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, rename_all = "camelCase")]
 pub enum StepWork {
@@ -200,7 +203,7 @@ pub struct StepReference {
     pub version: String,
 }
 
-/// A single value, of the type that it had in the file.
+/// A single value, with its type in the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
@@ -209,18 +212,18 @@ pub enum Scalar {
     Text(String),
 }
 
-/// Only for what the platform did wrong: a step that fails has said no, and is not asked again.
+/// Retries apply to failures of the platform only. A step that fails is not retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
-    /// With the first one.
+    /// Including the first one.
     pub attempts: u32,
     pub backoff_seconds: u64,
 }
 
 impl StepReference {
     pub(super) fn new(text: &str) -> Option<Self> {
-        let (registry, name, version) = words::step_reference(text)?;
+        let (registry, name, version) = name_rules::step_reference(text)?;
         Some(Self { registry: registry.to_owned(), name: name.to_owned(), version: version.to_owned() })
     }
 }
@@ -249,6 +252,6 @@ fn role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
 }
 
 fn roles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
-    let words = Vec::<String>::deserialize(deserializer)?;
-    words.iter().map(|word| word.parse().map_err(serde::de::Error::custom)).collect()
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
 }

@@ -1,18 +1,18 @@
-//! The word that was probably meant.
+//! Suggestions for mistyped names.
 
-/// Longer words are not typing errors of ours, and the distance costs the product of both lengths.
-const LONGEST: usize = 40;
+/// All valid names are shorter. The cost of the distance is the product of both lengths.
+const MAX_LENGTH: usize = 40;
 
-/// The nearest of `choices`, if it is near enough to have been meant.
+/// Returns the nearest of `choices`, if it is similar enough to be a typing error.
 pub fn nearest<'a>(written: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = written.chars().count();
-    if length > LONGEST {
+    if length > MAX_LENGTH {
         return None;
     }
     let folded = fold(written);
     choices
         .into_iter()
-        .filter(|choice| choice.len() <= LONGEST)
+        .filter(|choice| choice.len() <= MAX_LENGTH)
         .map(|choice| (strsim::osa_distance(&folded, &fold(choice)), choice))
         .filter(|(distance, choice)| {
             is_near(*distance, length.min(choice.chars().count())) && *choice != written
@@ -21,12 +21,12 @@ pub fn nearest<'a>(written: &str, choices: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, choice)| choice)
 }
 
-/// A third of the word may be wrong, but not all of it.
+/// A third of the name may be wrong, but not all of it.
 fn is_near(distance: usize, length: usize) -> bool {
     distance <= (length / 3).max(1) && distance < length
 }
 
-/// `on_release` and `OnRelease` are `onRelease` in another house's style.
+/// Removes differences of style: `on_release` and `OnRelease` become the same as `onRelease`.
 fn fold(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
 }

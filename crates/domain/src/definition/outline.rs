@@ -1,4 +1,4 @@
-//! The bare structure of a file: what stands where. Only read after an error, to name the place by its path.
+//! The structure of a file without its values. Only parsed after an error, to find the path of its position.
 
 use std::fmt;
 
@@ -33,30 +33,30 @@ impl Outline {
         }
     }
 
-    /// Goes through every key and every value in the order of the file, and gives the first answer. `look` gets the
-    /// kind of a value, or `None` for a key.
+    /// Visits every key and every value in the order of the file, and returns the first result. `visit` gets
+    /// the kind of a value, or `None` for a key.
     pub(super) fn find<T>(
         whole: &Spanned<Self>,
-        look: &impl Fn(Position, &Path<'_>, Option<Kind>) -> Option<T>,
+        visit: &impl Fn(Position, &Path<'_>, Option<Kind>) -> Option<T>,
     ) -> Option<T> {
-        Self::find_from(whole, &Path::Root, look)
+        Self::find_from(whole, &Path::Root, visit)
     }
 
     fn find_from<T>(
         node: &Spanned<Self>,
         path: &Path<'_>,
-        look: &impl Fn(Position, &Path<'_>, Option<Kind>) -> Option<T>,
+        visit: &impl Fn(Position, &Path<'_>, Option<Kind>) -> Option<T>,
     ) -> Option<T> {
-        let found = look(node.referenced.into(), path, Some(node.value.kind()));
+        let found = visit(node.referenced.into(), path, Some(node.value.kind()));
         found.or_else(|| match &node.value {
             Self::Nothing | Self::Value => None,
             Self::List(items) => items
                 .iter()
                 .enumerate()
-                .find_map(|(index, item)| Self::find_from(item, &path.index(index), look)),
+                .find_map(|(index, item)| Self::find_from(item, &path.index(index), visit)),
             Self::Map(entries) => entries.iter().find_map(|(key, value)| {
                 let path = path.key(&key.value);
-                look(key.referenced.into(), &path, None).or_else(|| Self::find_from(value, &path, look))
+                visit(key.referenced.into(), &path, None).or_else(|| Self::find_from(value, &path, visit))
             }),
         })
     }

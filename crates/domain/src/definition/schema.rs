@@ -10,7 +10,7 @@ use super::raw::File;
 const ID: &str = "/api/v1/schemas/pipeline-definition.json";
 const TITLE: &str = "Greenroom pipeline definition, version 1";
 
-/// Draft 2020-12. It is a little looser than [`super::parse`], which also knows what refers to what.
+/// Draft 2020-12. It accepts slightly more than [`super::parse`], which also checks references.
 pub fn json_schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(for_editors));
     let mut schema = settings.into_generator().into_root_schema_for::<File>();
@@ -21,14 +21,15 @@ pub fn json_schema() -> Value {
 
 fn for_editors(schema: &mut Schema) {
     without_null(schema);
-    // Rust's formats of numbers are none of JSON Schema's, and the lines of a doc comment are no lines of text.
+    // Rust's number formats are not defined in JSON Schema, and line breaks of a doc comment are not part of
+    // its text.
     schema.remove("format");
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");
     }
 }
 
-/// A field that may be left out need not offer `null` to its writer.
+/// An optional field does not have to suggest `null` in an editor.
 fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");

@@ -1,4 +1,4 @@
-//! What the YAML reader says, said again for the person who wrote the file.
+//! Translates errors of the YAML parser to diagnostics for the author of the file.
 
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, MessageFormatter, Spanned, UserMessageFormatter};
@@ -8,16 +8,17 @@ use super::limits;
 use super::located::Position;
 use super::outline::{Kind, Outline};
 
-/// `outline` is the structure of the file, if it could be read.
+/// `outline` is the structure of the file, if it could be parsed.
 pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outline>>) -> Diagnostic {
     let at = error.location().map_or(Position::START, Position::from);
     let error = innermost(error);
-    // What stands exactly there. A map begins where its first key does, so each error says what it means.
+    // Finds the value at the position of the error. A map starts at the position of its first key, so each
+    // error specifies which kinds it applies to.
     let place = |fits: &dyn Fn(Option<Kind>) -> bool| {
-        let look = |position: Position, path: &Path<'_>, kind: Option<Kind>| {
+        let visit = |position: Position, path: &Path<'_>, kind: Option<Kind>| {
             (position == at && fits(kind)).then(|| Place::new(path, kind))
         };
-        outline.and_then(|outline| Outline::find(outline, &look)).unwrap_or_default()
+        outline.and_then(|outline| Outline::find(outline, &visit)).unwrap_or_default()
     };
     let (place, message) = match error {
         Error::SerdeUnknownField { field, expected, .. } => {
@@ -30,19 +31,19 @@ pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outl
             (place(&|kind| kind.is_none()), format!("{key} stands here for the second time in one map"))
         }
         Error::Unexpected { expected, .. } => {
-            let (wanted, words) = match *expected {
+            let (wanted, expectation) = match *expected {
                 "mapping start" => (Kind::Map, "a map of `key: value` lines"),
                 "sequence start" => (Kind::List, "a list of lines that start with `- `"),
                 _ => (Kind::Value, "a single value"),
             };
             let place = place(&|kind| kind.is_some_and(|kind| kind != wanted));
-            let message = format!("{} must be {words}{}", place.subject, place.instead);
+            let message = format!("{} must be {expectation}{}", place.subject, place.instead);
             (place, message)
         }
         Error::InvalidScalar { .. } => {
             let place = place(&|kind| kind.is_some());
             let written =
-                source_word(source, at).map_or_else(String::new, |word| format!(", not {}", quote(word)));
+                source_text(source, at).map_or_else(String::new, |text| format!(", not {}", quote(text)));
             let message = format!("{} must be a whole number{written}", place.subject);
             (place, message)
         }
@@ -62,7 +63,7 @@ pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outl
     Diagnostic::new(at, place.pointer, message)
 }
 
-/// What stands at the error's position, in words.
+/// The value at the position of the error, as parts of a message.
 struct Place {
     pointer: String,
     subject: String,
@@ -101,7 +102,7 @@ fn innermost(mut error: &Error) -> &Error {
     error
 }
 
-/// Errors of the text as a whole: a limit passed, or no YAML at all.
+/// Errors of the whole text: a limit is exceeded, or it is not YAML.
 fn unreadable(error: &Error) -> String {
     match error {
         Error::Budget { breach, .. } => limit(breach),
@@ -122,7 +123,7 @@ fn unreadable(error: &Error) -> String {
             let message = UserMessageFormatter.format_message(error);
             let message =
                 message.replace("scalar", "value").replace("sequence", "list").replace("mapping", "map");
-            // It may quote the file, and goes to terminals.
+            // The message may quote the file, and terminals print it.
             let printable = message.chars().take(200).filter(|character| !character.is_control());
             format!("this can't be read as YAML: {}", printable.collect::<String>())
         }
@@ -156,10 +157,10 @@ fn one_document() -> String {
     "a definition is one YAML document; here a second one starts".to_owned()
 }
 
-/// The word that starts at a place.
-fn source_word(source: &str, at: Position) -> Option<&str> {
+/// Returns the value that starts at a position.
+fn source_text(source: &str, at: Position) -> Option<&str> {
     let line = source.lines().nth(usize::try_from(at.line).ok()?.checked_sub(1)?)?;
     let start = line.char_indices().nth(usize::try_from(at.column).ok()?.checked_sub(1)?)?.0;
-    let word = line.get(start..)?.split([',', '}', ']', '#']).next()?.trim();
-    (!word.is_empty() && !word.starts_with('*')).then_some(word)
+    let text = line.get(start..)?.split([',', '}', ']', '#']).next()?.trim();
+    (!text.is_empty() && !text.starts_with('*')).then_some(text)
 }

@@ -1,16 +1,16 @@
-//! Addresses of environments: absolute, http or https, and with no other placeholder than `{name}`.
+//! URLs of environments: absolute, http or https, and with no other placeholder than `{name}`.
 
 use super::limits;
 
 pub(super) const NAME_PLACEHOLDER: &str = "{name}";
 pub(super) const PATTERN: &str = r#"^https?://[^\s"<>\\^`|@]+$"#;
 
-/// What is wrong with an address, as the rest of a sentence that begins with its name.
+/// Returns what is wrong with a URL, as the rest of a sentence that starts with its name.
 pub(super) fn problem(url: &str) -> Option<String> {
     if url.len() > limits::URL_BYTES {
         return Some(format!("is longer than {} characters", limits::URL_BYTES));
     }
-    // A label of the right shape in the name's place, so that the rest can be judged.
+    // Replace the placeholder by a valid label, so that the rest can be checked.
     let url = url.replace(NAME_PLACEHOLDER, "name");
     if url.contains(['{', '}']) {
         return Some("has a placeholder other than `{name}`".to_owned());

@@ -1,4 +1,4 @@
-//! What a definition may contain and what its writer probably did not mean.
+//! Warnings about what a definition may contain but its author probably did not intend.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::located::{Entries, Position};
 use super::model::{Definition, EphemeralSettings};
 use super::{limits, raw};
 
-/// Something to think about, at its place in the file.
+/// A warning with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
@@ -21,7 +21,7 @@ pub struct Warning {
     pub column: u32,
 }
 
-/// In the order of the file, the first hundred.
+/// Returns the warnings in the order of the file, at most a hundred.
 pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning> {
     let mut found = Vec::new();
     environments(file, &mut found);
@@ -76,11 +76,11 @@ fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
 }
 
 fn approvals(at: Position, path: Path<'_>) -> Warning {
-    let message = "nobody can approve yet: the stage waits until the deployment is canceled";
+    let message = "approvals are not supported yet: the stage waits until the deployment is canceled";
     warning("approval_not_supported", at, path, message.to_owned())
 }
 
-/// Stages that clean up are no part of a deployment of the whole pipeline.
+/// Stages that clean up are not part of a deployment of the whole pipeline.
 fn runs_in_sessions(definition: &Definition, stage: &str) -> bool {
     let named = definition.ephemeral_environments.iter().map(|environment| &environment.settings);
     let templates = definition.environment_templates.iter().map(|template| &template.settings);

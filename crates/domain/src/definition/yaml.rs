@@ -1,4 +1,4 @@
-//! The one place where YAML is read, and the bounds within which it is.
+//! The only place where YAML is parsed, with its limits.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
@@ -8,9 +8,9 @@ use super::diagnostic::Diagnostic;
 use super::located::Position;
 use super::outline::Outline;
 use super::raw::File;
-use super::{limits, syntax, words};
+use super::{limits, name_rules, syntax};
 
-/// Reads the file's shape. What it says is not looked at yet.
+/// Parses the structure of the file. Its values are not checked yet.
 pub(super) fn read(source: &str) -> Result<File, Diagnostic> {
     if source.len() > limits::SOURCE_BYTES {
         let message = format!("the definition is larger than {} bytes (1 MiB)", limits::SOURCE_BYTES);
@@ -22,8 +22,8 @@ pub(super) fn read(source: &str) -> Result<File, Diagnostic> {
         return Err(Diagnostic::new(at, String::new(), message));
     }
     parse(source, DuplicateKeyPolicy::Error).map_err(|error| {
-        // A second reading finds where in the structure the error stands. If that can't be done, the text isn't YAML,
-        // and this has to be said first.
+        // Parse again without types, to find the position of the error in the structure. If that fails too,
+        // the text isn't YAML, and that error comes first.
         match parse::<Spanned<Outline>>(source, DuplicateKeyPolicy::LastWins) {
             Ok(outline) => syntax::explain(&error, source, Some(&outline)),
             Err(error) => syntax::explain(&error, source, None),
@@ -51,7 +51,7 @@ fn options(duplicates: DuplicateKeyPolicy) -> Options {
         max_recorded_anchor_bytes: limits::SCALAR_BYTES,
         max_total_scalar_bytes: limits::SCALAR_BYTES,
         max_documents: 1,
-        // The number of aliases is bounded by itself.
+        // The number of aliases has its own limit.
         enforce_alias_anchor_ratio: false,
     };
     let alias_limits = serde_saphyr::alias_limits! {
@@ -70,11 +70,11 @@ fn options(duplicates: DuplicateKeyPolicy) -> Options {
     }
 }
 
-/// The first character that nobody would see, and its place.
+/// Returns the first hidden character and its position.
 fn hidden_character(source: &str) -> Option<(Position, char)> {
     source.lines().zip(1..).find_map(|(text, line)| {
         let (character, column) =
-            text.chars().zip(1..).find(|(character, _)| words::is_hidden(*character))?;
+            text.chars().zip(1..).find(|(character, _)| name_rules::is_hidden(*character))?;
         Some((Position { line, column }, character))
     })
 }

@@ -1,26 +1,27 @@
-//! Which branch a job has to prove before it does anything.
+//! The branches that the commit of a job must be on, checked by the runner before the first step.
 
 use super::plan::Purpose;
 use crate::definition::{Definition, Stage};
 
-/// The branches that the commit of a job has to be on. With neither of the two it has to be on some branch of the repository.
+/// The branches that the commit of a job has to be on. If both are empty, any branch of the repository will
+/// do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchProof {
     /// The branch that the deployment names.
     pub branch: Option<String>,
-    /// One of these, as the lasting environment demands.
+    /// The branches that the lasting environment allows; the commit has to be on one of them.
     pub any_of: Vec<String>,
 }
 
-/// What a stage's job has to prove; `None` if nothing. Each job proves it for itself: what another runner has proven is worth
-/// no more than that runner.
+/// Returns what the job of a stage has to prove; `None` if nothing. Every job checks it again, because the
+/// result of another runner can't be trusted more than that runner.
 pub fn required_proof(
     definition: &Definition,
     purpose: Purpose,
     stage: &Stage,
     named: Option<&str>,
 ) -> Option<BranchProof> {
-    // In an ephemeral environment a stage deploys to that one.
+    // In a session, a stage deploys to the ephemeral environment instead of the lasting one that it names.
     let lasting = stage.environment.as_deref().filter(|_| purpose == Purpose::Pipeline);
     if named.is_none() && lasting.is_none() {
         return None;
@@ -49,7 +50,7 @@ stages:
 "#;
 
     #[test]
-    fn what_a_job_has_to_prove() {
+    fn required_proof_by_purpose_and_stage() {
         let definition = parse(SHOP).unwrap();
         let proof = |purpose, stage: &str, named| {
             let proof = required_proof(&definition, purpose, definition.stage(stage).unwrap(), named);

@@ -1,4 +1,4 @@
-//! Until when a live stage, or a deployment, may stay as it is: what the clock does to it if nothing else happens before.
+//! Deadlines of stages and deployments: when time alone changes their status.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,8 +6,8 @@ use super::machine::Timing;
 use super::plan::Purpose;
 use super::status::StageStatus;
 
-/// How long cleaning up may take in all: others wait for it.
-const LONGEST_TEARDOWN: SignedDuration = SignedDuration::from_mins(15);
+/// The deadline of a teardown is short, because other sessions wait for the environment.
+const MAX_TEARDOWN_TIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// The times of a stage's newest attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,16 +16,17 @@ pub struct AttemptTimes {
     pub started_at: Option<Timestamp>,
 }
 
-/// By when a deployment that has begun has to be over, whatever its stages' own limits are.
+/// Returns the deadline of a deployment that has started, which holds in addition to the timeouts of its
+/// stages.
 pub fn ends_by(purpose: Purpose, started_at: Option<Timestamp>) -> Option<Timestamp> {
     match purpose {
-        Purpose::Teardown => started_at?.saturating_add(LONGEST_TEARDOWN).ok(),
+        Purpose::Teardown => started_at?.saturating_add(MAX_TEARDOWN_TIME).ok(),
         Purpose::Pipeline | Purpose::Session => None,
     }
 }
 
-/// Of one that waits for a runner, when it gives up waiting; of one that runs, when its time is over. No other stage ends
-/// by the clock.
+/// Returns the deadline of a stage: for a queued stage, when it stops waiting for a runner; for a running
+/// one, when its timeout ends. Stages of any other status have none.
 pub fn deadline(
     status: StageStatus,
     attempt: AttemptTimes,
@@ -33,7 +34,7 @@ pub fn deadline(
     timing: Timing,
 ) -> Option<Timestamp> {
     match status {
-        StageStatus::Queued => attempt.queued_at.saturating_add(timing.longest_queue).ok(),
+        StageStatus::Queued => attempt.queued_at.saturating_add(timing.max_queue_time).ok(),
         StageStatus::Running => attempt.started_at?.saturating_add(timeout).ok(),
         _ => None,
     }
@@ -44,10 +45,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_clock_ends_has_one() {
+    fn only_queued_and_running_stages_have_a_deadline() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let seconds = SignedDuration::from_secs;
-        let timing = Timing { grace: seconds(30), longest_queue: seconds(1_000), timeout_slack: seconds(60) };
+        let timing =
+            Timing { lease_grace: seconds(30), max_queue_time: seconds(1_000), timeout_slack: seconds(60) };
         for (status, started_at, expected) in [
             (StageStatus::Pending, None, None),
             (StageStatus::Waiting, None, None),

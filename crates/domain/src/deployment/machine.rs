@@ -1,5 +1,6 @@
-//! How a deployment goes on: from how it stands, what is around it and the time, to how it stands next. Pure: the store
-//! holds the rows, asks, and writes down the difference. Asking twice changes nothing the second time.
+//! The state machine of a deployment: from its state, its input and the time to its next state. Pure: the
+//! store reads the rows, calls [`advance`] and writes the difference. [`advance`] is idempotent: a second
+//! call changes nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,9 +11,10 @@ use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 pub struct Deployment {
     pub status: DeploymentStatus,
     pub reason: Option<Reason>,
-    /// It is to end.
+    /// Set when the deployment has to end.
     pub cancel: Option<Cancel>,
-    /// What is not over by then is ended, and has failed.
+    /// The deadline of the deployment. Stages that have not ended by then are canceled, and the deployment
+    /// fails.
     pub ends_by: Option<Timestamp>,
     pub stages: Vec<Stage>,
 }
@@ -25,24 +27,24 @@ pub struct Cancel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     pub key: String,
-    /// Of the stages of this deployment, those that have to succeed first.
+    /// The stages of this deployment that have to succeed first.
     pub needs: Vec<String>,
     pub status: StageStatus,
     pub reason: Option<Reason>,
-    /// Decided when it was planned, and carried out when its turn comes: it is skipped, or can't be run.
-    pub verdict: Option<(StageStatus, Reason)>,
-    /// Somebody has to agree before it starts.
-    pub gated: bool,
+    /// Decided by the plan and applied when the stage would start: it is skipped, or can't be run.
+    pub planned_outcome: Option<(StageStatus, Reason)>,
+    /// The stage waits for an approval before it starts.
+    pub needs_approval: bool,
     pub timeout: SignedDuration,
-    /// How often it may be tried in all, once a step of it has started.
-    pub attempts: u32,
+    /// The maximum of attempts if a step of the stage has started.
+    pub max_attempts: u32,
     pub backoff: SignedDuration,
-    /// Until when it pauses before it is tried again.
+    /// When the next attempt starts, while the stage backs off.
     pub retry_at: Option<Timestamp>,
-    /// How often it has been tried; the newest attempt is `job`.
-    pub attempt: u32,
-    /// How often it has been tried since somebody asked for it.
-    pub tried: u32,
+    /// The number of the newest attempt, which is `job`; 0 before the first.
+    pub attempt_number: u32,
+    /// The number of attempts since the deployment started or a user retried the stage.
+    pub attempts_since_retry: u32,
     pub job: Option<Job>,
 }
 
@@ -53,44 +55,52 @@ pub struct Job {
     pub reason: Option<Reason>,
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
-    /// Until when its runner may act.
+    /// When the lease of its runner expires.
     pub lease_expires_at: Option<Timestamp>,
-    /// A step of it has started: something may have been changed outside.
-    pub touched: bool,
-    /// Its runner is asked to end it.
+    /// A step has started, so it may have changed something outside of Greenroom.
+    pub step_started: bool,
+    /// Set when its runner has to end it.
     pub cancel: Option<Reason>,
 }
 
-/// What is around a deployment.
+/// What [`advance`] needs besides the state of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// It has the work slot, the pipeline lets it, and there is room beside the others.
-    pub may_begin: bool,
-    /// No further stage may begin.
-    pub held: bool,
+pub struct AdvanceInput {
+    /// The deployment has the work slot, its pipeline is active, and the concurrency limit allows another
+    /// one.
+    pub can_start: bool,
+    /// No further stage may start, because the pipeline was stopped with `pause`.
+    pub is_held: bool,
 }
 
-/// How long things may take.
+/// Deadlines that are the same for all deployments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// How long after the end of its lease nothing of a silent runner's step runs any more, for certain.
-    pub grace: SignedDuration,
-    /// How long a job waits for a runner.
-    pub longest_queue: SignedDuration,
-    /// A runner ends what takes too long itself; this is how much longer it may take about it.
+    /// Time after lease expiry by which the step of a lost runner is guaranteed to be dead.
+    pub lease_grace: SignedDuration,
+    /// How long a job waits for a runner before it errors.
+    pub max_queue_time: SignedDuration,
+    /// A runner enforces the timeout of a stage itself. The job is canceled if it exceeds the timeout by
+    /// this.
     pub timeout_slack: SignedDuration,
 }
 
-/// How often an attempt is made in which no step ever started: nothing can have happened twice.
-const UNTOUCHED_ATTEMPTS: u32 = 3;
+/// The minimum of attempts while no step has started, even if the definition allows fewer: such a retry
+/// repeats nothing.
+const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
 
-/// Before anything is tried again, so that what fails at once does not spin; and so that an attempt's end is there to be
-/// seen before the next one begins.
-const SHORTEST_PAUSE: SignedDuration = SignedDuration::from_secs(1);
+/// The minimum delay before a retry. It keeps a stage that fails immediately from looping, and makes sure
+/// that the end of an attempt is stored before the next one starts.
+const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
-/// Where it stands next.
-pub fn advance(mut deployment: Deployment, facts: Facts, timing: Timing, now: Timestamp) -> Deployment {
-    if deployment.status.is_end() {
+/// Returns the next state of the deployment.
+pub fn advance(
+    mut deployment: Deployment,
+    input: AdvanceInput,
+    timing: Timing,
+    now: Timestamp,
+) -> Deployment {
+    if deployment.status.is_final() {
         return deployment;
     }
     if deployment.ends_by.is_some_and(|at| at <= now) {
@@ -101,31 +111,32 @@ pub fn advance(mut deployment: Deployment, facts: Facts, timing: Timing, now: Ti
         stage.settle(canceling, timing, now);
     }
     if canceling.is_some() {
-        deployment.end_what_has_not_begun();
+        deployment.cancel_unstarted_stages();
     } else if deployment.status == DeploymentStatus::Queued {
-        if !facts.may_begin {
+        if !input.can_start {
             return deployment;
         }
         deployment.status = DeploymentStatus::Running;
     }
     if canceling.is_none() {
-        while deployment.begin_stages(facts.held, now) {}
+        while deployment.start_stages(input.is_held, now) {}
     }
-    deployment.conclude(facts.held);
+    deployment.conclude(input.is_held);
     deployment
 }
 
-/// When to look again, if nothing is heard before.
-pub fn next_look(deployment: &Deployment, timing: Timing) -> Option<Timestamp> {
-    if deployment.status.is_end() {
+/// Returns when time alone changes something, so that [`advance`] has to be called again even without an
+/// event.
+pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timestamp> {
+    if deployment.status.is_final() {
         return None;
     }
     let ends_by = deployment.ends_by.filter(|_| deployment.cancel.is_none());
-    deployment.stages.iter().filter_map(|stage| stage.next_look(timing)).chain(ends_by).min()
+    deployment.stages.iter().filter_map(|stage| stage.next_advance_at(timing)).chain(ends_by).min()
 }
 
 impl Deployment {
-    fn end_what_has_not_begun(&mut self) {
+    fn cancel_unstarted_stages(&mut self) {
         for stage in &mut self.stages {
             if matches!(stage.status, StageStatus::Pending | StageStatus::Waiting) {
                 stage.end(StageStatus::Canceled, Reason::DeploymentCanceled);
@@ -133,8 +144,8 @@ impl Deployment {
         }
     }
 
-    /// Whether anything changed, so that what follows may be looked at again.
-    fn begin_stages(&mut self, held: bool, now: Timestamp) -> bool {
+    /// Returns whether a stage changed, in which case stages that need it may start as well.
+    fn start_stages(&mut self, is_held: bool, now: Timestamp) -> bool {
         let mut changed = false;
         for index in 0..self.stages.len() {
             let Some(stage) = self.stages.get(index) else { break };
@@ -150,11 +161,11 @@ impl Deployment {
                 Some((StageStatus::Skipped, Some(Reason::UpstreamSkipped)))
             } else if !needed().all(|status| status == StageStatus::Succeeded) {
                 None
-            } else if let Some((status, reason)) = stage.verdict {
+            } else if let Some((status, reason)) = stage.planned_outcome {
                 Some((status, Some(reason)))
-            } else if held || stage.retry_at.is_some_and(|at| at > now) {
+            } else if is_held || stage.retry_at.is_some_and(|at| at > now) {
                 None
-            } else if stage.gated {
+            } else if stage.needs_approval {
                 Some((StageStatus::Waiting, None))
             } else {
                 Some((StageStatus::Queued, None))
@@ -177,9 +188,9 @@ impl Deployment {
         self.stages.iter().find(|stage| stage.key == key).map(|stage| stage.status)
     }
 
-    fn conclude(&mut self, held: bool) {
+    fn conclude(&mut self, is_held: bool) {
         let any = |status: StageStatus| self.stages.iter().any(|stage| stage.status == status);
-        if self.stages.iter().all(|stage| stage.status.is_end()) {
+        if self.stages.iter().all(|stage| stage.status.is_final()) {
             let (status, reason) = self.outcome();
             self.status = status;
             self.reason = reason;
@@ -187,7 +198,7 @@ impl Deployment {
             self.status = DeploymentStatus::Canceling;
         } else if any(StageStatus::Queued) || any(StageStatus::Running) {
             self.status = DeploymentStatus::Running;
-        } else if held {
+        } else if is_held {
             self.status = DeploymentStatus::Paused;
         } else {
             self.status = DeploymentStatus::Waiting;
@@ -215,14 +226,14 @@ impl Deployment {
 }
 
 impl Stage {
-    /// Takes over what its attempt has come to, and what time has decided about it.
+    /// Applies cancellation and deadlines to the job, then takes over its status.
     fn settle(&mut self, canceling: Option<Cancel>, timing: Timing, now: Timestamp) {
         if !matches!(self.status, StageStatus::Queued | StageStatus::Running) {
             return;
         }
         let Some(mut job) = self.job else { return };
         if let Some(cancel) = canceling
-            && !job.status.is_end()
+            && !job.status.is_final()
         {
             job.cancel.get_or_insert(cancel.reason);
         }
@@ -248,10 +259,10 @@ impl Stage {
             _ => {}
         }
         self.job = Some(job);
-        self.follow(job, now);
+        self.apply_job(job, now);
     }
 
-    fn follow(&mut self, job: Job, now: Timestamp) {
+    fn apply_job(&mut self, job: Job, now: Timestamp) {
         match job.status {
             JobStatus::Queued => self.status = StageStatus::Queued,
             JobStatus::Running => self.status = StageStatus::Running,
@@ -270,29 +281,29 @@ impl Stage {
             JobStatus::Errored if job.cancel.is_some() => {
                 self.end(StageStatus::Canceled, job.cancel.unwrap_or(Reason::DeploymentCanceled));
             }
-            JobStatus::Errored if self.tried < self.allowed(job) => {
+            JobStatus::Errored if self.attempts_since_retry < self.allowed_attempts(job) => {
                 self.status = StageStatus::Pending;
                 self.reason = job.reason;
-                self.retry_at = now.saturating_add(self.backoff.max(SHORTEST_PAUSE)).ok();
+                self.retry_at = now.saturating_add(self.backoff.max(MIN_BACKOFF)).ok();
             }
             JobStatus::Errored => self.end(StageStatus::Errored, job.reason.unwrap_or(Reason::RunnerError)),
         }
     }
 
-    const fn allowed(&self, job: Job) -> u32 {
-        // Waiting for a runner again would not bring one.
+    const fn allowed_attempts(&self, job: Job) -> u32 {
+        // Another attempt would find no runner either.
         if matches!(job.reason, Some(Reason::NoRunner)) {
             0
-        } else if job.touched || self.attempts > UNTOUCHED_ATTEMPTS {
-            self.attempts
+        } else if job.step_started || self.max_attempts > MIN_UNSTARTED_ATTEMPTS {
+            self.max_attempts
         } else {
-            UNTOUCHED_ATTEMPTS
+            MIN_UNSTARTED_ATTEMPTS
         }
     }
 
     fn dispatch(&mut self, now: Timestamp) {
-        self.attempt += 1;
-        self.tried += 1;
+        self.attempt_number += 1;
+        self.attempts_since_retry += 1;
         self.retry_at = None;
         self.job = Some(Job {
             status: JobStatus::Queued,
@@ -300,7 +311,7 @@ impl Stage {
             queued_at: now,
             started_at: None,
             lease_expires_at: None,
-            touched: false,
+            step_started: false,
             cancel: None,
         });
     }
@@ -324,7 +335,7 @@ impl Stage {
         deadline(status, job.times(), self.timeout, timing)
     }
 
-    fn next_look(&self, timing: Timing) -> Option<Timestamp> {
+    fn next_advance_at(&self, timing: Timing) -> Option<Timestamp> {
         match (self.status, self.job) {
             (StageStatus::Pending, _) => self.retry_at,
             (StageStatus::Queued, Some(job)) => self.deadline(self.status, job, timing),
@@ -352,7 +363,7 @@ impl Job {
     }
 
     fn lost_at(&self, timing: Timing) -> Option<Timestamp> {
-        self.lease_expires_at?.saturating_add(timing.grace).ok()
+        self.lease_expires_at?.saturating_add(timing.lease_grace).ok()
     }
 }
 

@@ -1,12 +1,12 @@
 use super::*;
 
 const TIMING: Timing = Timing {
-    grace: SignedDuration::from_secs(30),
-    longest_queue: SignedDuration::from_secs(86_400),
+    lease_grace: SignedDuration::from_secs(30),
+    max_queue_time: SignedDuration::from_secs(86_400),
     timeout_slack: SignedDuration::from_secs(60),
 };
-const GO: Facts = Facts { may_begin: true, held: false };
-const HELD: Facts = Facts { may_begin: true, held: true };
+const START: AdvanceInput = AdvanceInput { can_start: true, is_held: false };
+const HELD: AdvanceInput = AdvanceInput { can_start: true, is_held: true };
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap()
@@ -18,14 +18,14 @@ fn stage(key: &str, needs: &[&str]) -> Stage {
         needs: needs.iter().map(|key| (*key).to_owned()).collect(),
         status: StageStatus::Pending,
         reason: None,
-        verdict: None,
-        gated: false,
+        planned_outcome: None,
+        needs_approval: false,
         timeout: SignedDuration::from_secs(600),
-        attempts: 1,
+        max_attempts: 1,
         backoff: SignedDuration::from_secs(10),
         retry_at: None,
-        attempt: 0,
-        tried: 0,
+        attempt_number: 0,
+        attempts_since_retry: 0,
         job: None,
     }
 }
@@ -38,13 +38,13 @@ fn diamond() -> Deployment {
     deployment(vec![stage("a", &[]), stage("b", &["a"]), stage("c", &["a"]), stage("d", &["b", "c"])])
 }
 
-/// A runner takes a stage's attempt, and has it until 60.
+/// A runner takes the job of a stage, with a lease of 60 seconds.
 fn taken(mut deployment: Deployment, key: &str, now: i64) -> Deployment {
     let job = job(&mut deployment, key);
     job.status = JobStatus::Running;
     job.started_at = Some(at(now));
     job.lease_expires_at = Some(at(now + 60));
-    job.touched = true;
+    job.step_started = true;
     deployment
 }
 
@@ -58,8 +58,8 @@ fn job<'a>(deployment: &'a mut Deployment, key: &str) -> &'a mut Job {
 }
 
 fn go(deployment: Deployment, now: i64) -> Deployment {
-    let next = advance(deployment, GO, TIMING, at(now));
-    assert_eq!(advance(next.clone(), GO, TIMING, at(now)), next, "asked twice");
+    let next = advance(deployment, START, TIMING, at(now));
+    assert_eq!(advance(next.clone(), START, TIMING, at(now)), next, "advancing is idempotent");
     next
 }
 
@@ -68,9 +68,9 @@ fn stages(deployment: &Deployment) -> Vec<StageStatus> {
 }
 
 #[test]
-fn a_diamond_goes_from_top_to_bottom() {
+fn a_diamond_runs_in_the_order_of_its_needs() {
     use StageStatus::{Pending, Queued, Succeeded};
-    let waiting = advance(diamond(), Facts { may_begin: false, held: false }, TIMING, at(0));
+    let waiting = advance(diamond(), AdvanceInput { can_start: false, is_held: false }, TIMING, at(0));
     assert_eq!(waiting, diamond());
     let begun = go(waiting, 0);
     assert_eq!(
@@ -87,7 +87,7 @@ fn a_diamond_goes_from_top_to_bottom() {
 }
 
 #[test]
-fn what_needs_a_failed_stage_is_skipped_and_the_rest_goes_on() {
+fn stages_that_need_a_failed_one_are_skipped_and_the_others_continue() {
     use StageStatus::{Failed, Queued, Skipped, Succeeded};
     let next = go(ended(go(diamond(), 0), "a", JobStatus::Succeeded), 1);
     let next = go(ended(next, "b", JobStatus::Failed), 2);
@@ -100,18 +100,19 @@ fn what_needs_a_failed_stage_is_skipped_and_the_rest_goes_on() {
 }
 
 #[test]
-fn what_is_not_over_in_time_is_ended_and_has_failed() {
+fn a_deployment_past_its_deadline_is_canceled_and_fails() {
     let late = |mut deployment: Deployment| {
         deployment.ends_by = Some(at(900));
         deployment
     };
-    // Nobody has taken it.
+    // No runner has taken the job.
     let begun = late(go(deployment(vec![stage("a", &[]), stage("b", &["a"])]), 0));
-    assert_eq!(next_look(&begun, TIMING), Some(at(900)));
+    assert_eq!(next_advance_at(&begun, TIMING), Some(at(900)));
     assert_eq!(go(begun.clone(), 899).status, DeploymentStatus::Running);
     let over = go(begun.clone(), 900);
     assert_eq!((over.status, over.reason), (DeploymentStatus::Failed, Some(Reason::TimedOut)));
-    // Somebody has: it is asked to end, and then waited for as for any other cancel.
+    // A runner has taken the job: the job is canceled, and the deployment waits for it as with any other
+    // cancellation.
     let mut begun = taken(begun, "a", 880);
     begun = go(begun, 900);
     assert_eq!(
@@ -124,69 +125,72 @@ fn what_is_not_over_in_time_is_ended_and_has_failed() {
 }
 
 #[test]
-fn a_lost_runner_is_noticed_when_nothing_of_it_can_run_any_more() {
+fn a_runner_is_lost_after_its_lease_and_the_grace() {
     let begun = taken(go(deployment(vec![stage("a", &[])]), 0), "a", 0);
     let begun = go(begun, 1);
-    assert_eq!(next_look(&begun, TIMING), Some(at(90)));
+    assert_eq!(next_advance_at(&begun, TIMING), Some(at(90)));
     assert_eq!(go(begun.clone(), 89).status, DeploymentStatus::Running);
     let lost = go(begun, 90);
     assert_eq!((lost.status, lost.reason), (DeploymentStatus::Errored, Some(Reason::RunnerLost)));
 }
 
 #[test]
-fn an_attempt_that_touched_nothing_is_made_again() {
+fn an_attempt_without_a_started_step_is_repeated() {
     let mut next = go(deployment(vec![stage("a", &[])]), 0);
     for (attempt, now) in [(1, 0), (2, 20), (3, 40)] {
-        assert_eq!(next.stages[0].attempt, attempt);
+        assert_eq!(next.stages[0].attempt_number, attempt);
         next = go(ended(next, "a", JobStatus::Errored), now);
         if attempt < 3 {
             assert_eq!(
                 (next.status, next.stages[0].status),
                 (DeploymentStatus::Waiting, StageStatus::Pending)
             );
-            assert_eq!(next_look(&next, TIMING), Some(at(now + 10)));
+            assert_eq!(next_advance_at(&next, TIMING), Some(at(now + 10)));
             next = go(next, now + 10);
         }
     }
     assert_eq!(next.status, DeploymentStatus::Errored);
 }
 
-/// The end of an attempt and the beginning of the next are never one step: the end would not be written down.
+/// One call never both ends an attempt and starts the next one: the end of the attempt would not be stored.
 #[test]
 fn a_lost_attempt_ends_before_the_next_begins() {
     let mut only = stage("a", &[]);
     only.backoff = SignedDuration::ZERO;
     let mut running = taken(go(deployment(vec![only]), 0), "a", 0);
-    job(&mut running, "a").touched = false;
+    job(&mut running, "a").step_started = false;
     let lost = go(running, 90);
-    assert_eq!((lost.stages[0].attempt, lost.stages[0].job.unwrap().status), (1, JobStatus::Errored));
-    assert_eq!(next_look(&lost, TIMING), Some(at(91)));
-    assert_eq!(go(lost, 91).stages[0].attempt, 2);
+    assert_eq!((lost.stages[0].attempt_number, lost.stages[0].job.unwrap().status), (1, JobStatus::Errored));
+    assert_eq!(next_advance_at(&lost, TIMING), Some(at(91)));
+    assert_eq!(go(lost, 91).stages[0].attempt_number, 2);
 }
 
 #[test]
-fn a_step_that_failed_is_not_asked_again() {
+fn a_failed_step_is_not_retried() {
     let mut only = stage("a", &[]);
-    only.attempts = 5;
+    only.max_attempts = 5;
     let failed = go(ended(taken(go(deployment(vec![only]), 0), "a", 0), "a", JobStatus::Failed), 1);
     assert_eq!(failed.status, DeploymentStatus::Failed);
 }
 
 #[test]
-fn cancel_asks_and_then_gives_up_on_a_runner_that_is_gone() {
+fn a_cancellation_waits_for_the_runner_until_it_is_lost() {
     let mut next = go(taken(go(diamond(), 0), "a", 0), 1);
     next.cancel = Some(Cancel { reason: Reason::CanceledByUser });
     let canceling = go(next, 2);
     assert_eq!(canceling.status, DeploymentStatus::Canceling);
     assert_eq!(canceling.stages[0].job.unwrap().cancel, Some(Reason::CanceledByUser));
-    let heard = go(ended(canceling.clone(), "a", JobStatus::Canceled), 3);
-    assert_eq!((heard.status, heard.reason), (DeploymentStatus::Canceled, Some(Reason::CanceledByUser)));
+    let reported = go(ended(canceling.clone(), "a", JobStatus::Canceled), 3);
+    assert_eq!(
+        (reported.status, reported.reason),
+        (DeploymentStatus::Canceled, Some(Reason::CanceledByUser))
+    );
     let gone = go(canceling, 90);
     assert_eq!((gone.status, gone.reason), (DeploymentStatus::Canceled, Some(Reason::Abandoned)));
 }
 
 #[test]
-fn what_waits_for_a_runner_ends_at_once() {
+fn a_queued_job_is_canceled_immediately() {
     let mut next = go(diamond(), 0);
     next.cancel = Some(Cancel { reason: Reason::SessionEnded });
     assert_eq!(go(next, 1).status, DeploymentStatus::Canceled);
@@ -203,7 +207,7 @@ fn a_hold_lets_running_stages_end() {
 }
 
 #[test]
-fn what_takes_too_long_fails_even_if_its_runner_does_not_see_to_it() {
+fn an_overdue_stage_fails_even_if_its_runner_does_not_end_it() {
     let mut running = taken(go(deployment(vec![stage("a", &[])]), 0), "a", 0);
     job(&mut running, "a").lease_expires_at = Some(at(10_000));
     let overdue = go(running, 660);
@@ -213,9 +217,9 @@ fn what_takes_too_long_fails_even_if_its_runner_does_not_see_to_it() {
 }
 
 #[test]
-fn a_verdict_is_carried_out_when_its_turn_comes() {
+fn a_planned_outcome_applies_when_the_stage_would_start() {
     let mut only = diamond();
-    only.stages[1].verdict = Some((StageStatus::Skipped, Reason::ConditionFalse));
+    only.stages[1].planned_outcome = Some((StageStatus::Skipped, Reason::ConditionFalse));
     let next = go(only, 0);
     assert_eq!(next.stages[1].status, StageStatus::Pending);
     let next = go(ended(next, "a", JobStatus::Succeeded), 1);
@@ -226,7 +230,7 @@ fn a_verdict_is_carried_out_when_its_turn_comes() {
 }
 
 #[test]
-fn a_retry_makes_new_attempts_of_it_and_of_what_follows() {
+fn a_retry_repeats_the_stage_and_those_that_need_it() {
     use crate::deployment::{NotRetried, retry_stage};
     let next = go(ended(go(diamond(), 0), "a", JobStatus::Succeeded), 1);
     let next = ended(ended(next, "b", JobStatus::Failed), "c", JobStatus::Succeeded);
@@ -236,7 +240,7 @@ fn a_retry_makes_new_attempts_of_it_and_of_what_follows() {
     assert_eq!(retry_stage(&mut failed, "c"), Err(NotRetried::Succeeded));
     assert_eq!(retry_stage(&mut failed, "b"), Ok(()));
     let again = go(failed, 3);
-    assert_eq!((again.status, again.stages[1].attempt), (DeploymentStatus::Running, 2));
+    assert_eq!((again.status, again.stages[1].attempt_number), (DeploymentStatus::Running, 2));
     let again = go(ended(again, "b", JobStatus::Succeeded), 4);
     let again = go(ended(again, "d", JobStatus::Succeeded), 5);
     assert_eq!(again.status, DeploymentStatus::Succeeded);

@@ -1,5 +1,5 @@
-//! Deployments: what is planned (`plan`), how it goes on (`machine`), and what a live one waits for (`waiting`) and until
-//! when (`deadline`).
+//! Deployments: their plan (`plan`), their state machine (`machine`), why one is blocked (`waiting`) and
+//! their deadlines (`deadline`).
 
 mod branch;
 mod deadline;
@@ -12,9 +12,9 @@ mod waiting;
 
 pub use branch::{BranchProof, required_proof};
 pub use deadline::{AttemptTimes, deadline, ends_by};
-pub use machine::{Cancel, Deployment, Facts, Job, Stage, Timing, advance, next_look};
-pub use plan::{NotPlanned, Plan, PlannedStage, Purpose, Scene, plan, variables_of};
+pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, Timing, advance, next_advance_at};
+pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, give_up_stage, retry_stage};
 pub use rights::{RequiredRight, required_right};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus};
-pub use waiting::{LiveStage, Surroundings, WaitingOn, waiting_on};
+pub use waiting::{BlockerInput, LiveStage, WaitingOn, waiting_on};

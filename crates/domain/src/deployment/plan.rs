@@ -1,17 +1,19 @@
-//! What a deployment will do, decided once, when it begins: which stages, in which order, and what is clear of each
-//! before anything runs.
+//! The plan of a deployment, made once when it starts: which stages, in which order, and which outcomes are
+//! certain before anything runs.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::status::{Reason, StageStatus};
 use crate::definition::{
-    Circumstances, Definition, Expired, Limit, NoValue, Only, Stage, Step, StepWork, holds,
+    ConditionContext, ConditionError, Definition, Expired, Limit, Only, Stage, Step, StepWork,
+    evaluate_condition,
 };
 
-/// How long a stage may run that does not say so itself.
+/// The timeout of a stage that does not define one.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 3_600;
-/// A condition that ran out of time is evaluated again: its thread may have had no processor in the meantime.
-const EVALUATIONS: usize = 3;
+/// A condition that ran out of time is evaluated again: its thread may not have been scheduled in the
+/// meantime.
+const MAX_EVALUATIONS: usize = 3;
 
 /// What a deployment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,11 +26,11 @@ pub enum Purpose {
     Teardown,
 }
 
-crate::word::words!(Purpose { Pipeline = "pipeline", Session = "session", Teardown = "teardown" });
+crate::text_enum::text_enum!(Purpose { Pipeline = "pipeline", Session = "session", Teardown = "teardown" });
 
 /// What is deployed, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scene {
+pub struct PlanInput {
     pub purpose: Purpose,
     /// The ephemeral environment.
     pub environment: Option<String>,
@@ -52,25 +54,29 @@ pub struct PlannedStage {
     pub needs: Vec<String>,
     /// The pool whose runners take it.
     pub pool: String,
-    /// It won't be run, whatever the others do, and how that is told.
-    pub verdict: Option<(StageStatus, Reason)>,
-    /// Why, in words.
+    /// Set if the stage won't run in any case.
+    pub planned_outcome: Option<(StageStatus, Reason)>,
+    /// An explanation of `planned_outcome`.
     pub detail: Option<String>,
-    pub gated: bool,
+    pub needs_approval: bool,
     pub timeout_seconds: u64,
-    pub attempts: u32,
+    pub max_attempts: u32,
     pub backoff_seconds: u64,
 }
 
-/// The environment isn't in the definition any more.
+/// The definition no longer contains the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the definition has no such environment")]
 pub struct NotPlanned;
 
 /// Evaluates the conditions of the stages, each within the time that `start` measures.
-pub fn plan(definition: &Definition, scene: &Scene, start: &dyn Fn() -> Expired) -> Result<Plan, NotPlanned> {
-    let settings = scene.environment.as_deref().and_then(|name| definition.ephemeral_settings(name));
-    let keys: Vec<&str> = match (scene.purpose, settings) {
+pub fn plan(
+    definition: &Definition,
+    input: &PlanInput,
+    start: &dyn Fn() -> Expired,
+) -> Result<Plan, NotPlanned> {
+    let settings = input.environment.as_deref().and_then(|name| definition.ephemeral_settings(name));
+    let keys: Vec<&str> = match (input.purpose, settings) {
         (Purpose::Pipeline, _) => definition.deployment_stages().map(|stage| stage.key.as_str()).collect(),
         (Purpose::Session, Some(settings)) => settings.stages.iter().map(String::as_str).collect(),
         (Purpose::Teardown, Some(settings)) => settings.on_release.iter().map(String::as_str).collect(),
@@ -79,31 +85,31 @@ pub fn plan(definition: &Definition, scene: &Scene, start: &dyn Fn() -> Expired)
     let stages = definition.stages.iter().filter(|stage| keys.contains(&stage.key.as_str()));
     let mut conditions = Conditions { start, exceeded: None };
     Ok(Plan {
-        stages: stages.map(|stage| planned(definition, scene, stage, &keys, &mut conditions)).collect(),
+        stages: stages.map(|stage| plan_stage(definition, input, stage, &keys, &mut conditions)).collect(),
     })
 }
 
-/// Evaluates conditions until one exceeds its limit. The others are not evaluated any more, so that a plan takes no longer
-/// than its conditions within the limit and that one.
+/// Evaluates conditions until one exceeds its limit. The remaining ones are not evaluated, which bounds the
+/// time that a plan takes.
 struct Conditions<'a> {
     start: &'a dyn Fn() -> Expired,
-    /// Which one did.
+    /// The explanation for the condition that exceeded its limit.
     exceeded: Option<String>,
 }
 
-fn planned(
+fn plan_stage(
     definition: &Definition,
-    scene: &Scene,
+    input: &PlanInput,
     stage: &Stage,
     keys: &[&str],
     conditions: &mut Conditions<'_>,
 ) -> PlannedStage {
-    let (verdict, detail) = match verdict(definition, scene, stage, conditions) {
+    let (planned_outcome, detail) = match planned_outcome(definition, input, stage, conditions) {
         Some((status, reason, detail)) => (Some((status, reason)), Some(detail)),
         None => (None, None),
     };
     let retries = || stage.steps.iter().filter_map(|step| step.retry);
-    let gated = stage.approval.is_some()
+    let needs_approval = stage.approval.is_some()
         || stage
             .environment
             .as_deref()
@@ -112,28 +118,28 @@ fn planned(
     PlannedStage {
         key: stage.key.clone(),
         name: stage.name.clone().unwrap_or_else(|| stage.key.clone()),
-        // Of its needs, those that are no part of this deployment are not waited for.
-        needs: needs(definition, scene, stage)
+        // Needs that are not part of this deployment are ignored.
+        needs: needs(definition, input, stage)
             .into_iter()
             .filter(|key| keys.contains(&key.as_str()))
             .collect(),
         pool: definition.pool(stage).to_owned(),
-        verdict,
+        planned_outcome,
         detail,
-        gated,
+        needs_approval,
         timeout_seconds: stage.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
-        attempts: retries().map(|retry| retry.attempts).max().unwrap_or(1),
+        max_attempts: retries().map(|retry| retry.attempts).max().unwrap_or(1),
         backoff_seconds: retries().map(|retry| retry.backoff_seconds).max().unwrap_or_default(),
     }
 }
 
-fn verdict(
+fn planned_outcome(
     definition: &Definition,
-    scene: &Scene,
+    input: &PlanInput,
     stage: &Stage,
     conditions: &mut Conditions<'_>,
 ) -> Option<(StageStatus, Reason, String)> {
-    if is_for_sessions_only(scene, stage) {
+    if is_for_sessions_only(input, stage) {
         let detail = "`only: ephemeral`: a deployment of the whole pipeline skips it".to_owned();
         return Some((StageStatus::Skipped, Reason::OnlyEphemeral, detail));
     }
@@ -141,7 +147,7 @@ fn verdict(
         if let Some(detail) = &conditions.exceeded {
             return Some((StageStatus::Failed, Reason::ConditionLimit, detail.clone()));
         }
-        match evaluated(expression, &circumstances(definition, scene, stage), conditions.start) {
+        match evaluate(expression, &condition_context(definition, input, stage), conditions.start) {
             Ok(true) => {}
             Ok(false) => {
                 return Some((
@@ -150,7 +156,7 @@ fn verdict(
                     format!("`{expression}` is false"),
                 ));
             }
-            Err(limit @ NoValue::Limit(_)) => {
+            Err(limit @ ConditionError::Limit(_)) => {
                 let detail = format!("`if` of the stage `{}` {limit}", stage.key);
                 conditions.exceeded = Some(detail.clone());
                 return Some((StageStatus::Failed, Reason::ConditionLimit, detail));
@@ -165,12 +171,13 @@ fn verdict(
     Some((StageStatus::Errored, Reason::Unsupported, unsupported))
 }
 
-fn is_for_sessions_only(scene: &Scene, stage: &Stage) -> bool {
-    scene.purpose == Purpose::Pipeline && stage.only == Some(Only::Ephemeral)
+fn is_for_sessions_only(input: &PlanInput, stage: &Stage) -> bool {
+    input.purpose == Purpose::Pipeline && stage.only == Some(Only::Ephemeral)
 }
 
-/// A stage that this deployment skips by `only` holds nobody up: who needs it waits for what it needs.
-fn needs(definition: &Definition, scene: &Scene, stage: &Stage) -> Vec<String> {
+/// Returns the needs of a stage. A stage that `only` skips is replaced by its own needs, so that it blocks no
+/// other stage.
+fn needs(definition: &Definition, input: &PlanInput, stage: &Stage) -> Vec<String> {
     let mut needs: Vec<String> = Vec::new();
     let mut open: Vec<&str> = stage.needs.iter().rev().map(String::as_str).collect();
     let mut seen = HashSet::new();
@@ -178,7 +185,7 @@ fn needs(definition: &Definition, scene: &Scene, stage: &Stage) -> Vec<String> {
         if !seen.insert(key) {
             continue;
         }
-        match definition.stage(key).filter(|needed| is_for_sessions_only(scene, needed)) {
+        match definition.stage(key).filter(|needed| is_for_sessions_only(input, needed)) {
             Some(skipped) => open.extend(skipped.needs.iter().rev().map(String::as_str)),
             None => needs.push(key.to_owned()),
         }
@@ -186,22 +193,22 @@ fn needs(definition: &Definition, scene: &Scene, stage: &Stage) -> Vec<String> {
     needs
 }
 
-fn evaluated(
+fn evaluate(
     expression: &str,
-    circumstances: &Circumstances,
+    context: &ConditionContext,
     start: &dyn Fn() -> Expired,
-) -> Result<bool, NoValue> {
-    let mut result = holds(expression, circumstances, start);
-    for _ in 1..EVALUATIONS {
-        if result != Err(NoValue::Limit(Limit::Time)) {
+) -> Result<bool, ConditionError> {
+    let mut result = evaluate_condition(expression, context, start);
+    for _ in 1..MAX_EVALUATIONS {
+        if result != Err(ConditionError::Limit(Limit::Time)) {
             break;
         }
-        result = holds(expression, circumstances, start);
+        result = evaluate_condition(expression, context, start);
     }
     result
 }
 
-/// What no runner could carry out yet.
+/// Returns why no runner can run this step yet.
 fn unsupported(step: &Step) -> Option<String> {
     if let StepWork::Registry { uses, .. } = &step.work {
         return Some(format!("`uses: {uses}`: steps of registries can't be run yet; use `image` and `run`"));
@@ -210,18 +217,19 @@ fn unsupported(step: &Step) -> Option<String> {
     Some(format!("the secret `{secret}` can't be had: this installation keeps no secrets yet"))
 }
 
-fn circumstances(definition: &Definition, scene: &Scene, stage: &Stage) -> Circumstances {
-    Circumstances {
-        branch: scene.branch.clone(),
-        commit_id: scene.commit_id.clone(),
-        environment: scene.environment.as_ref().or(stage.environment.as_ref()).cloned().unwrap_or_default(),
-        pipeline: scene.pipeline.clone(),
-        trigger: scene.trigger.clone(),
-        variables: variables_of(definition, scene.environment.as_deref(), stage),
+fn condition_context(definition: &Definition, input: &PlanInput, stage: &Stage) -> ConditionContext {
+    ConditionContext {
+        branch: input.branch.clone(),
+        commit_id: input.commit_id.clone(),
+        environment: input.environment.as_ref().or(stage.environment.as_ref()).cloned().unwrap_or_default(),
+        pipeline: input.pipeline.clone(),
+        trigger: input.trigger.clone(),
+        variables: variables_of(definition, input.environment.as_deref(), stage),
     }
 }
 
-/// The variables that hold for a stage: of two, what is nearest to it wins.
+/// Returns the variables of a stage: those of the stage override those of the environment, which override
+/// those of the file.
 pub fn variables_of(
     definition: &Definition,
     environment: Option<&str>,
@@ -259,8 +267,8 @@ stages:
   teardown: { steps: [{ image: a, run: b }] }
 "#;
 
-    fn scene(purpose: Purpose, environment: Option<&str>) -> Scene {
-        Scene {
+    fn input(purpose: Purpose, environment: Option<&str>) -> PlanInput {
+        PlanInput {
             purpose,
             environment: environment.map(str::to_owned),
             pipeline: "shop".to_owned(),
@@ -270,68 +278,68 @@ stages:
         }
     }
 
-    fn plan(definition: &Definition, scene: &Scene) -> Result<Plan, NotPlanned> {
-        super::plan(definition, scene, &|| Arc::new(|| false))
+    fn plan(definition: &Definition, input: &PlanInput) -> Result<Plan, NotPlanned> {
+        super::plan(definition, input, &|| Arc::new(|| false))
     }
 
-    /// Definitions that were saved before macros had a limit are still there.
+    /// The database still contains definitions that were saved before macros had a limit.
     #[test]
     fn a_condition_at_its_limit_fails_its_stage() {
         let mut definition = parse(SHOP).unwrap();
         definition.variables = (0..100).map(|n| (format!("V{n}"), String::new())).collect();
         let condition = "variables.all(a,variables.all(b,variables.all(c,true)))";
         definition.stages[0].condition = Some(condition.to_owned());
-        let found = plan(&definition, &scene(Purpose::Session, Some("pr-1"))).unwrap();
-        assert_eq!(found.stages[0].verdict, Some((StageStatus::Failed, Reason::ConditionLimit)));
+        let found = plan(&definition, &input(Purpose::Session, Some("pr-1"))).unwrap();
+        assert_eq!(found.stages[0].planned_outcome, Some((StageStatus::Failed, Reason::ConditionLimit)));
         let detail = found.stages[0].detail.as_deref();
         assert_eq!(detail, Some("`if` of the stage `build` takes more than 100000 steps to evaluate"));
-        // The next condition is not evaluated: many slow ones together would take too long.
-        assert_eq!(found.stages[1].verdict, found.stages[0].verdict);
+        // The next condition is not evaluated, because many slow ones together would take too long.
+        assert_eq!(found.stages[1].planned_outcome, found.stages[0].planned_outcome);
         assert_eq!(found.stages[1].detail, found.stages[0].detail);
     }
 
     #[test]
-    fn a_thread_that_had_no_processor_once_does_not_fail_a_stage() {
+    fn a_condition_that_times_out_twice_does_not_fail_its_stage() {
         let starts = AtomicUsize::new(0);
         let start = || -> Expired {
             let first = starts.fetch_add(1, Ordering::Relaxed) < 2;
             Arc::new(move || first)
         };
         let found =
-            super::plan(&parse(SHOP).unwrap(), &scene(Purpose::Session, Some("pr-1")), &start).unwrap();
-        assert_eq!(found.stages[1].verdict, None);
+            super::plan(&parse(SHOP).unwrap(), &input(Purpose::Session, Some("pr-1")), &start).unwrap();
+        assert_eq!(found.stages[1].planned_outcome, None);
         let never = || -> Expired { Arc::new(|| true) };
         let found =
-            super::plan(&parse(SHOP).unwrap(), &scene(Purpose::Session, Some("pr-1")), &never).unwrap();
-        assert_eq!(found.stages[1].verdict, Some((StageStatus::Failed, Reason::ConditionLimit)));
+            super::plan(&parse(SHOP).unwrap(), &input(Purpose::Session, Some("pr-1")), &never).unwrap();
+        assert_eq!(found.stages[1].planned_outcome, Some((StageStatus::Failed, Reason::ConditionLimit)));
     }
 
     #[test]
-    fn what_runs_depends_on_what_it_is_for() {
+    fn the_purpose_selects_the_stages() {
         let definition = parse(SHOP).unwrap();
         for (purpose, environment, expected) in [
             (Purpose::Pipeline, None, vec!["build", "deploy", "share"]),
             (Purpose::Session, Some("pr-1"), vec!["build", "deploy", "share"]),
             (Purpose::Teardown, Some("pr-1"), vec!["teardown"]),
         ] {
-            let plan = plan(&definition, &scene(purpose, environment)).unwrap();
+            let plan = plan(&definition, &input(purpose, environment)).unwrap();
             assert_eq!(plan.stages.iter().map(|stage| stage.key.as_str()).collect::<Vec<_>>(), expected);
         }
-        assert_eq!(plan(&definition, &scene(Purpose::Session, Some("qa"))), Err(NotPlanned));
+        assert_eq!(plan(&definition, &input(Purpose::Session, Some("qa"))), Err(NotPlanned));
     }
 
     #[test]
-    fn what_is_clear_beforehand_is_said_beforehand() {
+    fn outcomes_that_are_certain_are_planned() {
         let definition = parse(SHOP).unwrap();
-        let verdicts = |environment| {
+        let outcomes = |environment| {
             let purpose = if environment == Some("pr-1") { Purpose::Session } else { Purpose::Pipeline };
-            let plan = plan(&definition, &scene(purpose, environment)).unwrap();
-            plan.stages.into_iter().map(|stage| stage.verdict).collect::<Vec<_>>()
+            let plan = plan(&definition, &input(purpose, environment)).unwrap();
+            plan.stages.into_iter().map(|stage| stage.planned_outcome).collect::<Vec<_>>()
         };
         let unsupported = Some((StageStatus::Errored, Reason::Unsupported));
         let skipped = Some((StageStatus::Skipped, Reason::ConditionFalse));
-        assert_eq!(verdicts(Some("pr-1")), [None, None, unsupported]);
-        assert_eq!(verdicts(None), [None, skipped, unsupported]);
+        assert_eq!(outcomes(Some("pr-1")), [None, None, unsupported]);
+        assert_eq!(outcomes(None), [None, skipped, unsupported]);
     }
 
     #[test]
@@ -345,20 +353,23 @@ stages:
 ",
         )
         .unwrap();
-        let whole = plan(&definition, &scene(Purpose::Pipeline, None)).unwrap();
+        let whole = plan(&definition, &input(Purpose::Pipeline, None)).unwrap();
         let skipped = Some((StageStatus::Skipped, Reason::OnlyEphemeral));
-        assert_eq!(whole.stages.iter().map(|stage| stage.verdict).collect::<Vec<_>>(), [None, skipped, None]);
-        assert_eq!(whole.stages[2].needs, ["build"], "what it needs waits for what the skipped one needs");
-        let session = plan(&definition, &scene(Purpose::Session, Some("qa"))).unwrap();
-        assert!(session.stages.iter().all(|stage| stage.verdict.is_none()));
+        assert_eq!(
+            whole.stages.iter().map(|stage| stage.planned_outcome).collect::<Vec<_>>(),
+            [None, skipped, None]
+        );
+        assert_eq!(whole.stages[2].needs, ["build"], "the needs of the skipped stage replace it");
+        let session = plan(&definition, &input(Purpose::Session, Some("qa"))).unwrap();
+        assert!(session.stages.iter().all(|stage| stage.planned_outcome.is_none()));
         assert_eq!(session.stages[2].needs, ["seed"]);
     }
 
     #[test]
-    fn retries_are_the_steps() {
-        let plan = plan(&parse(SHOP).unwrap(), &scene(Purpose::Pipeline, None)).unwrap();
+    fn the_largest_retry_of_the_steps_applies() {
+        let plan = plan(&parse(SHOP).unwrap(), &input(Purpose::Pipeline, None)).unwrap();
         let retries: Vec<_> =
-            plan.stages.iter().map(|stage| (stage.attempts, stage.backoff_seconds)).collect();
+            plan.stages.iter().map(|stage| (stage.max_attempts, stage.backoff_seconds)).collect();
         assert_eq!(retries, [(4, 5), (1, 0), (1, 0)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What somebody may ask of one stage: to end it, or to try it again. Old attempts stay as they are.
+//! User actions on one stage: cancel, retry and give up. Earlier attempts are never changed.
 
 use super::machine::{Deployment, Stage};
 use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
@@ -17,13 +17,13 @@ pub enum NotRetried {
     Canceling,
 }
 
-/// Tries a stage again, and everything that follows it.
+/// Resets a stage, and every stage that needs it, so that they run again.
 pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetried> {
     let stage = deployment.stages.iter().find(|stage| stage.key == key).ok_or(NotRetried::NoSuchStage)?;
     match stage.status {
         _ if deployment.status == DeploymentStatus::Canceling => return Err(NotRetried::Canceling),
         StageStatus::Succeeded => return Err(NotRetried::Succeeded),
-        status if !status.is_end() => return Err(NotRetried::NotEnded),
+        status if !status.is_final() => return Err(NotRetried::NotEnded),
         _ => {}
     }
     let succeeded = |key: &String| {
@@ -32,12 +32,12 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetr
     if !stage.needs.iter().all(succeeded) {
         return Err(NotRetried::NeedsOthers);
     }
-    for key in following(&deployment.stages, key) {
+    for key in with_dependents(&deployment.stages, key) {
         if let Some(stage) = deployment.stages.iter_mut().find(|stage| stage.key == key) {
             stage.status = StageStatus::Pending;
             stage.reason = None;
             stage.retry_at = None;
-            stage.tried = 0;
+            stage.attempts_since_retry = 0;
         }
     }
     deployment.cancel = None;
@@ -46,14 +46,15 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetr
     Ok(())
 }
 
-/// Ends one stage; what needs it is skipped, and the others go on. Whether there was anything to end.
+/// Cancels one stage. Stages that need it are skipped, the others continue. Returns `Some(false)` if it has
+/// already ended and `None` if there is no such stage.
 pub fn cancel_stage(deployment: &mut Deployment, key: &str, reason: Reason) -> Option<bool> {
     let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
-    if stage.status.is_end() {
+    if stage.status.is_final() {
         return Some(false);
     }
     match &mut stage.job {
-        Some(job) if !job.status.is_end() => {
+        Some(job) if !job.status.is_final() => {
             job.cancel.get_or_insert(reason);
         }
         _ => {
@@ -65,14 +66,15 @@ pub fn cancel_stage(deployment: &mut Deployment, key: &str, reason: Reason) -> O
     Some(true)
 }
 
-/// Ends one stage at once, without waiting for its runner. Whether there was anything to end.
+/// Ends one stage immediately, without waiting for its runner. Returns `Some(false)` if it has already ended
+/// and `None` if there is no such stage.
 pub fn give_up_stage(deployment: &mut Deployment, key: &str) -> Option<bool> {
     let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
-    if stage.status.is_end() {
+    if stage.status.is_final() {
         return Some(false);
     }
     match &mut stage.job {
-        Some(job) if !job.status.is_end() => {
+        Some(job) if !job.status.is_final() => {
             job.status = JobStatus::Canceled;
             job.reason = Some(Reason::GivenUp);
             job.cancel = Some(Reason::GivenUp);
@@ -86,8 +88,8 @@ pub fn give_up_stage(deployment: &mut Deployment, key: &str) -> Option<bool> {
     Some(true)
 }
 
-/// A stage and all that need it, by whatever way round.
-fn following(stages: &[Stage], key: &str) -> Vec<String> {
+/// Returns a stage and all stages that need it, directly or indirectly.
+fn with_dependents(stages: &[Stage], key: &str) -> Vec<String> {
     let mut found = vec![key.to_owned()];
     let mut next = 0;
     while let Some(current) = found.get(next).cloned() {

@@ -1,4 +1,4 @@
-//! Which right it takes to cancel a deployment, or to cancel or retry one of its stages.
+//! The right that is required to cancel a deployment, or to cancel or retry one of its stages.
 
 use super::plan::Purpose;
 use crate::policy::Action;
@@ -10,8 +10,9 @@ pub struct RequiredRight {
     pub force: bool,
 }
 
-/// What a deployment does in a session is its holder's to cancel and retry. A maintainer may do it too, by a token that may
-/// force. A teardown acts on an environment that its session has left: only maintainers interfere with it.
+/// Returns the right for canceling or retrying a deployment. In a session that is the holder, or a maintainer
+/// with a token that may force. A teardown has no holder, because its session has ended: only maintainers may
+/// cancel it.
 pub const fn required_right(purpose: Purpose, is_holder: bool) -> RequiredRight {
     match (purpose, is_holder) {
         (Purpose::Pipeline, _) => RequiredRight { action: Action::DeploymentRun, force: false },

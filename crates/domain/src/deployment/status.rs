@@ -1,29 +1,29 @@
-//! The words for where a deployment, its stages and their attempts stand, and why.
+//! The statuses of deployments, stages and jobs, and the reasons for them.
 
-use crate::word::words;
+use crate::text_enum::text_enum;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeploymentStatus {
-    /// Accepted; it has not begun.
+    /// Accepted, but not started.
     Queued,
     Running,
-    /// Nothing of it runs, because it waits for something that it names.
+    /// No stage runs; `waiting_on` returns why.
     Waiting,
-    /// Held before its next stage, because the pipeline was stopped.
+    /// No further stage starts, because the pipeline was stopped with `pause`.
     Paused,
-    /// It is to end, and something of it still runs.
+    /// Canceled, but a job is still running.
     Canceling,
     Succeeded,
-    /// The user's work said no.
+    /// A step of the user failed, or a timeout was exceeded.
     Failed,
-    /// The platform could not.
+    /// The platform failed, not a step of the user.
     Errored,
     Canceled,
-    /// Another of its session came after it before it had begun.
+    /// A newer deployment of the same session replaced it before it started.
     Superseded,
 }
 
-words!(DeploymentStatus {
+text_enum!(DeploymentStatus {
     Queued = "queued",
     Running = "running",
     Waiting = "waiting",
@@ -37,18 +37,18 @@ words!(DeploymentStatus {
 });
 
 impl DeploymentStatus {
-    pub const fn is_end(self) -> bool {
+    pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Errored | Self::Canceled | Self::Superseded)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StageStatus {
-    /// It needs others to end first, or a pause to pass.
+    /// The stage waits for the stages that it needs, or backs off before a retry.
     Pending,
-    /// Somebody has to agree.
+    /// The stage waits for an approval.
     Waiting,
-    /// It waits for a runner.
+    /// The stage waits for a runner.
     Queued,
     Running,
     Succeeded,
@@ -58,7 +58,7 @@ pub enum StageStatus {
     Skipped,
 }
 
-words!(StageStatus {
+text_enum!(StageStatus {
     Pending = "pending",
     Waiting = "waiting",
     Queued = "queued",
@@ -71,17 +71,17 @@ words!(StageStatus {
 });
 
 impl StageStatus {
-    pub const fn is_end(self) -> bool {
+    pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Errored | Self::Canceled | Self::Skipped)
     }
 }
 
-/// One attempt of a stage.
+/// The status of one attempt of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobStatus {
-    /// It waits for a runner.
+    /// The job waits for a runner.
     Queued,
-    /// A runner has it.
+    /// A runner has taken the job.
     Running,
     Succeeded,
     Failed,
@@ -89,7 +89,7 @@ pub enum JobStatus {
     Canceled,
 }
 
-words!(JobStatus {
+text_enum!(JobStatus {
     Queued = "queued",
     Running = "running",
     Succeeded = "succeeded",
@@ -99,35 +99,35 @@ words!(JobStatus {
 });
 
 impl JobStatus {
-    pub const fn is_end(self) -> bool {
+    pub const fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
     }
 }
 
-/// Why something ended as it did.
+/// Why a deployment, a stage or a job has its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     StepFailed,
     TimedOut,
-    /// The runner was not heard from any more.
+    /// The heartbeats of the runner stopped.
     RunnerLost,
-    /// No runner took it for too long.
+    /// No runner took the job in time.
     NoRunner,
-    /// The runner could not carry it out: no checkout, no image.
+    /// The runner could not run the job, for example because the checkout or the image pull failed.
     RunnerError,
-    /// The repository has no such commit.
+    /// The repository does not contain the commit.
     CommitNotFound,
-    /// The commit is not on the branch that the deployment names or the environment demands.
+    /// The commit is not on the branch that the deployment names or that the environment requires.
     CommitNotOnBranch,
-    /// The address is not that of a repository which the runner may read.
+    /// The URL is not that of a repository which the runner may read.
     RepositoryUnavailable,
-    /// The registry has no such image, or does not give it out.
+    /// The registry has no such image, or denies access to it.
     ImageNotFound,
     /// The stage's pool takes no jobs of this pipeline, or none that deploy to this environment.
     PoolRestricted,
-    /// The stage asks for something that this installation can't do yet.
+    /// The stage uses a feature that this installation does not support yet.
     Unsupported,
-    /// The definition can't be read any more, or its `if` can't be worked out.
+    /// The definition can't be read any more, or an `if` can't be evaluated.
     InvalidDefinition,
     /// The stage's `if` takes more steps or time than an evaluation may.
     ConditionLimit,
@@ -135,9 +135,9 @@ pub enum Reason {
     /// Its session has ended.
     SessionEnded,
     PipelineStopped,
-    /// It was to end, and its runner is gone: something of it may have gone on for a while.
+    /// Canceled, but the runner was lost: its steps may have continued for a while.
     Abandoned,
-    /// An operator or an admin ended it without its runner.
+    /// An operator or an admin ended the job without its runner.
     GivenUp,
     ConditionFalse,
     /// The stage is restricted to sessions of ephemeral environments.
@@ -147,7 +147,7 @@ pub enum Reason {
     DeploymentCanceled,
 }
 
-words!(Reason {
+text_enum!(Reason {
     StepFailed = "step_failed",
     TimedOut = "timed_out",
     RunnerLost = "runner_lost",

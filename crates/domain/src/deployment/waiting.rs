@@ -1,4 +1,4 @@
-//! What keeps a live deployment from going on; never nothing while nothing of it runs, so that whoever looks learns why.
+//! Why a deployment is blocked. Never empty for a live deployment with nothing running.
 
 use jiff::Timestamp;
 
@@ -10,35 +10,35 @@ use crate::pipeline::PipelineStatus;
 pub enum WaitingOn {
     /// Another deployment has the environment's work slot.
     WorkSlot { deployment: DeploymentId },
-    /// The pipeline is stopped; resuming it lets go what it held back.
+    /// The pipeline is stopped; the deployment continues when it is resumed.
     PipelineStopped,
-    /// The pipeline is archived, for good.
+    /// The pipeline is archived, which is final.
     PipelineArchived,
-    /// As many of the pipeline's run as its definition lets.
+    /// The pipeline's concurrency limit is reached.
     Concurrency,
     /// A stage waits for a runner of its pool.
     Runner { stage: String, pool: String },
-    /// A stage is tried again, later.
+    /// A stage backs off before its next attempt.
     Retry { stage: String, until: Timestamp },
-    /// Somebody has to agree before a stage starts.
+    /// A stage waits for an approval.
     Approval { stage: String },
-    /// What was canceled has not ended yet.
+    /// A canceled stage has not ended yet.
     RunningSteps { stage: String },
-    /// Nothing of ours: it could go on, and has not been taken up by what runs deployments.
+    /// Nothing blocks the deployment, but the engine has not advanced it yet.
     Engine,
 }
 
-/// What stands around a deployment that has not begun.
+/// What determines why a deployment that has not started is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
-    pub own: DeploymentId,
-    /// Who has the environment's work slot.
-    pub slot: Option<DeploymentId>,
+pub struct BlockerInput {
+    pub deployment: DeploymentId,
+    /// The deployment that has the environment's work slot.
+    pub slot_holder: Option<DeploymentId>,
     pub pipeline: PipelineStatus,
-    /// A teardown runs whatever the pipeline's status is.
-    pub teardown: bool,
-    /// As many of the pipeline's run as its definition lets.
-    pub crowded: bool,
+    /// A teardown runs in every status of the pipeline.
+    pub is_teardown: bool,
+    /// The pipeline's concurrency limit is reached.
+    pub is_at_concurrency_limit: bool,
 }
 
 /// A stage that has not ended.
@@ -50,36 +50,36 @@ pub struct LiveStage<'a> {
     pub retry_at: Option<Timestamp>,
 }
 
-/// Everything at once.
+/// Returns all reasons why the deployment is blocked.
 pub fn waiting_on<'a>(
     status: DeploymentStatus,
-    around: Surroundings,
+    input: BlockerInput,
     stages: impl IntoIterator<Item = LiveStage<'a>>,
 ) -> Vec<WaitingOn> {
     match status {
-        status if status.is_end() => Vec::new(),
-        DeploymentStatus::Queued => before_it_begins(around),
+        status if status.is_final() => Vec::new(),
+        DeploymentStatus::Queued => start_blockers(input),
         _ => {
-            let held = (status == DeploymentStatus::Paused).then_some(WaitingOn::PipelineStopped);
+            let paused = (status == DeploymentStatus::Paused).then_some(WaitingOn::PipelineStopped);
             let canceling = status == DeploymentStatus::Canceling;
-            let of_stages = stages.into_iter().filter_map(|stage| of_stage(stage, canceling));
-            held.into_iter().chain(of_stages).collect()
+            let blocked_stages = stages.into_iter().filter_map(|stage| stage_blocker(stage, canceling));
+            paused.into_iter().chain(blocked_stages).collect()
         }
     }
 }
 
-fn before_it_begins(around: Surroundings) -> Vec<WaitingOn> {
+fn start_blockers(input: BlockerInput) -> Vec<WaitingOn> {
     let mut reasons = Vec::new();
-    if let Some(deployment) = around.slot.filter(|slot| *slot != around.own) {
+    if let Some(deployment) = input.slot_holder.filter(|holder| *holder != input.deployment) {
         reasons.push(WaitingOn::WorkSlot { deployment });
     }
-    match around.pipeline {
+    match input.pipeline {
         PipelineStatus::Active => {}
-        _ if around.teardown => {}
+        _ if input.is_teardown => {}
         PipelineStatus::Stopped => reasons.push(WaitingOn::PipelineStopped),
         PipelineStatus::Archived => reasons.push(WaitingOn::PipelineArchived),
     }
-    if around.crowded {
+    if input.is_at_concurrency_limit {
         reasons.push(WaitingOn::Concurrency);
     }
     if reasons.is_empty() {
@@ -88,7 +88,7 @@ fn before_it_begins(around: Surroundings) -> Vec<WaitingOn> {
     reasons
 }
 
-fn of_stage(stage: LiveStage<'_>, canceling: bool) -> Option<WaitingOn> {
+fn stage_blocker(stage: LiveStage<'_>, canceling: bool) -> Option<WaitingOn> {
     let key = stage.key.to_owned();
     match (stage.status, stage.retry_at) {
         (StageStatus::Queued, _) => Some(WaitingOn::Runner { stage: key, pool: stage.pool.to_owned() }),
@@ -110,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_begun_names_every_reason() {
+    fn an_unstarted_deployment_lists_every_blocker() {
         let (own, other) = (id(1), id(2));
         let slot = WaitingOn::WorkSlot { deployment: other };
         use PipelineStatus::{Active, Archived, Stopped};
-        for (occupant, pipeline, crowded, expected) in [
+        for (occupant, pipeline, is_at_concurrency_limit, expected) in [
             (None, Active, false, vec![WaitingOn::Engine]),
             (Some(own), Active, false, vec![WaitingOn::Engine]),
             (Some(own), Active, true, vec![WaitingOn::Concurrency]),
@@ -123,29 +123,40 @@ mod tests {
             (Some(other), Stopped, true, vec![slot, WaitingOn::PipelineStopped, WaitingOn::Concurrency]),
             (Some(own), Archived, false, vec![WaitingOn::PipelineArchived]),
         ] {
-            let around = Surroundings { own, slot: occupant, pipeline, teardown: false, crowded };
-            assert_eq!(waiting_on(DeploymentStatus::Queued, around, []), expected);
-            assert_eq!(waiting_on(DeploymentStatus::Superseded, around, []), []);
+            let input = BlockerInput {
+                deployment: own,
+                slot_holder: occupant,
+                pipeline,
+                is_teardown: false,
+                is_at_concurrency_limit,
+            };
+            assert_eq!(waiting_on(DeploymentStatus::Queued, input, []), expected);
+            assert_eq!(waiting_on(DeploymentStatus::Superseded, input, []), []);
         }
     }
 
     #[test]
     fn a_teardown_does_not_wait_for_its_pipeline() {
         for pipeline in [PipelineStatus::Active, PipelineStatus::Stopped, PipelineStatus::Archived] {
-            let around =
-                Surroundings { own: id(1), slot: Some(id(1)), pipeline, teardown: true, crowded: false };
-            assert_eq!(waiting_on(DeploymentStatus::Queued, around, []), [WaitingOn::Engine]);
+            let input = BlockerInput {
+                deployment: id(1),
+                slot_holder: Some(id(1)),
+                pipeline,
+                is_teardown: true,
+                is_at_concurrency_limit: false,
+            };
+            assert_eq!(waiting_on(DeploymentStatus::Queued, input, []), [WaitingOn::Engine]);
         }
     }
 
     #[test]
-    fn what_has_begun_names_its_stages() {
-        let around = Surroundings {
-            own: id(1),
-            slot: None,
+    fn a_started_deployment_lists_its_blocked_stages() {
+        let input = BlockerInput {
+            deployment: id(1),
+            slot_holder: None,
             pipeline: PipelineStatus::Stopped,
-            teardown: false,
-            crowded: true,
+            is_teardown: false,
+            is_at_concurrency_limit: true,
         };
         let stage = |status, retry_at| LiveStage { key: "build", pool: "big", status, retry_at };
         let (until, key) = (Timestamp::UNIX_EPOCH, || "build".to_owned());
@@ -173,7 +184,7 @@ mod tests {
                 vec![WaitingOn::RunningSteps { stage: key() }],
             ),
         ] {
-            assert_eq!(waiting_on(status, around, [of]), expected, "{status} {of:?}");
+            assert_eq!(waiting_on(status, input, [of]), expected, "{status} {of:?}");
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Stages that clean up after a session: no deployment runs them, so none may wait for them.
+//! Stages that clean up after a session: no deployment runs them, so no other stage may need them.
 
 use greenroom_domain::definition::{Diagnostic, parse};
 
-use super::{hold, is_for_people, refused};
+use super::{check_diagnostic, check_table, invalid};
 
 const WORK: &str = "steps: [{image: a, run: b}]";
 
-/// Line 1 has the settings of `qa`, from column 30; each stage stands in a line of its own, its fields from column 8.
+/// Line 1 has the settings of `qa`, from column 30. Each stage has its own line, with its fields from column
+/// 8.
 fn with_stages(settings: &str, stages: &[(&str, &str)]) -> String {
     let stages: String =
         stages.iter().map(|(key, fields)| format!("  {key}: {{{fields}{WORK}}}\n")).collect();
@@ -14,27 +15,27 @@ fn with_stages(settings: &str, stages: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn a_deployment_can_not_wait_for_them() {
+fn other_stages_can_t_need_them() {
     let needs = ("up", "needs: [build, down], ");
     let pointer = "/stages/up/needs/1";
     let message = "stage `up` needs `down`, but that is an `onRelease` stage: no deployment runs it";
-    hold(&[
-        refused(
+    check_table(&[
+        invalid(
             with_stages("onRelease: [down]", &[("build", ""), needs, ("down", "")]),
             (4, 23),
             pointer,
             message,
             None,
         ),
-        // A deployment of the pipeline would wait, whatever one in `qa` does.
-        refused(
+        // A deployment of the whole pipeline would wait, even if one in `qa` would not.
+        invalid(
             with_stages("stages: [up, down], onRelease: [down]", &[("build", ""), needs, ("down", "")]),
             (4, 23),
             pointer,
             message,
             None,
         ),
-        refused(
+        invalid(
             with_stages("}, 'pr-*': {max: 1, onRelease: [down]", &[("build", ""), needs, ("down", "")]),
             (4, 23),
             pointer,
@@ -45,7 +46,7 @@ fn a_deployment_can_not_wait_for_them() {
 }
 
 #[test]
-fn they_may_wait_for_others() -> Result<(), Vec<Diagnostic>> {
+fn they_may_need_other_stages() -> Result<(), Vec<Diagnostic>> {
     for needs in ["stop", "up", "stop, up"] {
         let down = format!("needs: [{needs}], ");
         let stages = [("up", ""), ("stop", ""), ("down", down.as_str())];
@@ -57,10 +58,10 @@ fn they_may_wait_for_others() -> Result<(), Vec<Diagnostic>> {
 }
 
 #[test]
-fn they_do_not_deploy_to_what_lasts() {
+fn they_can_t_deploy_to_lasting_environments() {
     let stages = [("up", ""), ("down", "environment: live, ")];
     let source = with_stages("onRelease: [down]", &stages);
-    hold(&[refused(
+    check_table(&[invalid(
         format!("environments: {{live: {{}}}}\n{source}"),
         (2, 42),
         "/ephemeralEnvironments/qa/onRelease/0",
@@ -69,12 +70,12 @@ fn they_do_not_deploy_to_what_lasts() {
     )]);
 }
 
-/// What is offered in the place of a wrong need would be right there.
+/// The suggestions for an invalid need are valid needs.
 #[test]
-fn what_a_stage_may_need() {
+fn suggested_needs_are_valid() {
     let expected = |stages: &[(&str, &str)]| {
         let problems = parse(&with_stages("onRelease: [down, stop]", stages)).err().unwrap_or_default();
-        problems.iter().for_each(is_for_people);
+        problems.iter().for_each(check_diagnostic);
         problems.into_iter().map(|problem| problem.expected).collect::<Vec<_>>()
     };
     let wrong = "needs: [nothing], ";

@@ -1,26 +1,26 @@
-//! Definitions whose environments can't be: lasting ones, ephemeral ones and templates.
+//! Invalid environments: lasting ones, ephemeral ones and templates.
 
-use super::{ephemeral, hold, qa, refused, top};
+use super::{check_table, ephemeral, invalid, qa, top};
 
 #[test]
 fn lasting() {
-    hold(&[
-        refused(top("environments: {claim: {}}"), (1, 16), "/environments/claim", "is reserved", None),
-        refused(
+    check_table(&[
+        invalid(top("environments: {claim: {}}"), (1, 16), "/environments/claim", "is reserved", None),
+        invalid(
             top("environments: {Production: {}}"),
             (1, 16),
             "/environments/Production",
             "not a valid environment name",
             Some("production"),
         ),
-        refused(
+        invalid(
             top("environments: {production: {url: example.test}}"),
             (1, 34),
             "/environments/production/url",
             "must be an absolute address",
             None,
         ),
-        refused(
+        invalid(
             top("environments: {production: {approval: {}}}"),
             (1, 39),
             "/environments/production/approval",
@@ -32,112 +32,112 @@ fn lasting() {
 
 #[test]
 fn named() {
-    hold(&[
-        refused(qa("max: 3"), (3, 10), "/ephemeralEnvironments/qa-1/max", "`max` is for templates", None),
-        refused(
+    check_table(&[
+        invalid(qa("max: 3"), (3, 10), "/ephemeralEnvironments/qa-1/max", "`max` is for templates", None),
+        invalid(
             qa("lease: {default: 5h, max: 4h}"),
             (3, 22),
             "/ephemeralEnvironments/qa-1/lease/default",
             "`default` must not be longer than `max`",
             None,
         ),
-        refused(
+        invalid(
             qa("lease: {max: 25h}"),
             (3, 18),
             "/ephemeralEnvironments/qa-1/lease/max",
             "24h at most",
             None,
         ),
-        refused(
+        invalid(
             qa("lease: {default: 25h}"),
             (3, 22),
             "/ephemeralEnvironments/qa-1/lease/default",
             "24h at most",
             None,
         ),
-        refused(
+        invalid(
             qa("lease: {defualt: 4h}"),
             (3, 13),
             "/ephemeralEnvironments/qa-1/lease/defualt",
             "",
             Some("default"),
         ),
-        refused(qa("stages: []"), (3, 13), "/ephemeralEnvironments/qa-1/stages", "at least one stage", None),
-        refused(
+        invalid(qa("stages: []"), (3, 13), "/ephemeralEnvironments/qa-1/stages", "at least one stage", None),
+        invalid(
             qa("stages: [biuld]"),
             (3, 14),
             "/ephemeralEnvironments/qa-1/stages/0",
             "exist",
             Some("build"),
         ),
-        refused(
+        invalid(
             qa("onRelease: [cleanup]"),
             (3, 17),
             "/ephemeralEnvironments/qa-1/onRelease/0",
             "environment `qa-1` cleans up with `cleanup`, which doesn't exist",
             None,
         ),
-        refused(qa("force: {}"), (3, 12), "/ephemeralEnvironments/qa-1/force/role", "needs a `role`", None),
-        refused(
+        invalid(qa("force: {}"), (3, 12), "/ephemeralEnvironments/qa-1/force/role", "needs a `role`", None),
+        invalid(
             qa("force: {role: viewer}"),
             (3, 19),
             "/ephemeralEnvironments/qa-1/force/role",
             "may act",
             None,
         ),
-        refused(
+        invalid(
             qa("force: {role: onwer}"),
             (3, 19),
             "/ephemeralEnvironments/qa-1/force/role",
             "",
             Some("owner"),
         ),
-        refused(
+        invalid(
             qa("force: {role: owner, reason: wanted}"),
             (3, 34),
             "/ephemeralEnvironments/qa-1/force/reason",
             "can only be `required`",
             None,
         ),
-        refused(
+        invalid(
             qa("handover: {}"),
             (3, 15),
             "/ephemeralEnvironments/qa-1/handover/grace",
             "needs a `grace`",
             None,
         ),
-        refused(
+        invalid(
             qa("handover: {grace: 59s}"),
             (3, 23),
             "/ephemeralEnvironments/qa-1/handover/grace",
             "`1m` at least",
             None,
         ),
-        refused(
+        invalid(
             qa("handover: {grace: 61m}"),
             (3, 23),
             "/ephemeralEnvironments/qa-1/handover/grace",
             "at most",
             None,
         ),
-        refused(
+        invalid(
             qa("labels: [QA]"),
             (3, 14),
             "/ephemeralEnvironments/qa-1/labels/0",
             "not a valid label",
             Some("qa"),
         ),
-        refused(qa("labels: [a, a]"), (3, 17), "/ephemeralEnvironments/qa-1/labels/1", "listed twice", None),
-        refused(qa("url: 'https://{b}.x'"), (3, 10), "/ephemeralEnvironments/qa-1/url", "placeholder", None),
-        refused(
+        invalid(qa("labels: [a, a]"), (3, 17), "/ephemeralEnvironments/qa-1/labels/1", "listed twice", None),
+        invalid(qa("url: 'https://{b}.x'"), (3, 10), "/ephemeralEnvironments/qa-1/url", "placeholder", None),
+        invalid(
             qa("description: ''"),
             (3, 18),
             "/ephemeralEnvironments/qa-1/description",
             "not be empty",
             None,
         ),
-        refused(ephemeral("history: {}"), (2, 3), "/ephemeralEnvironments/history", "is reserved", None),
-        refused(
+        invalid(ephemeral("history: {}"), (2, 3), "/ephemeralEnvironments/history", "is reserved", None),
+        invalid(
             ephemeral("QA: {}"),
             (2, 3),
             "/ephemeralEnvironments/QA",
@@ -149,46 +149,46 @@ fn named() {
 
 #[test]
 fn templates() {
-    hold(&[
-        refused(ephemeral("'pr-*': {}"), (2, 3), "/ephemeralEnvironments/pr-*/max", "needs `max`", None),
-        refused(ephemeral("'pr-*': {max: 0}"), (2, 17), "/ephemeralEnvironments/pr-*/max", "1 to 1000", None),
-        refused(
+    check_table(&[
+        invalid(ephemeral("'pr-*': {}"), (2, 3), "/ephemeralEnvironments/pr-*/max", "needs `max`", None),
+        invalid(ephemeral("'pr-*': {max: 0}"), (2, 17), "/ephemeralEnvironments/pr-*/max", "1 to 1000", None),
+        invalid(
             ephemeral("'pr-*': {max: 1001}"),
             (2, 17),
             "/ephemeralEnvironments/pr-*/max",
             "1 to 1000",
             None,
         ),
-        refused(ephemeral("'*': {max: 1}"), (2, 3), "/ephemeralEnvironments/*", "is not a template", None),
-        refused(
+        invalid(ephemeral("'*': {max: 1}"), (2, 3), "/ephemeralEnvironments/*", "is not a template", None),
+        invalid(
             ephemeral("'p*r': {max: 1}"),
             (2, 3),
             "/ephemeralEnvironments/p*r",
             "is not a template",
             None,
         ),
-        refused(
+        invalid(
             ephemeral("'pr-**': {max: 1}"),
             (2, 3),
             "/ephemeralEnvironments/pr-**",
             "is not a template",
             None,
         ),
-        refused(
+        invalid(
             ephemeral("{'pr-*': {max: 1}, pr-1: {}}"),
             (2, 22),
             "/ephemeralEnvironments/pr-1",
             "`pr-1` and `pr-*` overlap",
             None,
         ),
-        refused(
+        invalid(
             ephemeral("{pr-1: {}, 'pr-*': {max: 1}}"),
             (2, 14),
             "/ephemeralEnvironments/pr-*",
             "`pr-*` and `pr-1` overlap",
             None,
         ),
-        refused(
+        invalid(
             ephemeral("{'pr-*': {max: 1}, 'pr-x-*': {max: 1}}"),
             (2, 22),
             "/ephemeralEnvironments/pr-x-*",
@@ -201,22 +201,22 @@ fn templates() {
 #[test]
 fn against_the_rest_of_the_file() {
     let stage = |line: &str| format!("stages: {{x: {{{line}steps: [{{image: a, run: b}}]}}}}");
-    hold(&[
-        refused(
+    check_table(&[
+        invalid(
             top("environments: {a: {}}\nephemeralEnvironments: {a: {}}"),
             (2, 25),
             "/ephemeralEnvironments/a",
             "`a` is the name of a lasting environment already",
             None,
         ),
-        refused(
+        invalid(
             top("environments: {pr-1: {}}\nephemeralEnvironments: {'pr-*': {max: 1}}"),
             (2, 25),
             "/ephemeralEnvironments/pr-*",
             "overlap",
             None,
         ),
-        refused(
+        invalid(
             format!(
                 "environments: {{a: {{}}}}\nephemeralEnvironments: {{qa: {{stages: [x]}}}}\n{}",
                 stage("environment: a, ")
@@ -226,7 +226,7 @@ fn against_the_rest_of_the_file() {
             "stage `x` deploys to `a` and so can't run in an ephemeral environment",
             None,
         ),
-        refused(
+        invalid(
             format!(
                 "environments: {{a: {{}}}}\nephemeralEnvironments: {{qa: {{}}}}\n{}",
                 stage("environment: a, ")
@@ -236,7 +236,7 @@ fn against_the_rest_of_the_file() {
             "environment `qa` has no stage to run",
             None,
         ),
-        refused(
+        invalid(
             "ephemeralEnvironments: {qa: {stages: [y]}}\nstages: {y: {steps: [{image: a, run: b}]}, x: {environment: qa, \
              steps: [{image: a, run: b}]}}",
             (2, 61),
@@ -244,7 +244,7 @@ fn against_the_rest_of_the_file() {
             "`qa` is an ephemeral environment; list the stage in its `stages` instead",
             None,
         ),
-        refused(
+        invalid(
             format!("ephemeralEnvironments: {{qa: {{stages: [x], onRelease: [x]}}}}\n{}", stage("")),
             (2, 10),
             "/stages",

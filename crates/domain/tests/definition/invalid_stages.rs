@@ -1,79 +1,79 @@
-//! Definitions that can be read but not run: stages, steps, approvals and the definition's own fields.
+//! Definitions that can be parsed but not run: stages, steps, approvals and top-level fields.
 
 use greenroom_domain::definition::parse;
 
-use super::{hold, is_for_people, only_step, refused, stage, step, top};
+use super::{check_diagnostic, check_table, invalid, only_step, stage, step, top};
 
 #[test]
 fn the_definition() {
-    hold(&[
-        refused("", (1, 1), "/stages", "a definition needs `stages`", None),
-        refused("# nothing\n", (1, 1), "/stages", "a definition needs `stages`", None),
-        refused("stages:", (1, 1), "/stages", "a definition needs `stages`", None),
-        refused("stages: {}", (1, 1), "/stages", "a definition needs `stages`", None),
-        refused(top("version: 2"), (1, 10), "/version", "`version` must be 1, not 2", None),
-        refused(top("concurrency: 0"), (1, 14), "/concurrency", "must be from 1 to 100, not 0", None),
-        refused(top("concurrency: 101"), (1, 14), "/concurrency", "must be from 1 to 100, not 101", None),
-        refused(top("runner: {}"), (1, 9), "/runner/pool", "a runner needs a `pool`", None),
-        refused(top("runner: {pool: Big}"), (1, 16), "/runner/pool", "not a valid pool name", Some("big")),
-        refused(top("variables: {1A: x}"), (1, 13), "/variables/1A", "not a valid variable name", None),
-        refused(top("variables: {a-b: x}"), (1, 13), "/variables/a-b", "not a valid variable name", None),
-        refused(top("variables: {GREENROOM_FENCE: 1}"), (1, 13), "/variables/GREENROOM_FENCE", "own", None),
-        refused(top("variables: {A: \"a\\0b\"}"), (1, 16), "/variables/A", "U+0000", None),
+    check_table(&[
+        invalid("", (1, 1), "/stages", "a definition needs `stages`", None),
+        invalid("# nothing\n", (1, 1), "/stages", "a definition needs `stages`", None),
+        invalid("stages:", (1, 1), "/stages", "a definition needs `stages`", None),
+        invalid("stages: {}", (1, 1), "/stages", "a definition needs `stages`", None),
+        invalid(top("version: 2"), (1, 10), "/version", "`version` must be 1, not 2", None),
+        invalid(top("concurrency: 0"), (1, 14), "/concurrency", "must be from 1 to 100, not 0", None),
+        invalid(top("concurrency: 101"), (1, 14), "/concurrency", "must be from 1 to 100, not 101", None),
+        invalid(top("runner: {}"), (1, 9), "/runner/pool", "a runner needs a `pool`", None),
+        invalid(top("runner: {pool: Big}"), (1, 16), "/runner/pool", "not a valid pool name", Some("big")),
+        invalid(top("variables: {1A: x}"), (1, 13), "/variables/1A", "not a valid variable name", None),
+        invalid(top("variables: {a-b: x}"), (1, 13), "/variables/a-b", "not a valid variable name", None),
+        invalid(top("variables: {GREENROOM_FENCE: 1}"), (1, 13), "/variables/GREENROOM_FENCE", "own", None),
+        invalid(top("variables: {A: \"a\\0b\"}"), (1, 16), "/variables/A", "U+0000", None),
     ]);
 }
 
 #[test]
-fn what_is_kept() {
+fn artifacts_and_caches() {
     let long = "a".repeat(129);
-    hold(&[
-        refused(
+    check_table(&[
+        invalid(
             stage("artifacts: [/etc]"),
             (4, 17),
             "/stages/build/artifacts/0",
             "within the workspace",
             None,
         ),
-        refused(stage("artifacts: [a/../../b]"), (4, 17), "/stages/build/artifacts/0", "within", None),
-        refused(stage("artifacts: [a, a]"), (4, 20), "/stages/build/artifacts/1", "listed twice", None),
-        refused(stage("artifacts: ['']"), (4, 17), "/stages/build/artifacts/0", "must not be empty", None),
-        refused(
+        invalid(stage("artifacts: [a/../../b]"), (4, 17), "/stages/build/artifacts/0", "within", None),
+        invalid(stage("artifacts: [a, a]"), (4, 20), "/stages/build/artifacts/1", "listed twice", None),
+        invalid(stage("artifacts: ['']"), (4, 17), "/stages/build/artifacts/0", "must not be empty", None),
+        invalid(
             stage("caches: [{paths: [a]}]"),
             (4, 14),
             "/stages/build/caches/0/key",
             "needs a `key`",
             None,
         ),
-        refused(stage("caches: [{key: a}]"), (4, 14), "/stages/build/caches/0/paths", "needs `paths`", None),
-        refused(
+        invalid(stage("caches: [{key: a}]"), (4, 14), "/stages/build/caches/0/paths", "needs `paths`", None),
+        invalid(
             stage("caches: [{key: a, paths: []}]"),
             (4, 14),
             "/stages/build/caches/0/paths",
             "at least one path",
             None,
         ),
-        refused(
+        invalid(
             stage("caches: [{key: a, paths: [../a]}]"),
             (4, 31),
             "/stages/build/caches/0/paths/0",
             "within the workspace",
             None,
         ),
-        refused(
+        invalid(
             stage("caches: [{key: '..', paths: [a]}]"),
             (4, 20),
             "/stages/build/caches/0/key",
             "`..` is not a valid key",
             None,
         ),
-        refused(
+        invalid(
             stage(&format!("caches: [{{key: {long}, paths: [a]}}]")),
             (4, 20),
             "/stages/build/caches/0/key",
             "1 to 128 characters",
             None,
         ),
-        refused(
+        invalid(
             stage("caches: [{key: a, paths: [a]}, {key: a, paths: [b]}]"),
             (4, 42),
             "/stages/build/caches/1/key",
@@ -85,63 +85,63 @@ fn what_is_kept() {
 
 #[test]
 fn stages() {
-    hold(&[
-        refused("stages: {build: }", (1, 10), "/stages/build/steps", "stage `build` needs `steps`", None),
-        refused("stages: {build: {}}", (1, 10), "/stages/build/steps", "stage `build` needs `steps`", None),
-        refused("stages: {build: {steps: []}}", (1, 25), "/stages/build/steps", "at least one step", None),
-        refused(
+    check_table(&[
+        invalid("stages: {build: }", (1, 10), "/stages/build/steps", "stage `build` needs `steps`", None),
+        invalid("stages: {build: {}}", (1, 10), "/stages/build/steps", "stage `build` needs `steps`", None),
+        invalid("stages: {build: {steps: []}}", (1, 25), "/stages/build/steps", "at least one step", None),
+        invalid(
             "stages: {Build It: {steps: [{image: a, run: b}]}}",
             (1, 10),
             "/stages/Build It",
             "not a valid stage name",
             Some("build-it"),
         ),
-        refused(stage("timeout: soon"), (4, 14), "/stages/build/timeout", "`soon` is not a duration", None),
-        refused(stage("timeout: 30"), (4, 14), "/stages/build/timeout", "`30` is not a duration", None),
-        refused(stage("timeout: 0s"), (4, 14), "/stages/build/timeout", "longer than nothing", None),
-        refused(stage("timeout: 24h 1s"), (4, 14), "/stages/build/timeout", "must be 24h at most", None),
-        refused(stage("name: ''"), (4, 11), "/stages/build/name", "must not be empty", None),
-        refused(stage("name: \"a\\nb\""), (4, 11), "/stages/build/name", "must be one line", None),
-        refused(
+        invalid(stage("timeout: soon"), (4, 14), "/stages/build/timeout", "`soon` is not a duration", None),
+        invalid(stage("timeout: 30"), (4, 14), "/stages/build/timeout", "`30` is not a duration", None),
+        invalid(stage("timeout: 0s"), (4, 14), "/stages/build/timeout", "longer than nothing", None),
+        invalid(stage("timeout: 24h 1s"), (4, 14), "/stages/build/timeout", "must be 24h at most", None),
+        invalid(stage("name: ''"), (4, 11), "/stages/build/name", "must not be empty", None),
+        invalid(stage("name: \"a\\nb\""), (4, 11), "/stages/build/name", "must be one line", None),
+        invalid(
             stage("if: a =="),
             (4, 9),
             "/stages/build/if",
             "not a CEL expression: it ends too early",
             None,
         ),
-        refused(stage("if: ''"), (4, 9), "/stages/build/if", "is empty", None),
-        refused(stage("if: a = b"), (4, 9), "/stages/build/if", "at character 3", None),
-        refused(stage("if: (((((((a)))))))"), (4, 9), "/stages/build/if", "deeper than 6", None),
-        refused(
+        invalid(stage("if: ''"), (4, 9), "/stages/build/if", "is empty", None),
+        invalid(stage("if: a = b"), (4, 9), "/stages/build/if", "at character 3", None),
+        invalid(stage("if: (((((((a)))))))"), (4, 9), "/stages/build/if", "deeper than 6", None),
+        invalid(
             stage("environment: production"),
             (4, 18),
             "/stages/build/environment",
             "`environments`",
             None,
         ),
-        refused(
+        invalid(
             format!("environments: {{production: {{}}}}\n{}", stage("environment: prodution")),
             (5, 18),
             "/stages/build/environment",
             "stage `build` deploys to `prodution`",
             Some("production"),
         ),
-        refused(
+        invalid(
             stage("needs: [build]"),
             (4, 13),
             "/stages/build/needs/0",
             "stage `build` needs itself",
             None,
         ),
-        // Not `build`: that would be the stage itself.
-        refused(
+        // `build` is not suggested: it is the stage itself.
+        invalid(
             stage("needs: [biuld]"),
             (4, 13),
             "/stages/build/needs/0",
             "stage `build` needs `biuld`, which doesn't exist",
             None,
         ),
-        refused(
+        invalid(
             "stages:\n  a: {needs: [b], steps: [{image: a, run: b}]}\n  b: {needs: [c], steps: [{image: a, run: b}]}\n  \
              c: {needs: [a], steps: [{image: a, run: b}]}",
             (4, 15),
@@ -149,7 +149,7 @@ fn stages() {
             "in a circle: `a` → `b` → `c` → `a`",
             None,
         ),
-        refused(
+        invalid(
             "stages:\n  a: {steps: [{image: a, run: b}]}\n  b: {needs: [a, a], steps: [{image: a, run: b}]}",
             (3, 18),
             "/stages/b/needs/1",
@@ -162,96 +162,96 @@ fn stages() {
 #[test]
 fn steps() {
     let at = "/stages/build/steps/0";
-    hold(&[
-        refused(only_step("{}"), (4, 9), at, "a step needs `image` and `run`, or `uses`", None),
-        refused(
+    check_table(&[
+        invalid(only_step("{}"), (4, 9), at, "a step needs `image` and `run`, or `uses`", None),
+        invalid(
             only_step("image: a"),
             (4, 16),
             "/stages/build/steps/0/run",
             "with `image` needs `run`",
             None,
         ),
-        refused(
+        invalid(
             only_step("run: b"),
             (4, 14),
             "/stages/build/steps/0/image",
             "with `run` needs `image`",
             None,
         ),
-        refused(
+        invalid(
             only_step("{image: a b, run: b}"),
             (4, 17),
             "/stages/build/steps/0/image",
             "name of an image",
             None,
         ),
-        refused(
+        invalid(
             only_step("{image: a, run: ' '}"),
             (4, 25),
             "/stages/build/steps/0/run",
             "not be empty",
             None,
         ),
-        refused(
+        invalid(
             only_step("uses: acme/deploy"),
             (4, 15),
             "/stages/build/steps/0/uses",
             "registry/name@v1.2.3",
             None,
         ),
-        refused(
+        invalid(
             only_step("uses: acme/deploy@main"),
             (4, 15),
             "/stages/build/steps/0/uses",
             "not a step",
             None,
         ),
-        refused(
+        invalid(
             only_step("{uses: a/b@v1, run: x}"),
             (4, 29),
             "/stages/build/steps/0/run",
             "can't have `run`",
             None,
         ),
-        refused(
+        invalid(
             only_step("{uses: a/b@v1, with: {1a: 1}}"),
             (4, 31),
             "/stages/build/steps/0/with/1a",
             "not a valid name of an input",
             None,
         ),
-        refused(step("with: {a: 1}"), (6, 15), "/stages/build/steps/0/with", "only a step that `uses`", None),
-        refused(step("retry: {}"), (6, 16), "/stages/build/steps/0/retry/attempts", "needs `attempts`", None),
-        refused(
+        invalid(step("with: {a: 1}"), (6, 15), "/stages/build/steps/0/with", "only a step that `uses`", None),
+        invalid(step("retry: {}"), (6, 16), "/stages/build/steps/0/retry/attempts", "needs `attempts`", None),
+        invalid(
             step("retry: {attempts: 11}"),
             (6, 27),
             "/stages/build/steps/0/retry/attempts",
             "1 to 10",
             None,
         ),
-        refused(
+        invalid(
             step("retry: {attempts: 2, backoff: 61m}"),
             (6, 39),
             "/stages/build/steps/0/retry/backoff",
             "must be 1h at most",
             None,
         ),
-        refused(step("timeout: 1w"), (6, 18), "/stages/build/steps/0/timeout", "not a duration", None),
-        refused(
+        invalid(step("timeout: 1w"), (6, 18), "/stages/build/steps/0/timeout", "not a duration", None),
+        invalid(
             step("secrets: {api-key: x}"),
             (6, 19),
             "/stages/build/steps/0/secrets/api-key",
             "variable",
             None,
         ),
-        refused(
+        invalid(
             step("secrets: {API_KEY: Deploy Key}"),
             (6, 28),
             "/stages/build/steps/0/secrets/API_KEY",
             "not a valid secret name",
             Some("deploy-key"),
         ),
-        refused(
+        invalid(
             step("variables: {X: 1}\n        secrets: {X: y}"),
             (7, 19),
             "/stages/build/steps/0/secrets/X",
@@ -264,38 +264,38 @@ fn steps() {
 #[test]
 fn approvals() {
     let at = "/stages/build/approval";
-    hold(&[
-        refused(stage("approval: {}"), (4, 15), at, "at least one of `roles` or `users`", None),
-        refused(
+    check_table(&[
+        invalid(stage("approval: {}"), (4, 15), at, "at least one of `roles` or `users`", None),
+        invalid(
             stage("approval: {roles: [viewer]}"),
             (4, 24),
             "/stages/build/approval/roles/0",
             "may act",
             None,
         ),
-        refused(
+        invalid(
             stage("approval: {roles: [admin, maintaner]}"),
             (4, 31),
             "/stages/build/approval/roles/1",
             "`maintaner` is not a role",
             Some("maintainer"),
         ),
-        refused(
+        invalid(
             stage("approval: {users: [a], count: 2}"),
             (4, 35),
             "/stages/build/approval/count",
             "only 1",
             None,
         ),
-        refused(
+        invalid(
             stage("approval: {roles: [admin], count: 0}"),
             (4, 39),
             "/stages/build/approval/count",
             "1 to",
             None,
         ),
-        refused(stage("approval: {users: [a b]}"), (4, 24), "/stages/build/approval/users/0", "e-mail", None),
-        refused(
+        invalid(stage("approval: {users: [a b]}"), (4, 24), "/stages/build/approval/users/0", "e-mail", None),
+        invalid(
             stage("approval: {roles: [admin], timeout: 8d}"),
             (4, 41),
             "/stages/build/approval/timeout",
@@ -305,9 +305,9 @@ fn approvals() {
     ]);
 }
 
-/// Everything that can be read is checked, and told in the order of the file.
+/// All problems of a parsed file are reported, in the order of the file.
 #[test]
-fn all_problems_at_once() {
+fn all_problems_are_reported() {
     let source = "\
 version: 3
 concurrency: 0
@@ -324,7 +324,7 @@ stages:
     if: '('
 ";
     let problems = parse(source).err().unwrap_or_default();
-    problems.iter().for_each(is_for_people);
+    problems.iter().for_each(check_diagnostic);
     let found: Vec<_> = problems.iter().map(|problem| (problem.line, problem.pointer.as_str())).collect();
     assert_eq!(
         found,

@@ -1,4 +1,5 @@
-//! The pipeline definition from outside: what is read, what is refused and in which words, and the schema.
+//! The public interface of pipeline definitions: what is accepted, what is rejected with which message, and
+//! the schema.
 
 mod cleaning;
 mod conditions;
@@ -50,7 +51,7 @@ fn ephemeral(line: &str) -> String {
     top(&format!("ephemeralEnvironments:\n  {line}"))
 }
 
-struct Refusal {
+struct InvalidDefinition {
     source: String,
     line: u32,
     column: u32,
@@ -60,42 +61,42 @@ struct Refusal {
 }
 
 /// A definition with exactly one problem.
-fn refused(
+fn invalid(
     source: impl Into<String>,
     (line, column): (u32, u32),
     pointer: &'static str,
     message: &'static str,
     suggestion: Option<&'static str>,
-) -> Refusal {
-    Refusal { source: source.into(), line, column, pointer, message, suggestion }
+) -> InvalidDefinition {
+    InvalidDefinition { source: source.into(), line, column, pointer, message, suggestion }
 }
 
-fn hold(table: &[Refusal]) {
-    for case in table {
-        let problems = parse(&case.source).err().unwrap_or_default();
+fn check_table(table: &[InvalidDefinition]) {
+    for entry in table {
+        let problems = parse(&entry.source).err().unwrap_or_default();
         let found: Vec<_> = problems.iter().map(|p| (p.line, p.column, p.pointer.as_str())).collect();
-        assert_eq!(found, [(case.line, case.column, case.pointer)], "{}\n{problems:#?}", case.source);
+        assert_eq!(found, [(entry.line, entry.column, entry.pointer)], "{}\n{problems:#?}", entry.source);
         for problem in &problems {
-            assert!(problem.message.contains(case.message), "{}\n{problem:#?}", case.source);
-            assert_eq!(problem.suggestion.as_deref(), case.suggestion, "{}\n{problem:#?}", case.source);
-            is_for_people(problem);
+            assert!(problem.message.contains(entry.message), "{}\n{problem:#?}", entry.source);
+            assert_eq!(problem.suggestion.as_deref(), entry.suggestion, "{}\n{problem:#?}", entry.source);
+            check_diagnostic(problem);
         }
     }
 }
 
-/// What holds for every diagnostic.
-fn is_for_people(problem: &Diagnostic) {
+/// Checks what has to hold for every diagnostic.
+fn check_diagnostic(problem: &Diagnostic) {
     assert!(problem.line >= 1 && problem.column >= 1, "{problem:?}");
     assert!(problem.pointer.is_empty() || problem.pointer.starts_with('/'), "{problem:?}");
     assert!((5..600).contains(&problem.message.len()), "{problem:?}");
     assert!(!problem.message.chars().any(char::is_control), "{problem:?}");
-    for word in
+    for text in
         ["deserial", "scalar", "sequence start", "mapping start", "u64", "u32", "invalid type", "Option<"]
     {
-        assert!(!problem.message.contains(word), "{problem:?}");
+        assert!(!problem.message.contains(text), "{problem:?}");
     }
-    if let Some(word) = &problem.suggestion {
-        assert!(problem.message.ends_with(&format!("did you mean `{word}`?")), "{problem:?}");
-        assert!(problem.expected.is_empty() || problem.expected.contains(word), "{problem:?}");
+    if let Some(text) = &problem.suggestion {
+        assert!(problem.message.ends_with(&format!("did you mean `{text}`?")), "{problem:?}");
+        assert!(problem.expected.is_empty() || problem.expected.contains(text), "{problem:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! The full fixture, broken in every way that costs nothing to try: whatever comes out, it comes out as diagnostics.
+//! Mutations of the full fixture: every one of them is either valid or results in well-formed diagnostics.
 
 use greenroom_domain::definition::parse;
 
-use super::{FULL, is_for_people};
+use super::{FULL, check_diagnostic};
 
-fn survives(source: &str) {
+fn check_diagnostics(source: &str) {
     for problem in parse(source).err().unwrap_or_default() {
-        is_for_people(&problem);
+        check_diagnostic(&problem);
     }
 }
 
@@ -23,7 +23,7 @@ fn cut_at_every_odd_byte() {
 
 fn cut_at(places: impl Iterator<Item = usize>) {
     for place in places {
-        survives(FULL.get(..place).unwrap_or_default());
+        check_diagnostics(FULL.get(..place).unwrap_or_default());
     }
 }
 
@@ -32,12 +32,12 @@ fn without_each_line_and_with_each_twice() {
     let lines: Vec<&str> = FULL.lines().collect();
     for left_out in 0..lines.len() {
         let kept = lines.iter().enumerate().filter(|(place, _)| *place != left_out);
-        survives(&kept.map(|(_, line)| format!("{line}\n")).collect::<String>());
+        check_diagnostics(&kept.map(|(_, line)| format!("{line}\n")).collect::<String>());
         let doubled = lines.iter().enumerate().map(|(place, line)| match place == left_out {
             true => format!("{line}\n{line}\n"),
             false => format!("{line}\n"),
         });
-        survives(&doubled.collect::<String>());
+        check_diagnostics(&doubled.collect::<String>());
     }
 }
 
@@ -46,14 +46,14 @@ fn with_each_word_replaced() {
     let signs = [
         "~", "[]", "{}", "*rust", "&rust", "!!str", "|", "\"", "-", ": ", "\t", "'", "#", "é", "\u{0}", "<<",
     ];
-    // A constant may stand in more than one place of memory; a word's place is counted from this one.
+    // A constant may have several addresses in memory; the offset of a word is computed from this one.
     let full = FULL;
     let place_of = |word: &str| word.as_ptr().addr() - full.as_ptr().addr();
     for (place, word) in full.split_whitespace().enumerate() {
         let start = place_of(word);
         let sign = signs[place % signs.len()];
         let (before, after) = (&full[..start], &full[start + word.len()..]);
-        survives(&format!("{before}{sign}{after}"));
-        survives(&format!("{before}{sign}{word}{after}"));
+        check_diagnostics(&format!("{before}{sign}{after}"));
+        check_diagnostics(&format!("{before}{sign}{word}{after}"));
     }
 }

@@ -1,8 +1,8 @@
-//! Stages for sessions only, the environment that is none, and what is warned of.
+//! Stages for sessions only, the reserved environment name `none`, and warnings.
 
 use greenroom_domain::definition::{Only, parse, parse_with_warnings};
 
-use super::{ephemeral, hold, refused, stage, top};
+use super::{check_table, ephemeral, invalid, stage, top};
 
 #[test]
 fn a_stage_can_be_for_sessions_only() {
@@ -10,21 +10,21 @@ fn a_stage_can_be_for_sessions_only() {
     assert_eq!(definition.stages[0].only, Some(Only::Ephemeral));
     let json = serde_json::to_value(&definition).unwrap();
     assert_eq!(json["stages"][0]["only"], "ephemeral");
-    // Definitions that were stored before it existed are read as before.
+    // Definitions that were stored before `only` existed are still valid.
     let mut old = serde_json::to_value(parse(&stage("timeout: 1m")).unwrap()).unwrap();
     assert!(old["stages"][0].as_object_mut().unwrap().remove("only").is_none());
     let both = "environments: {production: {}}\nstages:\n  ship:\n    environment: production\n    only: ephemeral\n    steps: [{image: a, run: b}]\n";
-    hold(&[
-        refused(stage("only: ephemerl"), (4, 11), "/stages/build/only", "restricted", Some("ephemeral")),
-        refused(both, (5, 11), "/stages/ship/only", "never runs in an ephemeral one", None),
+    check_table(&[
+        invalid(stage("only: ephemerl"), (4, 11), "/stages/build/only", "restricted", Some("ephemeral")),
+        invalid(both, (5, 11), "/stages/ship/only", "never runs in an ephemeral one", None),
     ]);
 }
 
 #[test]
-fn none_is_no_environment() {
-    hold(&[
-        refused(ephemeral("none: {}"), (2, 3), "/ephemeralEnvironments/none", "is reserved", None),
-        refused(top("environments:\n  none: {}"), (2, 3), "/environments/none", "is reserved", None),
+fn none_is_a_reserved_name() {
+    check_table(&[
+        invalid(ephemeral("none: {}"), (2, 3), "/ephemeralEnvironments/none", "is reserved", None),
+        invalid(top("environments:\n  none: {}"), (2, 3), "/environments/none", "is reserved", None),
     ]);
     let definition = parse(&ephemeral("no*: { max: 2 }")).unwrap();
     assert!(definition.ephemeral_settings("nona").is_some());

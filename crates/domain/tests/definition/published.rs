@@ -1,4 +1,4 @@
-//! The definitions that we hand to others: the demo's, and those of the documentation with what it says of them.
+//! The definitions that we publish: those of the demo, and those of the documentation with their results.
 
 use std::error::Error;
 use std::fs;
@@ -14,12 +14,12 @@ fn repository() -> PathBuf {
 }
 
 #[test]
-fn every_demo_is_taken() -> Result<(), Box<dyn Error>> {
+fn every_demo_is_valid() -> Result<(), Box<dyn Error>> {
     let mut demos = 0;
     for entry in fs::read_dir(repository().join("dev/demo"))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "yaml") {
-            taken(&path, &fs::read_to_string(&path)?);
+            assert_valid(&path, &fs::read_to_string(&path)?);
             demos += 1;
         }
     }
@@ -27,31 +27,31 @@ fn every_demo_is_taken() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The page has complete definitions, then one with mistakes and the answer to it.
+/// The page contains complete definitions, then one with mistakes and the response to it.
 #[test]
-fn the_documentation_is_true() -> Result<(), Box<dyn Error>> {
+fn the_documentation_is_correct() -> Result<(), Box<dyn Error>> {
     let path = repository().join("docs/pipeline-definition.md");
     let page = fs::read_to_string(&path)?;
     let (right, wrong) = page.split_once("\n## When something is wrong\n").ok_or("no such section")?;
     let examples: Vec<&str> = fenced(right, "yaml").filter(|text| text.contains("stages:")).collect();
     assert!(examples.len() >= 2, "{examples:?}");
     for example in examples {
-        taken(&path, example);
+        assert_valid(&path, example);
     }
     let conditions: Vec<&str> =
         fenced(right, "yaml").flat_map(str::lines).filter(|line| line.starts_with("if: ")).collect();
     assert!(!conditions.is_empty());
     for condition in conditions {
-        taken(&path, &stage(condition));
+        assert_valid(&path, &stage(condition));
     }
-    let mistaken = fenced(wrong, "yaml").next().ok_or("no definition")?;
-    let answer: Value = serde_json::from_str(fenced(wrong, "json").next().ok_or("no answer")?)?;
-    let problems = parse(mistaken).err().unwrap_or_default();
-    assert_eq!(answer["data"]["errors"], problems.iter().map(as_answered).collect::<Value>());
+    let invalid = fenced(wrong, "yaml").next().ok_or("no definition")?;
+    let response: Value = serde_json::from_str(fenced(wrong, "json").next().ok_or("no response")?)?;
+    let problems = parse(invalid).err().unwrap_or_default();
+    assert_eq!(response["data"]["errors"], problems.iter().map(as_response).collect::<Value>());
     Ok(())
 }
 
-fn taken(path: &Path, source: &str) {
+fn assert_valid(path: &Path, source: &str) {
     assert_eq!(parse(source).err(), None, "{}", path.display());
 }
 
@@ -61,17 +61,17 @@ fn fenced<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
     blocks.into_iter().filter_map(|block| block.split_once("\n```").map(|(text, _)| text))
 }
 
-fn as_answered(problem: &Diagnostic) -> Value {
-    let mut answer = Map::new();
-    answer.insert("pointer".to_owned(), json!(problem.pointer));
-    answer.insert("detail".to_owned(), json!(problem.message));
-    answer.insert("line".to_owned(), json!(problem.line));
-    answer.insert("column".to_owned(), json!(problem.column));
+fn as_response(problem: &Diagnostic) -> Value {
+    let mut response = Map::new();
+    response.insert("pointer".to_owned(), json!(problem.pointer));
+    response.insert("detail".to_owned(), json!(problem.message));
+    response.insert("line".to_owned(), json!(problem.line));
+    response.insert("column".to_owned(), json!(problem.column));
     if !problem.expected.is_empty() {
-        answer.insert("expected".to_owned(), json!(problem.expected));
+        response.insert("expected".to_owned(), json!(problem.expected));
     }
-    if let Some(word) = &problem.suggestion {
-        answer.insert("suggestion".to_owned(), json!(word));
+    if let Some(suggestion) = &problem.suggestion {
+        response.insert("suggestion".to_owned(), json!(suggestion));
     }
-    Value::Object(answer)
+    Value::Object(response)
 }

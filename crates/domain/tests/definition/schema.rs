@@ -1,4 +1,4 @@
-//! The schema for editors: locked in a file, complete, and of one mind with the parser.
+//! The JSON Schema for editors: it is committed in a file, complete, and agrees with the parser.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ fn as_json(source: &str) -> Result<Value, serde_saphyr::Error> {
     serde_saphyr::from_str_with_options(source, serde_saphyr::options! { strict_booleans: true })
 }
 
-/// `UPDATE_SCHEMA=1 cargo nextest run -p greenroom-domain schema` writes it anew.
+/// `UPDATE_SCHEMA=1 cargo nextest run -p greenroom-domain schema` updates it.
 #[test]
 fn the_committed_file_is_current() -> Result<(), Box<dyn Error>> {
     let current = format!("{}\n", serde_json::to_string_pretty(&json_schema())?);
@@ -30,14 +30,14 @@ fn the_committed_file_is_current() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn it_says_what_it_is() {
+fn it_has_an_id_and_a_title() {
     let schema = json_schema();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["$id"], "/api/v1/schemas/pipeline-definition.json");
     assert_eq!(schema["title"], "Greenroom pipeline definition, version 1");
 }
 
-/// An editor has something to show for every field, and refuses every other.
+/// Every field has a description, and no other field is allowed.
 #[test]
 fn every_field_is_described() -> Result<(), Box<dyn Error>> {
     let schema = json_schema();
@@ -57,7 +57,7 @@ fn every_field_is_described() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn valid_definitions_hold() -> Result<(), Box<dyn Error>> {
+fn it_accepts_valid_definitions() -> Result<(), Box<dyn Error>> {
     let validator = jsonschema::validator_for(&json_schema())?;
     let sources =
         [FULL.to_owned(), MINIMAL.to_owned(), ANCHORS.to_owned(), stage("timeout: 24h"), qa("labels: []")];
@@ -71,7 +71,7 @@ fn valid_definitions_hold() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
-fn invalid_definitions_do_not() -> Result<(), Box<dyn Error>> {
+fn it_rejects_invalid_definitions() -> Result<(), Box<dyn Error>> {
     let validator = jsonschema::validator_for(&json_schema())?;
     for source in [
         "{}".to_owned(),

@@ -1,4 +1,4 @@
-//! Definitions that are taken, and what becomes of them.
+//! Valid definitions and their checked form.
 
 use greenroom_domain::definition::{
     Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, Scalar, StepWork, parse,
@@ -13,7 +13,7 @@ fn the_full_fixture() -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// The store keeps the checked definition as JSON; it has to come back the same.
+/// The store saves the checked definition as JSON, which has to round-trip.
 #[test]
 fn through_json_and_back() -> Result<(), Box<dyn std::error::Error>> {
     for source in [FULL, MINIMAL, ANCHORS] {
@@ -25,7 +25,7 @@ fn through_json_and_back() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn fallbacks() -> Result<(), Vec<Diagnostic>> {
+fn defaults() -> Result<(), Vec<Diagnostic>> {
     let definition = parse(&format!("{STAGES}ephemeralEnvironments: {{qa: }}\n"))?;
     assert_eq!(definition.version, 1);
     assert_eq!(definition.concurrency, None);
@@ -39,7 +39,7 @@ fn fallbacks() -> Result<(), Vec<Diagnostic>> {
 }
 
 #[test]
-fn look_ups() -> Result<(), Vec<Diagnostic>> {
+fn lookups() -> Result<(), Vec<Diagnostic>> {
     let definition = parse(FULL)?;
     assert_eq!(definition.stage("deploy").map(|stage| definition.pool(stage)), Some("big"));
     assert_eq!(definition.stage("build").map(|stage| definition.pool(stage)), Some("default"));
@@ -82,7 +82,7 @@ fn anchors_and_merges() -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What YAML would turn into something else stays what was written.
+/// Values keep their text, even if YAML would convert them.
 #[test]
 fn values_as_written() -> Result<(), Box<dyn std::error::Error>> {
     let texts =
@@ -142,7 +142,7 @@ fn rules_of_force_and_hand_over() -> Result<(), Vec<Diagnostic>> {
     let shown = serde_json::to_value(settings).unwrap_or_default();
     assert_eq!(shown["force"], serde_json::json!({ "role": "admin", "reason": "required" }));
     assert_eq!(shown["handover"], serde_json::json!({ "graceSeconds": 600 }));
-    // What was stored before these rules is still read.
+    // Definitions that were stored before these rules are still valid.
     let without = parse(&qa("force: {role: admin}"))?;
     let stored = serde_json::to_value(&without.ephemeral_environments[0].settings).unwrap_or_default();
     assert_eq!((stored.get("handover"), stored["force"].get("reason")), (None, None));

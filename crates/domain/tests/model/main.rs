@@ -1,6 +1,6 @@
-//! The lock and its queue, tried exhaustively: every order of what three clients can do with two environments, with
-//! leases that run out, take-over by force, waiters that fall silent and clients that crash and forget.
-#![expect(clippy::unwrap_used, reason = "a test may")]
+//! Model checking of the lock and its queue: every order of the actions of three clients on two environments,
+//! with expiring leases, take-over by force, waiters whose heartbeat times out, and clients that crash.
+#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod clients;
 mod places;
@@ -9,7 +9,7 @@ use stateright::{Checker, Model};
 
 use clients::Clients;
 
-/// Everything two clients can do with one environment over a long time.
+/// All actions of two clients on one environment, for a long time.
 #[test]
 fn two_clients_one_environment() {
     check(
@@ -27,7 +27,7 @@ fn three_clients_two_environments() {
     );
 }
 
-/// Two clients who ask each other to let go.
+/// Two clients that request hand-overs from each other.
 #[test]
 fn two_clients_hand_over() {
     check(
@@ -36,7 +36,7 @@ fn two_clients_hand_over() {
     );
 }
 
-/// Three clients, so that somebody else may be first in the queue.
+/// Three clients, so that the requester of a hand-over may not be the first in the queue.
 #[test]
 fn three_clients_hand_over() {
     check(
@@ -63,9 +63,9 @@ fn two_clients_hand_over_and_lose_their_rights() {
     );
 }
 
-fn check(model: Clients, at_least: usize) {
+fn check(model: Clients, min_states: usize) {
     let checker = model.checker().threads(2).spawn_bfs().join();
     checker.assert_properties();
-    assert!(checker.is_done(), "the search was cut short");
-    assert!(checker.unique_state_count() > at_least, "only {} states", checker.unique_state_count());
+    assert!(checker.is_done(), "the search is not complete");
+    assert!(checker.unique_state_count() > min_states, "only {} states", checker.unique_state_count());
 }

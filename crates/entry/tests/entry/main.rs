@@ -1,4 +1,4 @@
-//! The entrypoint as a program: exit codes, signals, orphans, silence.
+//! Tests of the entrypoint program: exit codes, signals, orphans, silence.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod endings;

@@ -1,10 +1,10 @@
-//! What a step leaves running is reaped while it runs, and ended with it.
+//! Orphans of a step are reaped while it runs, and killed when it ends.
 
 use nix::sys::signal::Signal;
 
 use crate::supervised::{Supervised, eventually, processes, runs};
 
-/// Leaves the group and the session, as a daemon does.
+/// Leaves the process group and the session, as a daemon does.
 const DAEMON: &str = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 600' &";
 
 #[test]
@@ -19,26 +19,26 @@ fn orphans_are_reaped_while_the_step_runs() {
 }
 
 #[test]
-fn a_daemon_ends_with_its_step() {
+fn a_daemon_is_killed_when_its_step_ends() {
     let mut step = Supervised::script(&format!("{DAEMON} sleep 0.2; exit 5"));
-    let daemon = step.number();
+    let daemon = step.read_pid();
     assert_eq!(step.end().0, 5);
     assert!(!runs(daemon));
 }
 
 #[test]
-fn a_kill_reaches_daemons_too() {
+fn killing_the_step_kills_its_daemons() {
     let mut step = Supervised::script(&format!("{DAEMON} sleep 600"));
-    let daemon = step.number();
+    let daemon = step.read_pid();
     step.send(Signal::SIGUSR1);
     assert_eq!(step.end().0, 137);
     assert!(!runs(daemon));
 }
 
 #[test]
-fn a_background_process_ends_with_its_step() {
+fn a_background_process_is_killed_when_its_step_ends() {
     let mut step = Supervised::script("sleep 600 & echo $!");
-    let left = step.number();
+    let left = step.read_pid();
     assert_eq!(step.end().0, 0);
     assert!(!runs(left));
 }

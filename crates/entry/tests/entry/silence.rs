@@ -1,4 +1,4 @@
-//! A step ends when nobody answers for it any more, and not before.
+//! A step is killed when its runner has fallen silent, and not before.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ fn stubborn() -> Supervised {
 }
 
 #[test]
-fn silence_kills_a_step_that_listens_to_nothing() {
+fn silence_kills_a_step_that_ignores_signals() {
     let begin = Instant::now();
     let mut step = stubborn();
-    let program = step.number();
+    let program = step.read_pid();
     let (code, output) = step.end();
     assert_eq!(code, 250);
     assert_eq!(output, "");
@@ -26,42 +26,42 @@ fn silence_kills_a_step_that_listens_to_nothing() {
 }
 
 #[test]
-fn a_runner_that_shows_life_keeps_its_step() {
+fn a_step_runs_while_the_liveness_file_changes() {
     let mut step = stubborn();
-    let program = step.number();
+    let program = step.read_pid();
     let until = Instant::now() + Duration::from_secs(5);
     while Instant::now() < until {
-        step.show_life();
+        step.change_liveness_file();
         pause();
         assert!(!step.has_ended());
     }
-    // And then it does not any more.
+    // From here on the file stays unchanged.
     assert_eq!(step.end().0, 250);
     assert!(!runs(program));
 }
 
 #[test]
-fn a_program_is_not_started_before_the_runner_shows_life() {
-    let mut step = Supervised::waiting(SILENCE, &["/bin/sh", "-c", "echo started"]);
+fn a_program_is_not_started_before_the_liveness_file_changes() {
+    let mut step = Supervised::waiting_to_start(SILENCE, &["/bin/sh", "-c", "echo started"]);
     let (code, output) = step.end();
     assert_eq!((code, output.as_str()), (250, ""));
 }
 
 #[test]
-fn a_signal_ends_a_step_that_was_not_started() {
+fn a_signal_ends_an_entrypoint_that_waits_to_start() {
     for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGUSR1, 137)] {
-        let mut step = Supervised::waiting("600", &["/bin/sh", "-c", "echo started"]);
-        eventually("signals are taken", || step.takes_signals());
+        let mut step = Supervised::waiting_to_start("600", &["/bin/sh", "-c", "echo started"]);
+        eventually("signals are handled", || step.handles_signals());
         step.send(signal);
         assert_eq!(step.end(), (code, String::new()));
     }
 }
 
 #[test]
-fn a_removed_file_ends_the_step_before_the_silence_would() {
+fn removing_the_liveness_file_kills_the_step_before_the_timeout() {
     let mut step = Supervised::program("600", &["/bin/sh", "-c", STUBBORN]);
-    let program = step.number();
-    step.remove_alive_file();
+    let program = step.read_pid();
+    step.remove_liveness_file();
     assert_eq!(step.end().0, 250);
     eventually("the program is gone", || !runs(program));
 }

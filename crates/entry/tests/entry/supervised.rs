@@ -1,4 +1,4 @@
-//! An entrypoint under test, with its alive file and a shell script for a step.
+//! An entrypoint under test, with its liveness file and a shell script as its step.
 
 use std::fs;
 use std::io::Read;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Far more than anything here takes, on a busy machine too.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+/// Far more than anything here takes, even on a busy machine.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
@@ -23,24 +23,24 @@ pub struct Supervised {
 }
 
 impl Supervised {
-    /// A script that may be left alone for longer than a test takes.
+    /// Runs a shell script with a silence timeout that is longer than any test.
     pub fn script(text: &str) -> Self {
         Self::program("600", &["/bin/sh", "-c", text])
     }
 
-    /// Its program is started: the runner has shown life once.
+    /// Starts an entrypoint and waits until it has started its program.
     pub fn program(silence: &str, program: &[&str]) -> Self {
-        let mut step = Self::waiting(silence, program);
-        // More than once: the entrypoint's first look may come after the first change.
+        let mut step = Self::waiting_to_start(silence, program);
+        // The file is changed repeatedly: the entrypoint's first read may come after the first change.
         eventually("the program starts", || {
-            step.show_life();
+            step.change_liveness_file();
             step.has_child() || step.has_ended()
         });
         step
     }
 
-    /// Its program is not started before the runner has shown life.
-    pub fn waiting(silence: &str, program: &[&str]) -> Self {
+    /// Starts an entrypoint that does not start its program yet, because the liveness file has not changed.
+    pub fn waiting_to_start(silence: &str, program: &[&str]) -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("greenroom-entry-{}-{number}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -65,18 +65,18 @@ impl Supervised {
         kill(self.pid(), signal).unwrap();
     }
 
-    /// What the runner does: changes the file by renaming.
-    pub fn show_life(&mut self) {
+    /// Replaces the file by renaming, as the runner does.
+    pub fn change_liveness_file(&mut self) {
         self.count += 1;
         fs::write(self.folder.join("alive.new"), self.count.to_string()).unwrap();
         fs::rename(self.folder.join("alive.new"), self.folder.join("alive")).unwrap();
     }
 
-    pub fn remove_alive_file(&self) {
+    pub fn remove_liveness_file(&self) {
         fs::remove_file(self.folder.join("alive")).unwrap();
     }
 
-    /// The next line that it writes. A step that writes none is ended by nextest.
+    /// Reads the next line of output. If the step writes none, the test runs into nextest's timeout.
     pub fn line(&mut self) -> String {
         let mut line = Vec::new();
         let mut byte = [0];
@@ -89,13 +89,14 @@ impl Supervised {
         }
     }
 
-    /// A line that is a process's number.
-    pub fn number(&mut self) -> Pid {
+    /// Reads a line with a process id.
+    pub fn read_pid(&mut self) -> Pid {
         Pid::from_raw(self.line().trim().parse().unwrap())
     }
 
-    /// Whether it has blocked SIGCHLD (17), with all signals that it waits for: before that they would end it.
-    pub fn takes_signals(&self) -> bool {
+    /// Returns whether the entrypoint has blocked SIGCHLD (17). It blocks all signals that it handles in one
+    /// call; before that they would kill it.
+    pub fn handles_signals(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
         u64::from_str_radix(blocked.trim(), 16).unwrap() & (1 << 16) != 0
@@ -110,7 +111,7 @@ impl Supervised {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for its end: the exit code, and what else it wrote.
+    /// Waits for the entrypoint to end. Returns the exit code and the output that was not read yet.
     pub fn end(&mut self) -> (i32, String) {
         eventually("the entrypoint ends", || self.has_ended());
         let mut rest = String::new();
@@ -129,12 +130,12 @@ impl Drop for Supervised {
     }
 }
 
-/// Whether a process runs; one that has ended and is only not taken note of does not.
+/// Returns whether a process runs. A zombie does not.
 pub fn runs(pid: Pid) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| state(&stat) != Some('Z'))
 }
 
-/// State and parent of every process, by number.
+/// Returns id, state and parent of every process.
 pub fn processes() -> Vec<(i32, char, i32)> {
     let numbers = fs::read_dir("/proc").unwrap();
     numbers
@@ -152,14 +153,14 @@ fn state(stat: &str) -> Option<char> {
 }
 
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + TIMEOUT;
     while !holds() {
-        assert!(Instant::now() < until, "not within {DEADLINE:?}: {what}");
+        assert!(Instant::now() < deadline, "not within {TIMEOUT:?}: {what}");
         pause();
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "between two looks, with a deadline; there is no runtime here")]
+#[expect(clippy::disallowed_methods, reason = "polling with a deadline; there is no async runtime here")]
 pub fn pause() {
     std::thread::sleep(Duration::from_millis(10));
 }

@@ -1,12 +1,13 @@
-//! Runs nothing. For tests and benchmarks of everything around a step. A script's lines may say:
+//! Simulates steps, for tests and benchmarks of everything around them. It supports these commands in a
+//! script:
 //!
 //! - `echo TEXT`: writes the text and a line feed;
 //! - `log BYTES`: writes that many bytes, in lines;
 //! - `sleep SECONDS`: waits, and can be stopped;
-//! - `ignore-stop`: from here on only a kill ends it;
-//! - `exit CODE`: ends.
+//! - `ignore-stop`: ignores `stop` from here on, so that only `kill` ends the step;
+//! - `exit CODE`: ends the step.
 //!
-//! Anything else succeeds at once.
+//! All other lines succeed immediately.
 
 use std::time::Duration;
 
@@ -18,15 +19,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Backend, Ended, Images, NotReady, Result, Running, StepPlan};
 
-const TERMINATED: i32 = 128 + 15;
-const KILLED: i32 = 128 + 9;
-const PIPE: usize = 64 * 1024;
+const EXIT_TERMINATED: i32 = 128 + 15;
+const EXIT_KILLED: i32 = 128 + 9;
+const PIPE_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, Debug, Default)]
 pub struct Dummy;
 
 impl Backend for Dummy {
-    type Running = Pretense;
+    type Running = DummyStep;
 
     async fn sweep(&self) -> Result<()> {
         Ok(())
@@ -36,48 +37,48 @@ impl Backend for Dummy {
         Ok(Images::new())
     }
 
-    async fn prepare(&self, plan: &StepPlan) -> Result<Pretense> {
-        Ok(Pretense {
+    async fn prepare(&self, plan: &StepPlan) -> Result<DummyStep> {
+        Ok(DummyStep {
             script: plan.run.clone(),
-            asked: CancellationToken::new(),
-            play: JoinSet::new(),
+            stop: CancellationToken::new(),
+            simulation: JoinSet::new(),
             ended: None,
         })
     }
 }
 
-pub struct Pretense {
+pub struct DummyStep {
     script: String,
-    asked: CancellationToken,
-    play: JoinSet<i32>,
+    stop: CancellationToken,
+    simulation: JoinSet<i32>,
     ended: Option<i32>,
 }
 
-impl Running for Pretense {
+impl Running for DummyStep {
     type Output = DuplexStream;
 
     async fn start(&mut self) -> Result<DuplexStream> {
-        let (writer, reader) = tokio::io::duplex(PIPE);
-        self.play.spawn(play(self.script.clone(), writer, self.asked.clone()));
+        let (writer, reader) = tokio::io::duplex(PIPE_BYTES);
+        self.simulation.spawn(simulate(self.script.clone(), writer, self.stop.clone()));
         Ok(reader)
     }
 
     async fn wait(&mut self) -> Result<Ended> {
         if self.ended.is_none() {
-            // Empty when it was killed before it started.
-            let played = self.play.join_next().await;
-            self.ended = Some(played.and_then(std::result::Result::ok).unwrap_or(KILLED));
+            // The set is empty if the step was killed before it was started.
+            let exit_code = self.simulation.join_next().await;
+            self.ended = Some(exit_code.and_then(std::result::Result::ok).unwrap_or(EXIT_KILLED));
         }
-        Ok(Ended { exit_code: self.ended.unwrap_or(KILLED), remark: None })
+        Ok(Ended { exit_code: self.ended.unwrap_or(EXIT_KILLED), remark: None })
     }
 
     async fn stop(&mut self) -> Result<()> {
-        self.asked.cancel();
+        self.stop.cancel();
         Ok(())
     }
 
     async fn kill(&mut self) -> Result<()> {
-        self.play.abort_all();
+        self.simulation.abort_all();
         self.wait().await.map(drop)
     }
 
@@ -86,12 +87,12 @@ impl Running for Pretense {
     }
 }
 
-async fn play(script: String, mut output: DuplexStream, asked: CancellationToken) -> i32 {
-    let mut heeds_stop = true;
+async fn simulate(script: String, mut output: DuplexStream, stop: CancellationToken) -> i32 {
+    let mut can_be_stopped = true;
     for line in script.lines() {
-        let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
-        let deed = async {
-            match word {
+        let (command, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+        let run_command = async {
+            match command {
                 "echo" => drop(output.write_all(format!("{rest}\n").as_bytes()).await),
                 "log" => write_log(&mut output, rest.parse().unwrap_or(0)).await,
                 "sleep" => {
@@ -102,21 +103,21 @@ async fn play(script: String, mut output: DuplexStream, asked: CancellationToken
             }
         };
         tokio::select! {
-            () = asked.cancelled(), if heeds_stop => return TERMINATED,
-            () = deed => {}
+            () = stop.cancelled(), if can_be_stopped => return EXIT_TERMINATED,
+            () = run_command => {}
         }
-        match word {
+        match command {
             "exit" => return rest.parse().unwrap_or(0),
-            "ignore-stop" => heeds_stop = false,
+            "ignore-stop" => can_be_stopped = false,
             _ => {}
         }
     }
     0
 }
 
-/// Lines of 64 bytes, the last one cut.
+/// Writes lines of 64 bytes. The last one may be cut.
 async fn write_log(output: &mut DuplexStream, mut bytes: usize) {
-    let block = Bytes::from("the dummy writes what it was told to write, and it is all this.\n".repeat(256));
+    let block = Bytes::from("the dummy backend repeats this line until it has written enough\n".repeat(256));
     while bytes > 0 {
         let piece = block.slice(..bytes.min(block.len()));
         if output.write_all(&piece).await.is_err() {

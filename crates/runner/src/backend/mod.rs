@@ -1,28 +1,31 @@
-//! Where steps run. A backend knows nothing of the server, of logs or of leases: it is told what to do by
-//! [`crate::job`], in this order:
+//! Backends, which run steps. A backend has no access to the server, to logs or to leases. [`crate::job`]
+//! calls it in this order:
 //!
 //! ```text
 //! ready ─► prepare ─► start ─► wait ──────────────────────► remove
 //!                       │        ▲
 //!                       ▼        │
-//!                     output   stop (asks) ─► kill
+//!                     output   stop (SIGTERM) ─► kill
 //! ```
 //!
-//! - [`Backend::sweep`], before the first job and after the last: removes what this runner, or a former life of it, has left.
-//! - [`Backend::ready`], once per job: everything that its steps need and that may be slow or fail, such as images and a
-//!   network. No other job has the same slot at the same time.
-//! - [`Backend::prepare`]: makes a step ready to start. Nothing of the step runs yet. The server is asked between this and
-//!   the start, because what it allows may have changed while an image was pulled.
-//! - [`Running::start`]: the step runs, and what it writes can be read. Both of its outputs are one stream, byte for byte.
-//!   Who does not read it makes the step wait; nothing is thrown away. The stream ends when nothing of the step runs.
-//! - [`Running::wait`]: until the step has ended by itself or otherwise. May be dropped and called again.
-//! - [`Running::stop`]: asks every process of the step's group to end (SIGTERM), and returns at once.
-//! - [`Running::kill`]: **after it has returned without an error, nothing of the step runs any more.** May be called at any
-//!   time after `prepare`, more than once, and also when the step has ended.
-//! - [`Running::remove`]: kills if need be, and leaves nothing behind. Called exactly once for every step prepared.
+//! - [`Backend::sweep`], before the first job and after the last: removes everything that this runner, or a
+//!   previous process of it, has left.
+//! - [`Backend::ready`], once per job: prepares everything that its steps need and that may be slow or fail,
+//!   such as images and a network. No concurrent job has the same slot.
+//! - [`Backend::prepare`]: prepares a step without running any part of it. The request to the server follows
+//!   between this and the start, because its decision may have changed while an image was pulled.
+//! - [`Running::start`]: starts the step and returns its output. Standard output and error are one stream. If
+//!   it is not read, the step blocks; no byte is dropped. The stream ends when no process of the step runs
+//!   any more.
+//! - [`Running::wait`]: waits until the step has ended. May be dropped and called again.
+//! - [`Running::stop`]: sends SIGTERM to every process of the step's group, and returns immediately.
+//! - [`Running::kill`]: **after it has returned without an error, no process of the step runs any more.** May
+//!   be called at any time after `prepare`, more than once, and also when the step has ended.
+//! - [`Running::remove`]: kills the step if necessary and removes everything that it used. Called exactly
+//!   once for every prepared step.
 //!
-//! Every backend starts a step by the entrypoint `greenroom-entry`, which ends it by itself when the runner has
-//! fallen silent; the dummy, which runs nothing, excepted.
+//! Every backend except the dummy, which runs nothing, starts a step through the entrypoint
+//! `greenroom-entry`, which kills the step when the runner has fallen silent.
 
 pub mod container;
 pub mod dummy;
@@ -36,19 +39,20 @@ use std::time::Duration;
 use greenroom_api_types::runner::{Job, Network};
 use tokio::io::AsyncRead;
 
-/// Said by `greenroom-entry` when the runner was silent for too long. Its own list is in `crates/entry/src/main.rs`.
+/// The exit code of `greenroom-entry` when the runner was silent for too long; also defined in
+/// `crates/entry/src/main.rs`.
 pub const EXIT_SILENCE: i32 = 250;
-/// Said by `greenroom-entry` when it could not do its work.
-pub const EXIT_TROUBLE: i32 = 251;
+/// The exit code of `greenroom-entry` when it failed itself; also defined in `crates/entry/src/main.rs`.
+pub const EXIT_ENTRYPOINT_ERROR: i32 = 251;
 
-/// What went wrong, for people.
+/// An error of a backend. Its text is shown to users.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BackendError(pub String);
 
 impl BackendError {
-    pub(crate) fn new(doing: &str, error: impl std::fmt::Display) -> Self {
-        BackendError(format!("{doing}: {error}"))
+    pub(crate) fn new(context: &str, error: impl std::fmt::Display) -> Self {
+        BackendError(format!("{context}: {error}"))
     }
 }
 
@@ -57,26 +61,26 @@ pub type Result<T> = std::result::Result<T, BackendError>;
 /// Why a job's steps can't be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
-    /// A retry would not find the image either.
+    /// Permanent: a retry would not find the image either.
     #[error("{0}")]
     ImageNotFound(String),
     #[error(transparent)]
     Other(#[from] BackendError),
 }
 
-/// What an image's name stood for when the job was made ready.
+/// An image, as its name was resolved by [`Backend::ready`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// What containers are made from: no tag, which may stand for another image later.
+    /// The reference for creating containers. Not a tag, which may be moved to another image later.
     pub reference: String,
-    /// What is recorded: `sha256:…`.
+    /// The recorded digest: `sha256:…`.
     pub digest: String,
 }
 
-/// By the names that steps use.
+/// Images by the names that steps use.
 pub type Images = BTreeMap<String, Image>;
 
-/// Everything that a backend has to know of a step.
+/// Everything that a backend needs for a step.
 #[derive(Clone, Debug)]
 pub struct StepPlan {
     pub job_id: String,
@@ -85,41 +89,41 @@ pub struct StepPlan {
     pub slot: u32,
     /// The [`Image::reference`], or the name if the backend uses no images.
     pub image: String,
-    /// The script, for those who do not run it from its file.
+    /// The script, for backends that do not run it from its file.
     pub run: String,
     pub network: Network,
-    /// Without those that say where something lies: each backend adds its own.
+    /// Variables without those that contain paths, which each backend adds.
     pub variables: BTreeMap<String, String>,
     pub silence: Duration,
     pub folders: Folders,
 }
 
-/// Where a job's files are on this machine.
+/// The paths of a step's files on this machine.
 #[derive(Clone, Debug)]
 pub struct Folders {
-    /// What the steps share.
+    /// Shared by all steps of the job.
     pub workspace: PathBuf,
-    /// What the runner says and the step reads: the alive file, and the script.
+    /// Written by the runner and read by the step: the liveness file and the script.
     pub control: PathBuf,
     /// The script's name in `control`.
     pub script: String,
-    /// Where the step writes its outputs: one folder per step, with [`OUTPUT_FILE`] in it.
+    /// The folder with the step's [`OUTPUT_FILE`]. Each step has its own.
     pub output: PathBuf,
-    /// A home and a place for temporary files, for steps that run on this machine itself.
+    /// The folder for home and temporary files, for steps that run directly on this machine.
     pub home: PathBuf,
 }
 
-pub const ALIVE_FILE: &str = "alive";
+pub const LIVENESS_FILE: &str = "alive";
 pub const OUTPUT_FILE: &str = "output";
-/// Tells the step where to write its outputs.
+/// The variable with the path of the step's output file.
 pub const OUTPUT_VARIABLE: &str = "GREENROOM_OUTPUT";
 
 /// How a step's program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// 128 and the signal's number, if it died of one.
+    /// 128 plus the signal's number if a signal killed it.
     pub exit_code: i32,
-    /// What the backend knows beyond the code: that the memory was used up.
+    /// A more specific reason than the exit code, such as a reached memory limit.
     pub remark: Option<String>,
 }
 
@@ -133,7 +137,7 @@ pub trait Backend: Send + Sync + 'static {
         slot: u32,
     ) -> impl Future<Output = std::result::Result<Images, NotReady>> + Send;
     fn prepare(&self, plan: &StepPlan) -> impl Future<Output = Result<Self::Running>> + Send;
-    /// Whose the workspace's files have to be, if not the runner's own: user and group.
+    /// Returns user and group that have to own the workspace's files, if not the runner's own.
     fn owner(&self) -> Option<(u32, u32)> {
         None
     }

@@ -1,5 +1,6 @@
-//! Steps as processes of this machine, under the runner's own user: no isolation at all. For machines on which everybody
-//! who may change a pipeline may do anything, and for tests. The entrypoint finds and ends a step's orphans.
+//! Runs steps as processes of this machine, as the runner's own user, without any isolation. For machines on
+//! which everyone who may change a pipeline may do anything, and for tests. The entrypoint finds and kills a
+//! step's orphans.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -12,45 +13,46 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::{
-    ALIVE_FILE, Backend, BackendError, Ended, Images, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
+    Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
     Running, StepPlan,
 };
 
-/// The entrypoint's word for "kill all of it, now".
+/// The signal on which the entrypoint kills the whole step.
 const KILL_ALL: Signal = Signal::SIGUSR1;
-/// How long the entrypoint may take for that.
-const KILL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the entrypoint may take to kill the step.
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Where `greenroom-entry` is.
+    /// The path of `greenroom-entry`.
     pub entry: PathBuf,
 }
 
 impl Backend for Process {
-    type Running = Supervised;
+    type Running = ProcessStep;
 
-    /// What a former life has left ends by itself: its alive file stays as it is, or is removed with its folder.
+    /// Does nothing: steps of a previous process are killed by their entrypoints, because their liveness file
+    /// does not change any more or is removed.
     async fn sweep(&self) -> Result<()> {
         Ok(())
     }
 
     async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
         if !self.entry.is_file() {
-            return Err(BackendError(format!("the entrypoint is not at {}", self.entry.display())).into());
+            return Err(BackendError(format!("there is no entrypoint at {}", self.entry.display())).into());
         }
         Ok(Images::new())
     }
 
-    async fn prepare(&self, plan: &StepPlan) -> Result<Supervised> {
+    async fn prepare(&self, plan: &StepPlan) -> Result<ProcessStep> {
         let folders = &plan.folders;
-        tokio::fs::create_dir_all(&folders.home).await.map_err(|error| {
-            BackendError(format!("{} could not be made: {error}", folders.home.display()))
-        })?;
+        tokio::fs::create_dir_all(&folders.home)
+            .await
+            .map_err(|error| BackendError(format!("could not create {}: {error}", folders.home.display())))?;
         let mut command = Command::new(&self.entry);
         command
             .arg("--alive")
-            .arg(folders.control.join(ALIVE_FILE))
+            .arg(folders.control.join(LIVENESS_FILE))
             .args(["--silence", &plan.silence.as_secs_f64().to_string(), "--", "/bin/sh", "-e"])
             .arg(folders.control.join(&folders.script))
             .env_clear()
@@ -63,32 +65,33 @@ impl Backend for Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // The terminal's Ctrl-C is for the runner, which then decides for its steps.
+            // A Ctrl-C of the terminal must only reach the runner, which then terminates its steps.
             .process_group(0);
-        Ok(Supervised { command, child: None })
+        Ok(ProcessStep { command, child: None })
     }
 }
 
-pub struct Supervised {
+pub struct ProcessStep {
     command: Command,
     child: Option<Child>,
 }
 
-impl Supervised {
-    /// To the entrypoint, as long as it has not been reaped: its number is not another's by then.
+impl ProcessStep {
+    /// Sends a signal to the entrypoint. It is only sent before the child is reaped, so that its process id
+    /// can't be reused yet.
     fn signal(&self, signal: Signal) -> Result<()> {
-        let Some(number) = self.child.as_ref().and_then(Child::id) else { return Ok(()) };
-        let pid = i32::try_from(number)
+        let Some(id) = self.child.as_ref().and_then(Child::id) else { return Ok(()) };
+        let pid = i32::try_from(id)
             .map(Pid::from_raw)
-            .map_err(|error| BackendError::new("the step's number", error))?;
+            .map_err(|error| BackendError::new("invalid process id", error))?;
         match kill(pid, signal) {
             Ok(()) | Err(Errno::ESRCH) => Ok(()),
-            Err(error) => Err(BackendError::new("the step could not be sent a signal", error)),
+            Err(error) => Err(BackendError::new("could not send a signal to the step", error)),
         }
     }
 }
 
-impl Running for Supervised {
+impl Running for ProcessStep {
     type Output = ChildStdout;
 
     async fn start(&mut self) -> Result<ChildStdout> {
@@ -106,7 +109,7 @@ impl Running for Supervised {
             return Err(BackendError("the step was not started".to_owned()));
         };
         let status =
-            child.wait().await.map_err(|error| BackendError::new("the step's end is not known", error))?;
+            child.wait().await.map_err(|error| BackendError::new("could not wait for the step", error))?;
         let exit_code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(Ended { exit_code, remark: None })
     }
@@ -120,14 +123,14 @@ impl Running for Supervised {
             return Ok(());
         }
         self.signal(KILL_ALL)?;
-        match tokio::time::timeout(KILL_PATIENCE, self.wait()).await {
+        match tokio::time::timeout(KILL_TIMEOUT, self.wait()).await {
             Ok(ended) => ended.map(drop),
             Err(_) => {
-                // The step's own first process goes with it; its orphans may not.
+                // The kernel kills the step's first process with its entrypoint; orphans may survive.
                 self.signal(Signal::SIGKILL)?;
                 self.wait().await?;
                 Err(BackendError(
-                    "the step's entrypoint did not answer; some of the step may still run".to_owned(),
+                    "the step's entrypoint did not react; some processes may still run".to_owned(),
                 ))
             }
         }

@@ -1,6 +1,6 @@
-//! Proves that a commit is on a branch: the branch is fetched without its files' contents, into a repository of its own beside
-//! the workspace, and its history has to contain the commit. That a server gives out a commit by its id proves nothing: forges
-//! serve the commits of forks under the name of the parent.
+//! Proves that a commit is on a branch: the branch is fetched without file contents, into a separate
+//! repository next to the workspace, and its history has to contain the commit. That a server serves a commit
+//! by its id proves nothing: forges serve the commits of forks under the name of the parent.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,17 @@ use super::error::{CheckoutError, GitError};
 use super::network::Route;
 use super::program::Git;
 
-/// The branch that was proven, or why the commit may not be used.
+/// Returns the proven branch, or an error if the commit may not be used.
 pub(super) async fn prove(
     must: &MustBeOn,
     commit: &str,
     (repository, route): (&str, &Route),
     workspace: &Path,
 ) -> Result<String, CheckoutError> {
-    let folder = Removed(beside(workspace));
+    let folder = RemoveOnDrop(branches_folder(workspace));
     tokio::fs::create_dir_all(&folder.0)
         .await
-        .map_err(|error| CheckoutError::transient(format!("a folder could not be made: {error}")))?;
+        .map_err(|error| CheckoutError::transient(format!("could not create a folder: {error}")))?;
     let git = Git::new(&folder.0, route);
     git.run(&["init", "--quiet", "--bare"]).await?;
     let history = History { git, repository, commit };
@@ -59,13 +59,13 @@ struct History<'a> {
 impl History<'_> {
     async fn is_on(&self, branch: &str) -> Result<bool, CheckoutError> {
         let name = format!("refs/heads/{branch}");
-        // A name that is none could change the meaning of the refspec.
+        // An invalid name could change the meaning of the refspec.
         if self.git.run(&["check-ref-format", &name]).await.is_err() {
             return Ok(false);
         }
         match self.fetch(&format!("+{name}:{name}")).await {
             Ok(()) => {}
-            Err(error) if error.words.contains("couldn't find remote ref") => return Ok(false),
+            Err(error) if error.stderr.contains("couldn't find remote ref") => return Ok(false),
             Err(error) => return Err(self.fetch_failed(&error)),
         }
         if !self.has_commit().await {
@@ -87,7 +87,7 @@ impl History<'_> {
         }
         match found.trim() {
             "" => Err(CheckoutError::not_on_branch(format!(
-                "{} is on no branch of the repository, as a commit has to be that is deployed to a lasting environment",
+                "{} is on no branch of the repository, which is required to deploy to a lasting environment",
                 self.commit
             ))),
             branch => Ok(branch.to_owned()),
@@ -107,20 +107,20 @@ impl History<'_> {
     }
 }
 
-/// Beside the workspace, so that no step sees it.
-fn beside(workspace: &Path) -> PathBuf {
+/// Returns a folder next to the workspace, which no step can access.
+fn branches_folder(workspace: &Path) -> PathBuf {
     let mut name = workspace.file_name().unwrap_or_default().to_owned();
     name.push("-branches");
     workspace.with_file_name(name)
 }
 
-/// Removed when this is dropped, also if the checkout is.
-struct Removed(PathBuf);
+/// Removes a folder on drop, also if the checkout is aborted.
+struct RemoveOnDrop(PathBuf);
 
-impl Drop for Removed {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, "a folder with branches could not be removed");
+            tracing::warn!(%error, "could not remove the folder with branches");
         }
     }
 }

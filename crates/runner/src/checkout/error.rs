@@ -1,13 +1,14 @@
-//! Why a checkout failed: a mistake that a retry can't fix, or something that may pass.
+//! Why a checkout failed: a permanent error, which a retry can't fix, or a transient one.
 
 use greenroom_api_types::runner::PermanentFailure;
 
-/// A failed checkout. The message is for people who can see the deployment; what git printed goes to the runner's log, because
-/// it tells which addresses and ports answer in the runner's network.
+/// A failed checkout. The message is shown to everyone who can see the deployment. The output of git is
+/// written to the runner's log only, because it reveals which addresses and ports are reachable in the
+/// runner's network.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct CheckoutError {
-    /// What the user has to change; `None` if a retry may help.
+    /// `None` if a retry may help.
     pub failure: Option<PermanentFailure>,
     message: String,
 }
@@ -17,7 +18,7 @@ impl CheckoutError {
         CheckoutError { failure: None, message: message.into() }
     }
 
-    /// What a checkout reports of a server that can't be reached, and of everything in a private network.
+    /// The error for an unreachable server, and for every failure in a private network.
     pub(super) fn could_not_fetch() -> Self {
         Self::transient("could not fetch")
     }
@@ -34,11 +35,11 @@ impl CheckoutError {
         CheckoutError { failure: Some(PermanentFailure::RepositoryUnavailable), message: message.into() }
     }
 
-    /// A fetch that failed with these words of git on its standard error. In a private network a definite answer is not told
-    /// from none, because it would tell that something listens there.
+    /// Classifies a failed fetch by git's standard error. In a private network permanent errors look the same
+    /// as others, because they would reveal that a server listens there.
     pub(super) fn fetch(error: &GitError, is_private: bool) -> Self {
         tracing::warn!(%error, "could not fetch");
-        if is_definite(&error.words) && !is_private {
+        if is_permanent(&error.stderr) && !is_private {
             return Self::repository(
                 "could not fetch: the address is not that of a repository which this runner may read",
             );
@@ -47,26 +48,26 @@ impl CheckoutError {
     }
 }
 
-/// What became of one call of git.
+/// A failed call of git.
 #[derive(Debug, thiserror::Error)]
-#[error("git {verb} failed: {words}")]
+#[error("git {verb} failed: {stderr}")]
 pub(super) struct GitError {
     pub(super) verb: String,
     /// The exit code; `None` if git could not be run or was killed.
     pub(super) code: Option<i32>,
-    /// What it wrote to its standard error.
-    pub(super) words: String,
+    /// The standard error of git, or why it could not be run.
+    pub(super) stderr: String,
 }
 
 impl From<GitError> for CheckoutError {
-    /// Of a call that reaches no server.
+    /// Converts the error of a call that does not use the network.
     fn from(error: GitError) -> Self {
         CheckoutError::transient(error.to_string())
     }
 }
 
-/// Answers that stay the same until somebody changes the repository, its address or the runner's rights.
-const DEFINITE: [&str; 14] = [
+/// Errors that persist until the repository, its address or the runner's access is changed.
+const PERMANENT_ERRORS: [&str; 14] = [
     "' not found",
     "not valid: is this a git repository",
     "does not appear to be a git repository",
@@ -83,13 +84,13 @@ const DEFINITE: [&str; 14] = [
     "No host part in the URL",
 ];
 
-/// Whether the server, or git itself, has given a definite answer. A connection that was not made, a timeout, and a server
-/// that is in trouble (5xx, 408, 429) are not: they are tried again.
-fn is_definite(words: &str) -> bool {
-    if DEFINITE.iter().any(|known| words.contains(known)) {
+/// Returns whether the server, or git itself, has reported a permanent error. Failed connections, timeouts,
+/// and server errors (5xx, 408, 429) are transient and retried.
+fn is_permanent(stderr: &str) -> bool {
+    if PERMANENT_ERRORS.iter().any(|known| stderr.contains(known)) {
         return true;
     }
-    let status = words.split("The requested URL returned error: ").nth(1).and_then(|rest| rest.get(..3));
+    let status = stderr.split("The requested URL returned error: ").nth(1).and_then(|rest| rest.get(..3));
     let status = status.and_then(|digits| digits.parse::<u16>().ok());
     status.is_some_and(|status| (300..500).contains(&status) && !matches!(status, 408 | 425 | 429))
 }
@@ -99,17 +100,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_a_private_network_every_answer_reads_the_same() {
-        for words in ["fatal: repository 'http://10.0.0.1/x/' not found", "fatal: Connection refused"] {
-            let error = GitError { verb: "fetch".to_owned(), code: Some(128), words: words.to_owned() };
+    fn every_error_in_a_private_network_has_the_same_message() {
+        for stderr in ["fatal: repository 'http://10.0.0.1/x/' not found", "fatal: Connection refused"] {
+            let error = GitError { verb: "fetch".to_owned(), code: Some(128), stderr: stderr.to_owned() };
             let error = CheckoutError::fetch(&error, true);
             assert_eq!((error.to_string().as_str(), error.failure), ("could not fetch", None));
         }
     }
 
     #[test]
-    fn definite_answers_and_what_may_pass() {
-        for (words, definite) in [
+    fn permanent_and_transient_errors_are_distinguished() {
+        for (stderr, permanent) in [
             ("fatal: repository 'http://git.test/x/' not found", true),
             ("fatal: could not read Username for 'https://git.test': terminal prompts disabled", true),
             ("fatal: Authentication failed for 'https://git.test/x/'", true),
@@ -129,7 +130,7 @@ mod tests {
             ("ssh: connect to host g port 22: Connection timed out", false),
             ("error: RPC failed; curl 56 Recv failure: Connection reset by peer", false),
         ] {
-            assert_eq!(is_definite(words), definite, "{words}");
+            assert_eq!(is_permanent(stderr), permanent, "{stderr}");
         }
     }
 }

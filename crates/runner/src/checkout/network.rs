@@ -1,25 +1,27 @@
-//! Which addresses a checkout may connect to. It runs in the runner's network and not in that of a step, so a pipeline must not
-//! be able to reach what only this machine can: itself, its link, and the cloud's metadata service.
+//! Restricts the addresses that a checkout may connect to. It runs in the runner's network and not in that of
+//! a step, so a pipeline must not be able to reach what only this machine can reach: itself, its link, and
+//! the cloud's metadata service.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::str::FromStr;
 use std::time::Duration;
 
+use super::cidr::Cidr;
 use super::error::CheckoutError;
 use super::ssh::{self, SshHost};
 
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Any port would do: nothing is sent there.
+/// Any port is possible: nothing is sent to it.
 const DISCARD_PORT: u16 = 9;
-/// A proxy resolves names itself; what this machine's resolver does not find may exist all the same.
+/// With a proxy, a name that this machine can't resolve may still exist, because the proxy resolves names
+/// itself.
 const PROXY_VARIABLES: [&str; 5] = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
-/// What may be reached.
+/// The protocols that a checkout may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocols {
     /// `http`, `https` and `ssh`.
     Remote,
-    /// Those, and repositories on this machine's disk. For tests: a pipeline could name any path.
+    /// Additionally repositories on this machine's disk. For tests only: a pipeline could name any path.
     RemoteAndFiles,
 }
 
@@ -27,58 +29,13 @@ pub enum Protocols {
 #[derive(Clone, Debug)]
 pub struct Access {
     pub protocols: Protocols,
-    /// Networks that are allowed although they are on this machine, its link, or a metadata service. Of private networks, those
-    /// in which a forge is: errors tell more about what is there.
+    /// Networks that are allowed although they belong to this machine, its link, or a metadata service; also
+    /// private networks with a forge, for which errors are more specific.
     pub allow: Vec<Cidr>,
 }
 
-/// A network such as `10.0.0.0/8` or `fd00::/8`; an address alone is a network of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cidr {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl FromStr for Cidr {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let problem = || format!("`{text}` is not a network such as 127.0.0.0/8");
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| problem())?)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| problem())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        if bits > most { Err(problem()) } else { Ok(Cidr { address, bits }) }
-    }
-}
-
-impl Cidr {
-    const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8) -> Self {
-        Cidr { address: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
-    }
-
-    const fn v6(first: u16, second: u16, bits: u8) -> Self {
-        Cidr { address: IpAddr::V6(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0)), bits }
-    }
-
-    fn contains(&self, address: IpAddr) -> bool {
-        let (own, other, width) = match (self.address, address) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                (u128::from(own.to_bits()), u128::from(other.to_bits()), 32)
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128),
-            _ => return false,
-        };
-        let shift = width - u32::from(self.bits);
-        own.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
-    }
-}
-
-/// This machine, its link, multicast, and the metadata services of clouds. Addresses of this machine's own interfaces are
-/// forbidden as well: see [`is_own`].
+/// This machine, its link, multicast, and the metadata services of clouds. Addresses of this machine's own
+/// interfaces are forbidden as well: see [`is_own`].
 const FORBIDDEN: [Cidr; 12] = [
     Cidr::v4(0, 0, 0, 0, 8),
     Cidr::v4(127, 0, 0, 0, 8),
@@ -88,8 +45,8 @@ const FORBIDDEN: [Cidr; 12] = [
     Cidr::v4(192, 0, 0, 192, 32),
     Cidr::v4(168, 63, 129, 16, 32),
     Cidr::v4(224, 0, 0, 0, 3),
-    // The unspecified address, this machine's own, and IPv4 addresses in a form that nothing uses any more.
-    Cidr { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), bits: 96 },
+    // The unspecified address, the loopback address, and IPv4-compatible addresses, which are deprecated.
+    Cidr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 96),
     Cidr::v6(0xfe80, 0, 10),
     // Metadata services of Amazon and Google.
     Cidr::v6(0xfd00, 0x0ec2, 32),
@@ -97,7 +54,7 @@ const FORBIDDEN: [Cidr; 12] = [
     Cidr::v6(0xff00, 0, 8),
 ];
 
-/// Networks that only some can reach. A pipeline must not learn from an error what answers there.
+/// Private networks. Errors must not reveal to a pipeline which servers exist there.
 const PRIVATE: [Cidr; 6] = [
     Cidr::v4(10, 0, 0, 0, 8),
     Cidr::v4(172, 16, 0, 0, 12),
@@ -107,16 +64,16 @@ const PRIVATE: [Cidr; 6] = [
     Cidr::v6(0xfec0, 0, 10),
 ];
 
-/// How git gets to a repository: with the addresses that were checked, and no others.
+/// How git connects to a repository: only to the addresses that were checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) protocols: &'static str,
-    /// For `git -c`.
+    /// Arguments for `git -c`.
     pub(super) settings: Vec<String>,
-    /// Further arguments of `ssh`.
+    /// Additional arguments of `ssh`.
     pub(super) ssh: String,
-    /// The repository is, or may be, in a private network that the operator has not named in `--checkout-allow`: whatever
-    /// happens there reads the same.
+    /// The repository is, or may be, in a private network that is not in `--checkout-allow`: all errors have
+    /// the same message.
     pub(super) is_private: bool,
 }
 
@@ -127,19 +84,19 @@ impl Access {
             Protocols::RemoteAndFiles => "http:https:ssh:file",
         };
         let mut route = Route { protocols, ..Route::default() };
-        let Some(place) = Place::of(repository)? else { return Ok(route) };
-        let mut name = place.host.to_owned();
-        if place.is_ssh {
-            // The operator's own settings for ssh may have another name for the host, and a way to it that checks by itself.
-            match ssh::settings_of(place.host).await {
+        let Some(remote) = RemoteAddress::parse(repository)? else { return Ok(route) };
+        let mut name = remote.host.to_owned();
+        if remote.is_ssh {
+            // The operator's ssh settings may map the host to another name, or connect through a jump host.
+            match ssh::settings_of(remote.host).await {
                 Some(SshHost { is_proxied: true, .. }) => return Ok(Route { is_private: true, ..route }),
                 Some(settings) => name = settings.name,
-                None => tracing::warn!("the settings of ssh can't be read: is it installed?"),
+                None => tracing::warn!("could not read the settings of ssh: is it installed?"),
             }
         }
-        let Some(found) = resolve(&name, place.port).await else {
+        let Some(found) = resolve(&name, remote.port).await else {
             let has_proxy = PROXY_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
-            if has_proxy && !place.is_ssh {
+            if has_proxy && !remote.is_ssh {
                 return Ok(Route { is_private: true, ..route });
             }
             return Err(CheckoutError::could_not_fetch());
@@ -152,11 +109,11 @@ impl Access {
             ));
         };
         route.is_private = allowed.iter().any(|address| self.is_private(*address));
-        if place.is_ssh {
-            let known_as = if place.port == 22 {
-                place.host.to_owned()
+        if remote.is_ssh {
+            let known_as = if remote.port == 22 {
+                remote.host.to_owned()
             } else {
-                format!("[{}]:{}", place.host, place.port)
+                format!("[{}]:{}", remote.host, remote.port)
             };
             route.ssh = format!(" -o HostName={first} -o 'HostKeyAlias={known_as}'");
         } else {
@@ -164,24 +121,25 @@ impl Access {
                 .iter()
                 .map(|address| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() })
                 .collect();
-            let pin = format!("http.curloptResolve={}:{}:{}", place.host, place.port, addresses.join(","));
+            let pin = format!("http.curloptResolve={}:{}:{}", remote.host, remote.port, addresses.join(","));
             route.settings.push(pin);
         }
         Ok(route)
     }
 
     fn allows(&self, address: IpAddr) -> bool {
-        let address = embedded(address);
-        self.names(address) || !(FORBIDDEN.iter().any(|network| network.contains(address)) || is_own(address))
+        let address = to_ipv4_if_embedded(address);
+        self.is_allowed_by_operator(address)
+            || !(FORBIDDEN.iter().any(|network| network.contains(address)) || is_own(address))
     }
 
     fn is_private(&self, address: IpAddr) -> bool {
-        let address = embedded(address);
-        !self.names(address) && PRIVATE.iter().any(|network| network.contains(address))
+        let address = to_ipv4_if_embedded(address);
+        !self.is_allowed_by_operator(address) && PRIVATE.iter().any(|network| network.contains(address))
     }
 
-    /// Whether the operator has named the address.
-    fn names(&self, address: IpAddr) -> bool {
+    /// Returns whether `--checkout-allow` contains the address.
+    fn is_allowed_by_operator(&self, address: IpAddr) -> bool {
         self.allow.iter().any(|network| network.contains(address))
     }
 }
@@ -190,19 +148,19 @@ async fn resolve(name: &str, port: u16) -> Option<Vec<IpAddr>> {
     match tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((name, port))).await {
         Ok(Ok(found)) => Some(found.map(|address: SocketAddr| address.ip()).collect()),
         Ok(Err(error)) => {
-            tracing::warn!(%error, host = name, "the repository's host could not be resolved");
+            tracing::warn!(%error, host = name, "could not resolve the repository's host");
             None
         }
         Err(_) => {
-            tracing::warn!(host = name, "the repository's host could not be resolved in time");
+            tracing::warn!(host = name, "timed out resolving the repository's host");
             None
         }
     }
 }
 
-/// Whether the address is one of this machine's interfaces: what is sent there stays on this machine, and no firewall between
-/// it and others sees it. The kernel sends to such an address from that address itself. Nothing is sent to find out; an address
-/// to which there is no route is not this machine's.
+/// Returns whether the address belongs to an interface of this machine: traffic to it stays on this machine
+/// and passes no external firewall. For such a destination the kernel chooses the same address as source.
+/// Connecting a UDP socket sends nothing; an address without a route is not this machine's.
 fn is_own(address: IpAddr) -> bool {
     let any: IpAddr =
         if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
@@ -213,8 +171,9 @@ fn is_own(address: IpAddr) -> bool {
     source.is_ok_and(|source| source.ip() == address)
 }
 
-/// An IPv4 address that is written as an IPv6 one: mapped, translated (::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/96), or 6to4.
-fn embedded(address: IpAddr) -> IpAddr {
+/// Extracts the IPv4 address from an IPv6 one: mapped, translated (::ffff:0:0:0/96, 64:ff9b::/96,
+/// 64:ff9b:1::/96), or 6to4.
+fn to_ipv4_if_embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let parts = v6.segments();
     let v4 = |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from_bits((u32::from(high) << 16) | u32::from(low)));
@@ -227,29 +186,29 @@ fn embedded(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Where a repository is, if it is on a network.
+/// The host and port of a repository on a network.
 #[derive(Debug, PartialEq, Eq)]
-struct Place<'a> {
+struct RemoteAddress<'a> {
     host: &'a str,
     port: u16,
     is_ssh: bool,
 }
 
-impl<'a> Place<'a> {
-    /// `None` for a path on this machine. Everything else that can't be understood is rejected, because git may understand it:
-    /// it knows `git+ssh://`, and `http::ADDRESS` for the address of a helper.
-    fn of(repository: &'a str) -> Result<Option<Self>, CheckoutError> {
+impl<'a> RemoteAddress<'a> {
+    /// Returns `None` for a path on this machine. Everything that can't be parsed is rejected, because git
+    /// may support it: `git+ssh://`, or `http::ADDRESS` for a remote helper.
+    fn parse(repository: &'a str) -> Result<Option<Self>, CheckoutError> {
         let rejected =
             || CheckoutError::repository(format!("could not fetch: `{repository}` is not an address"));
         let (scheme, rest) = match repository.split_once("://") {
             Some((scheme, rest)) => (scheme, rest),
-            None => return Self::short(repository).ok_or_else(rejected),
+            None => return Self::parse_scp(repository).ok_or_else(rejected),
         };
         let default_port = match scheme {
             "http" => 80,
             "https" => 443,
             "ssh" => 22,
-            // Whether it may be used is decided by GIT_ALLOW_PROTOCOL.
+            // Allowed or rejected by git itself: GIT_ALLOW_PROTOCOL.
             "file" => return Ok(None),
             _ => return Err(rejected()),
         };
@@ -259,18 +218,19 @@ impl<'a> Place<'a> {
             Some(digits) if !digits.is_empty() => digits.parse().map_err(|_| rejected())?,
             _ => default_port,
         };
-        Ok(Some(Place { host, port, is_ssh: scheme == "ssh" }))
+        Ok(Some(RemoteAddress { host, port, is_ssh: scheme == "ssh" }))
     }
 
-    /// `user@host:path`, or a path if there is a slash before the first colon. The outer `None`: not an address.
-    fn short(repository: &'a str) -> Option<Option<Self>> {
+    /// Parses `user@host:path`, or a path if there is a slash before the first colon. The outer `None` means
+    /// an invalid address.
+    fn parse_scp(repository: &'a str) -> Option<Option<Self>> {
         match repository.split_once(':') {
             Some((before, after)) if !before.contains('/') => {
                 if after.starts_with(':') {
                     return None;
                 }
                 let host = before.rsplit_once('@').map_or(before, |(_, host)| host);
-                is_host(host).then_some(Some(Place { host, port: 22, is_ssh: true }))
+                is_host(host).then_some(Some(RemoteAddress { host, port: 22, is_ssh: true }))
             }
             _ => Some(None),
         }
@@ -279,7 +239,7 @@ impl<'a> Place<'a> {
 
 fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
     let (user, address) = authority.split_once('@').unwrap_or(("", authority));
-    // Parsers disagree on which of two `@` ends the user's name, and on backslashes.
+    // Parsers disagree on which of two `@` ends the user name, and on backslashes.
     if address.contains('@') || user.contains('\\') {
         return None;
     }
@@ -296,7 +256,7 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
     is_host(host).then_some((host, port))
 }
 
-/// Only what every resolver reads in the same way: no escapes.
+/// Accepts only names that every resolver interprets in the same way: no escapes.
 fn is_host(host: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     !host.is_empty() && !host.starts_with('-') && host.bytes().all(is_allowed)
@@ -312,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_its_link_and_metadata_services_are_forbidden_unless_allowed() {
+    fn this_machine_its_link_and_metadata_services_are_forbidden_by_default() {
         for address in [
             "127.0.0.1",
             "127.9.9.9",
@@ -347,22 +307,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_rejected() {
-        for text in ["", "localhost", "10.0.0.0/33", "::/129", "10.0.0.0/x", "10.0.0.0/8/8"] {
-            assert!(text.parse::<Cidr>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_address_has_a_host_and_a_port() {
-        let place = |text| Place::of(text).unwrap().map(|place| (place.host, place.port, place.is_ssh));
-        assert_eq!(place("http://git.test/x"), Some(("git.test", 80, false)));
-        assert_eq!(place("https://a:b@git.test:8443/x"), Some(("git.test", 8443, false)));
-        assert_eq!(place("http://[::1]:81/x"), Some(("::1", 81, false)));
-        assert_eq!(place("ssh://git@git.test/x"), Some(("git.test", 22, true)));
-        assert_eq!(place("git@git.test:x/y.git"), Some(("git.test", 22, true)));
-        assert_eq!(place("/srv/git/x"), None);
-        assert_eq!(place("file:///srv/git/x"), None);
+    fn host_and_port_are_parsed() {
+        let remote = |text| {
+            RemoteAddress::parse(text).unwrap().map(|remote| (remote.host, remote.port, remote.is_ssh))
+        };
+        assert_eq!(remote("http://git.test/x"), Some(("git.test", 80, false)));
+        assert_eq!(remote("https://a:b@git.test:8443/x"), Some(("git.test", 8443, false)));
+        assert_eq!(remote("http://[::1]:81/x"), Some(("::1", 81, false)));
+        assert_eq!(remote("ssh://git@git.test/x"), Some(("git.test", 22, true)));
+        assert_eq!(remote("git@git.test:x/y.git"), Some(("git.test", 22, true)));
+        assert_eq!(remote("/srv/git/x"), None);
+        assert_eq!(remote("file:///srv/git/x"), None);
         for text in
             ["http:///x", "http://127%2e0.0.1/x", "http://a b/x", "http://a:99999/x", "-x:y", "http://[::1/x"]
                 .into_iter()
@@ -370,14 +325,14 @@ mod tests {
                 .chain(["git+ssh://localhost/x", "ssh+git://localhost/x", "HTTP://127.0.0.1/x"])
                 .chain(["http::http://127.0.0.1/x", "https::127.0.0.1/x", "ext::sh -c id"])
         {
-            assert!(Place::of(text).is_err(), "{text}");
+            assert!(RemoteAddress::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn the_machines_own_addresses_are_forbidden_and_private_ones_are_not_told_apart() {
+    fn own_addresses_are_forbidden_and_private_ones_are_recognized() {
         let own = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
-            // Nothing is sent: the kernel only chooses the address from which it would be.
+            // Nothing is sent: the kernel only chooses the source address.
             socket.connect("192.0.2.1:9")?;
             socket.local_addr()
         });
@@ -385,18 +340,18 @@ mod tests {
             assert!(!access(&[]).allows(own.ip()), "{own}");
             assert!(access(&["0.0.0.0/0"]).allows(own.ip()), "{own}");
         }
-        for (address, private) in
+        for (address, is_private) in
             [("10.0.0.1", true), ("172.31.0.1", true), ("fd12::1", true), ("::ffff:192.168.0.1", true)]
                 .into_iter()
                 .chain([("93.184.216.34", false), ("172.32.0.1", false), ("2606:2800::1", false)])
         {
-            assert_eq!(access(&[]).is_private(address.parse().unwrap()), private, "{address}");
+            assert_eq!(access(&[]).is_private(address.parse().unwrap()), is_private, "{address}");
             assert!(!access(&["0.0.0.0/0", "::/0"]).is_private(address.parse().unwrap()), "{address}");
         }
     }
 
     #[tokio::test]
-    async fn the_checked_address_is_the_one_that_is_used() {
+    async fn git_connects_to_the_checked_address() {
         let route = access(&["127.0.0.0/8"]).route("http://127.0.0.1:8080/x").await.unwrap();
         assert_eq!(route.settings, ["http.curloptResolve=127.0.0.1:8080:127.0.0.1"]);
         for address in ["http://127.0.0.1/x", "http://localhost:1/x", "http://0x7f.1/x", "git@localhost:x"] {

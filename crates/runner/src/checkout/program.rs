@@ -1,4 +1,4 @@
-//! How `git` is called: the same environment every time, and none of its processes outlives the call.
+//! Calls `git`, always in the same environment. None of its processes outlives the call.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,10 +11,11 @@ use tokio::process::Command;
 use super::error::{CheckoutError, GitError};
 use super::network::Route;
 
-/// What is kept of its words.
-const WORDS: u64 = 16 * 1024;
-/// What git and ssh need of the runner's own environment: the way out, and a key if the operator has given one.
-const PASSED_ON: [&str; 13] = [
+/// How much of git's standard output and standard error is kept.
+const MAX_OUTPUT_BYTES: u64 = 16 * 1024;
+/// The variables of the runner's environment that git and ssh need: proxies, certificates, and the operator's
+/// ssh key.
+const FORWARDED_VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
     "SSH_AUTH_SOCK",
@@ -36,7 +37,7 @@ const SETTINGS: [&str; 10] = [
     "credential.helper=",
     // Reflogs name the address that was fetched from.
     "core.logAllRefUpdates=false",
-    // A redirect leads to an address that nobody has checked.
+    // The target of a redirect has not been checked.
     "http.followRedirects=false",
     "maintenance.auto=false",
     "fetch.recurseSubmodules=false",
@@ -54,12 +55,12 @@ impl Git {
         Git { folder: folder.to_owned(), route: route.clone() }
     }
 
-    /// Whether errors must not tell what answers at the repository's address.
+    /// Returns whether errors must not reveal which server is at the repository's address.
     pub(super) fn is_private(&self) -> bool {
         self.route.is_private
     }
 
-    /// Fetches by the address itself: a remote, and what git notes of a fetch, would stay in the workspace.
+    /// Fetches by the address itself: a remote, and `FETCH_HEAD`, would be left in the workspace.
     pub(super) async fn fetch(
         &self,
         options: &[&str],
@@ -70,32 +71,36 @@ impl Git {
         self.run(&[&fixed[..], options, &["--", repository], refspecs].concat()).await.map(drop)
     }
 
-    /// What it wrote to its standard output. If this is dropped, git is killed with all that it has started.
+    /// Runs git and returns its standard output. If this future is dropped, git is killed with all processes
+    /// that it has started.
     pub(super) async fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
         let verb = arguments.first().copied().unwrap_or_default();
         let failed = |error: std::io::Error| GitError {
             verb: verb.to_owned(),
             code: None,
-            words: format!("it could not be run: {error}"),
+            stderr: format!("it could not be run: {error}"),
         };
         let mut child = self.command(arguments).spawn().map_err(failed)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(|id| Group(Pid::from_raw(id)));
-        let (output, words, status) =
-            tokio::join!(beginning(child.stdout.take()), beginning(child.stderr.take()), child.wait());
+        let (output, stderr, status) = tokio::join!(
+            read_beginning(child.stdout.take()),
+            read_beginning(child.stderr.take()),
+            child.wait()
+        );
         let status = status.map_err(failed)?;
         if let Some(group) = group {
-            group.has_ended();
+            group.disarm();
         }
         if status.success() {
             return Ok(output);
         }
-        Err(GitError { verb: verb.to_owned(), code: status.code(), words: without_passwords(words.trim()) })
+        Err(GitError { verb: verb.to_owned(), code: status.code(), stderr: without_passwords(stderr.trim()) })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
-        for name in PASSED_ON {
+        for name in FORWARDED_VARIABLES {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         command
@@ -105,9 +110,9 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_ALLOW_PROTOCOL", self.route.protocols)
             .env("GIT_SSH_COMMAND", format!("ssh -o BatchMode=yes{}", self.route.ssh))
-            // An object that is missing is an answer, and not fetched in passing.
+            // A missing object must fail the command, and not be fetched implicitly.
             .env("GIT_NO_LAZY_FETCH", "1")
-            // Not a folder above: the workspace lies in one that may itself be in a repository.
+            // Do not search parent folders for a repository: the work folder may itself be in one.
             .env("GIT_CEILING_DIRECTORIES", self.folder.parent().unwrap_or(&self.folder))
             .env("LC_ALL", "C");
         for setting in SETTINGS.into_iter().chain(self.route.settings.iter().map(String::as_str)) {
@@ -125,31 +130,32 @@ impl Git {
     }
 }
 
-/// The first version with `http.curloptResolve`. An older one would ignore the setting, and connect to any address.
-const OLDEST: (u32, u32) = (2, 37);
+/// The first version with `http.curloptResolve`. An older one would ignore the setting and connect to any
+/// address.
+const MIN_VERSION: (u32, u32) = (2, 37);
 
-/// Rejects a git that could not be told which address to connect to, by what `git version` prints.
+/// Rejects a git that does not support `http.curloptResolve`, by the output of `git version`.
 pub(super) fn check_version(printed: &str) -> Result<(), CheckoutError> {
     let number =
-        printed.split_whitespace().find(|word| word.starts_with(|letter: char| letter.is_ascii_digit()));
+        printed.split_whitespace().find(|part| part.starts_with(|letter: char| letter.is_ascii_digit()));
     let mut parts = number.unwrap_or_default().split('.').map(|part| part.parse::<u32>().ok());
     match (parts.next().flatten(), parts.next().flatten()) {
-        (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(()),
+        (Some(major), Some(minor)) if (major, minor) >= MIN_VERSION => Ok(()),
         _ => Err(CheckoutError::transient(format!(
             "this runner's git is too old ({}): version {}.{} or newer is needed",
             printed.trim(),
-            OLDEST.0,
-            OLDEST.1
+            MIN_VERSION.0,
+            MIN_VERSION.1
         ))),
     }
 }
 
-/// git's process group: what it has started to reach the server is in it too.
+/// git's process group, which also contains its transport helpers. Killed on drop.
 struct Group(Pid);
 
 impl Group {
-    /// From here on its number may be another's.
-    fn has_ended(self) {
+    /// Prevents the kill after git has ended: its process id may be reused from now on.
+    fn disarm(self) {
         std::mem::forget(self);
     }
 }
@@ -160,17 +166,18 @@ impl Drop for Group {
     }
 }
 
-/// The beginning of what it says; the rest is read and thrown away, so that it does not wait for a reader.
-async fn beginning(stream: Option<impl AsyncRead + Unpin>) -> String {
+/// Returns the beginning of a stream. The rest is read and discarded, so that git does not block on a full
+/// pipe.
+async fn read_beginning(stream: Option<impl AsyncRead + Unpin>) -> String {
     let Some(mut stream) = stream else { return String::new() };
     let mut kept = Vec::new();
-    if (&mut stream).take(WORDS).read_to_end(&mut kept).await.is_ok() {
+    if (&mut stream).take(MAX_OUTPUT_BYTES).read_to_end(&mut kept).await.is_ok() {
         let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
     }
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// An address may carry a name and a password: `https://name:password@host`.
+/// Removes user names and passwords from addresses such as `https://name:password@host`.
 fn without_passwords(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -197,7 +204,7 @@ mod tests {
     use super::{check_version, without_passwords};
 
     #[test]
-    fn a_git_that_can_not_be_told_an_address_is_too_old() {
+    fn old_versions_of_git_are_rejected() {
         for (printed, is_new_enough) in [
             ("git version 2.37.0", true),
             ("git version 2.39.5 (Apple Git-154)", true),
@@ -212,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_loses_its_password_and_nothing_else() {
-        for (text, shown) in [
+    fn only_credentials_are_removed_from_addresses() {
+        for (text, expected) in [
             (
                 "unable to access 'https://bot:s3cret@git.test/x.git/': 403",
                 "unable to access 'https://…@git.test/x.git/': 403",
@@ -222,7 +229,7 @@ mod tests {
             ("from ssh://git@git.test:22/x and http://a:b@c", "from ssh://…@git.test:22/x and http://…@c"),
             ("no address", "no address"),
         ] {
-            assert_eq!(without_passwords(text), shown);
+            assert_eq!(without_passwords(text), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the operator's own settings for ssh (`~/.ssh/config`) make of a host.
+//! Reads the operator's ssh settings (`~/.ssh/config`) for a host.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,19 +11,19 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct SshHost {
     /// The name or address to connect to.
     pub(super) name: String,
-    /// Connections go through a jump host or a program that the operator has chosen, which resolves names itself.
+    /// Connections go through a jump host or a proxy command of the operator, which resolves names itself.
     pub(super) is_proxied: bool,
 }
 
-/// `None` if ssh can't be asked.
+/// Returns `None` if ssh can't be run.
 pub(super) async fn settings_of(host: &str) -> Option<SshHost> {
     let mut command = Command::new("ssh");
     command.args(["-G", "--", host]).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(TIMEOUT, command.output()).await.ok()?.ok()?;
-    output.status.success().then(|| read(host, &String::from_utf8_lossy(&output.stdout)))
+    output.status.success().then(|| parse(host, &String::from_utf8_lossy(&output.stdout)))
 }
 
-fn read(host: &str, text: &str) -> SshHost {
+fn parse(host: &str, text: &str) -> SshHost {
     let mut found = SshHost { name: host.to_owned(), is_proxied: false };
     for line in text.lines() {
         match line.split_once(' ') {
@@ -40,8 +40,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_settings_name_the_host_and_a_way_to_it() {
-        let found = |text| read("forge", text);
+    fn host_name_and_proxies_are_parsed() {
+        let found = |text| parse("forge", text);
         let direct = |name: &str| SshHost { name: name.to_owned(), is_proxied: false };
         assert_eq!(found(""), direct("forge"));
         assert_eq!(found("user git\nhostname 10.1.2.3\nport 22\nproxycommand none\n"), direct("10.1.2.3"));

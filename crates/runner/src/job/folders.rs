@@ -1,12 +1,13 @@
-//! A job's folders, and the runner's: made for the job, removed after it, and at start-up whatever a former life has left.
+//! The folders of the runner and of its jobs. A job's folder is created for the job and removed after it;
+//! folders that a previous process has left are removed at start-up.
 //!
 //! ```text
-//! <work-dir>/lock                     held by the runner that works here
-//! <work-dir>/jobs/<job>/workspace     what the steps share
-//!                      /control       alive file and scripts
-//!                      /output-<n>    what step n writes to $GREENROOM_OUTPUT
-//!                      /<name>.tar    archives on their way
-//!                      /home          for steps that run on this machine itself, made by their backend
+//! <work-dir>/lock                     locked by the runner that uses this folder
+//! <work-dir>/jobs/<job>/workspace     shared by the steps
+//!                      /control       liveness file and scripts
+//!                      /output-<n>    with the file $GREENROOM_OUTPUT of step n
+//!                      /<name>.tar    archives during their transfer
+//!                      /home          for steps that run directly on this machine, created by their backend
 //! ```
 
 use std::fs::{self, File, TryLockError};
@@ -17,13 +18,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::backend::{ALIVE_FILE, Folders, OUTPUT_FILE};
+use crate::backend::{Folders, LIVENESS_FILE, OUTPUT_FILE};
 
-/// How long what a former life has left may still write into a folder that is being removed.
-const REMOVE_PATIENCE: Duration = Duration::from_secs(10);
-const REMOVE_AGAIN: Duration = Duration::from_millis(100);
+/// How long processes may still write into a folder that is being removed, such as steps of a previous runner
+/// process.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(10);
+const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// The runner's folder, for as long as this is held.
+/// The runner's folder, locked until this is dropped.
 #[derive(Debug)]
 pub struct WorkDir {
     path: PathBuf,
@@ -31,7 +33,7 @@ pub struct WorkDir {
 }
 
 impl WorkDir {
-    /// Fails if another runner works there: it would take this one's jobs for leftovers.
+    /// Locks the folder. Fails if another runner uses it: each would remove the other's jobs as leftovers.
     pub fn take(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         let path = path.canonicalize()?;
@@ -41,7 +43,7 @@ impl WorkDir {
         let lock = File::create(path.join("lock"))?;
         match lock.try_lock() {
             Ok(()) => Ok(WorkDir { path, _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(io::Error::other("another runner works in this folder")),
+            Err(TryLockError::WouldBlock) => Err(io::Error::other("another runner uses this folder")),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
@@ -54,28 +56,28 @@ impl WorkDir {
         self.path.join("jobs")
     }
 
-    /// Removes what a former life has left.
+    /// Removes the folders that a previous process has left.
     pub async fn sweep(&self) -> io::Result<()> {
         let jobs = self.jobs();
         remove(&jobs).await?;
         fs::create_dir_all(&jobs)?;
-        // Keeps others on this machine out. A container gets its folders mounted, and does not come this way.
+        // Keeps other users of this machine out. Containers are not affected: they get the folders mounted.
         fs::set_permissions(jobs, fs::Permissions::from_mode(0o700))
     }
 
     pub fn job(&self, job_id: &str) -> io::Result<JobFolder> {
-        let sound = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
-        if job_id.is_empty() || !job_id.chars().all(sound) {
-            return Err(io::Error::other("the job's id is not one"));
+        let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+        if job_id.is_empty() || !job_id.chars().all(is_allowed) {
+            return Err(io::Error::other("the job's id is invalid"));
         }
         let folder = JobFolder { path: self.jobs().join(job_id) };
         for part in [folder.workspace(), folder.control()] {
             fs::create_dir_all(part)?;
         }
-        // A step under another user has to read this one, whatever this process's umask says.
+        // A step that runs as another user has to read this folder, independently of this process's umask.
         fs::set_permissions(folder.control(), fs::Permissions::from_mode(0o755))?;
-        // No step can start without this file, so it is there before anything that might look for it.
-        fs::write(folder.control().join(ALIVE_FILE), "0")?;
+        // No step can start without this file, so it is created before any entrypoint can read it.
+        fs::write(folder.control().join(LIVENESS_FILE), "0")?;
         Ok(folder)
     }
 }
@@ -94,12 +96,12 @@ impl JobFolder {
         self.path.join("control")
     }
 
-    /// Where an archive lies between the workspace and the server.
+    /// The path of an archive during its transfer between workspace and server.
     pub fn archive(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.tar"))
     }
 
-    /// The step's script and its place for outputs.
+    /// Creates the step's script and its output folder.
     pub fn step(&self, number: usize, script: &str, owner: Option<(u32, u32)>) -> io::Result<Folders> {
         let name = format!("step-{number}.sh");
         let path = self.control().join(&name);
@@ -109,7 +111,7 @@ impl JobFolder {
         fs::create_dir_all(&output)?;
         fs::write(output.join(OUTPUT_FILE), "")?;
         if let Some(owner) = owner {
-            give_away(&output, owner)?;
+            change_owner(&output, owner)?;
         }
         Ok(Folders {
             workspace: self.workspace(),
@@ -120,10 +122,12 @@ impl JobFolder {
         })
     }
 
-    /// Gives the workspace to the user whom the steps run as.
-    pub async fn give_workspace(&self, owner: (u32, u32)) -> io::Result<()> {
+    /// Makes the steps' user the owner of the workspace.
+    pub async fn change_workspace_owner(&self, owner: (u32, u32)) -> io::Result<()> {
         let workspace = self.workspace();
-        tokio::task::spawn_blocking(move || give_away(&workspace, owner)).await.map_err(io::Error::other)?
+        tokio::task::spawn_blocking(move || change_owner(&workspace, owner))
+            .await
+            .map_err(io::Error::other)?
     }
 
     pub async fn remove(&self) -> io::Result<()> {
@@ -131,48 +135,48 @@ impl JobFolder {
     }
 }
 
-/// Links are given away themselves, never what they point to.
-fn give_away(path: &Path, owner: (u32, u32)) -> io::Result<()> {
+/// Changes the owner recursively. Links are not followed.
+fn change_owner(path: &Path, owner: (u32, u32)) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     if (found.uid(), found.gid()) != owner {
         lchown(path, Some(owner.0), Some(owner.1))?;
     }
     if found.is_dir() {
         for entry in fs::read_dir(path)? {
-            give_away(&entry?.path(), owner)?;
+            change_owner(&entry?.path(), owner)?;
         }
     }
     Ok(())
 }
 
-/// Removes a folder and all in it, also if something still writes into it for a moment, and if a step has taken rights
-/// from a folder of its own.
+/// Removes a folder and its content. Retries while a process still writes into it, and restores permissions
+/// that a step has removed.
 async fn remove(path: &Path) -> io::Result<()> {
-    let until = Instant::now() + REMOVE_PATIENCE;
+    let deadline = Instant::now() + REMOVE_TIMEOUT;
     loop {
         let target = path.to_owned();
         let removed = tokio::task::spawn_blocking(move || {
             fs::remove_dir_all(&target).or_else(|error| match error.kind() {
                 ErrorKind::NotFound if !target.exists() => Ok(()),
                 ErrorKind::PermissionDenied => {
-                    open_up(&target);
+                    grant_access(&target);
                     fs::remove_dir_all(&target)
                 }
                 _ => Err(error),
             })
         });
         match removed.await.map_err(io::Error::other)? {
-            Err(_) if Instant::now() < until => tokio::time::sleep(REMOVE_AGAIN).await,
+            Err(_) if Instant::now() < deadline => tokio::time::sleep(REMOVE_RETRY_DELAY).await,
             done => return done,
         }
     }
 }
 
-fn open_up(folder: &Path) {
+fn grant_access(folder: &Path) {
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        open_up(&entry.path());
+        grant_access(&entry.path());
     }
 }
 
@@ -181,18 +185,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_one_runners() {
-        let place = tempfile::tempdir().unwrap();
-        let held = WorkDir::take(place.path()).unwrap();
-        assert!(WorkDir::take(place.path()).is_err());
+    fn a_folder_has_at_most_one_runner() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = WorkDir::take(folder.path()).unwrap();
+        assert!(WorkDir::take(folder.path()).is_err());
         drop(held);
-        WorkDir::take(place.path()).unwrap();
+        WorkDir::take(folder.path()).unwrap();
     }
 
     #[tokio::test]
-    async fn a_jobs_id_is_no_path() {
-        let place = tempfile::tempdir().unwrap();
-        let work = WorkDir::take(place.path()).unwrap();
+    async fn a_job_id_with_path_characters_is_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = WorkDir::take(folder.path()).unwrap();
         work.sweep().await.unwrap();
         for id in ["", "..", "a/b", "job_1/../../x", "job 1"] {
             assert!(work.job(id).is_err(), "{id}");
@@ -200,9 +204,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_of_a_job_is_left() {
-        let place = tempfile::tempdir().unwrap();
-        let work = WorkDir::take(place.path()).unwrap();
+    async fn a_folder_without_permissions_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = WorkDir::take(folder.path()).unwrap();
         work.sweep().await.unwrap();
         let job = work.job("job_1").unwrap();
         let closed = job.workspace().join("closed");

@@ -1,30 +1,31 @@
-//! Tells the server that this runner is there, and hears from it whether to go on.
+//! Sends heartbeats, which renew the job's lease. Their responses carry cancellations.
 
 use std::time::Duration;
 
 use greenroom_api_types::runner::Job;
-use greenroom_client::{Error, JobClient, UNEXPECTED_ANSWER};
+use greenroom_client::{Error, JobClient, UNEXPECTED_RESPONSE};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::{CanceledBy, Cancellation, Lease};
 
-/// An answer that takes longer is not waited for: asking again is more likely to help.
-const LONGEST_ANSWER: Duration = Duration::from_secs(10);
-const SHORTEST_ANSWER: Duration = Duration::from_secs(1);
+/// Bounds of a heartbeat's timeout. After a longer wait a new request is more likely to succeed.
+const MAX_TIMEOUT: Duration = Duration::from_secs(10);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Until the job is no longer this runner's. The first one is sent at once if the work waits for it. `revoked` is told if the
-/// server answers that the runner's token was revoked: then no job is this runner's any more.
+/// Runs until the lease has ended. The first heartbeat is sent immediately if the lease is not confirmed yet,
+/// because the work waits for it. Cancels `revoked` if the server responds that the runner's token was
+/// revoked: then the runner has lost all of its jobs.
 pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &CancellationToken) {
     let interval = Duration::from_secs(job.heartbeat_seconds.max(1).into());
-    let limit = Duration::from_secs(job.lease_seconds.into()) / 3;
-    let limit = limit.clamp(SHORTEST_ANSWER, LONGEST_ANSWER);
+    let timeout = Duration::from_secs(job.lease_seconds.into()) / 3;
+    let timeout = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
     if lease.is_confirmed() {
-        pause(Instant::now() + interval, lease).await;
+        sleep_while_leased(Instant::now() + interval, lease).await;
     }
     while lease.is_valid() {
         let sent = Instant::now();
-        let next = match client.heartbeat(limit).await {
+        let next = match client.heartbeat(timeout).await {
             Ok(heartbeat) => {
                 lease.renew(sent + Duration::from_secs(heartbeat.lease_seconds.into()));
                 if let Some(cancel) = heartbeat.cancel {
@@ -34,7 +35,7 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &Cancell
                 sent + interval
             }
             Err(error) if is_final(&error) => {
-                tracing::warn!(%error, "the job is no longer this runner's");
+                tracing::warn!(%error, "this runner has lost the job");
                 lease.revoke();
                 if error.is_runner_revoked() {
                     revoked.cancel();
@@ -42,26 +43,27 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &Cancell
                 return;
             }
             Err(error) => {
-                tracing::warn!(%error, "a heartbeat was not answered; trying again");
+                tracing::warn!(%error, "a heartbeat failed; retrying");
                 Instant::now() + interval.min(Duration::from_secs(1))
             }
         };
-        pause(next, lease).await;
+        sleep_while_leased(next, lease).await;
     }
 }
 
-async fn pause(until: Instant, lease: &Lease) {
+async fn sleep_while_leased(until: Instant, lease: &Lease) {
     tokio::select! {
         () = tokio::time::sleep_until(until) => {}
-        () = lease.over() => {}
+        () = lease.ended() => {}
     }
 }
 
-/// An odd answer that is not our server's (a proxy's, while that is being replaced) takes no job away.
+/// Returns whether the error ends the lease. An unexpected response that is not Greenroom's (for example from
+/// a proxy that is being restarted) does not.
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Gone { .. } => true,
-        Error::Refused { code, .. } => code != UNEXPECTED_ANSWER,
+        Error::Refused { code, .. } => code != UNEXPECTED_RESPONSE,
         Error::Unavailable { .. } | Error::Local(_) => false,
     }
 }

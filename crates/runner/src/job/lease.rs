@@ -1,39 +1,40 @@
-//! How long a job is this runner's, by the runner's own monotonic clock, and whether it is to be ended. Written by
-//! the heartbeat, read by everything that works on the job.
+//! The lease of a job: when it expires, by the runner's monotonic clock, and whether the job is canceled.
+//! Written by the heartbeat, read by everything that works on the job.
 //!
-//! The time counts from before a heartbeat was sent, or the question that the job was the answer to: the server cannot
-//! have counted from earlier, so it never gives the job to another while this one still thinks that it holds it.
+//! The lease counts from the moment before the heartbeat, or the request for the job, was sent. The server
+//! cannot have started to count earlier, so it never gives the job to another runner while this one considers
+//! the lease valid.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a report is retried after the job had to be over.
-const REPORT_TIME: Duration = Duration::from_secs(30);
+/// How long a report is retried after the job should have ended.
+const REPORT_GRACE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct Lease {
-    standing: watch::Sender<Standing>,
-    /// When the stage's time is over, with what a step gets to end; `None` if the stage has no limit.
+    state: watch::Sender<LeaseState>,
+    /// The stage's deadline plus the grace of its steps; `None` if the stage has no timeout.
     deadline: Option<Instant>,
 }
 
 #[derive(Clone, Debug)]
-struct Standing {
+struct LeaseState {
     until: Instant,
-    /// It is known when the server began to count.
-    confirmed: bool,
+    /// `until` is known not to be later than the server's expiry.
+    is_confirmed: bool,
     cancellation: Option<Cancellation>,
-    /// When the first cancellation came.
+    /// When the first cancellation arrived.
     canceled_at: Option<Instant>,
-    /// The server has taken it back.
-    gone: bool,
+    /// The server has taken the job back.
+    is_revoked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cancellation {
-    /// How long a step may take to end after it was asked.
+    /// How long a step may take to end after SIGTERM.
     pub grace: Duration,
     pub reason: String,
     pub by: CanceledBy,
@@ -42,94 +43,97 @@ pub struct Cancellation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CanceledBy {
     Server,
-    /// Which is told to stop; the server does not know of it.
+    /// The runner is shutting down; the server has no part in it.
     Runner,
 }
 
 impl Lease {
-    /// Of a job that was received `now`. Who asked long ago knows too little of when the server began to count: then the
-    /// first heartbeat has to tell.
-    pub fn received(asked: Instant, now: Instant, length: Duration) -> Self {
-        let until = asked + length;
-        let confirmed = until.saturating_duration_since(now) >= length / 2;
-        let until = if confirmed { until } else { now + length };
-        let standing = Standing { until, confirmed, cancellation: None, canceled_at: None, gone: false };
-        Lease { standing: watch::Sender::new(standing), deadline: None }
+    /// The lease of a job that was received `now`. If the request was sent long ago, it is too uncertain when
+    /// the server started to count. Then the lease is not confirmed before the first heartbeat.
+    pub fn received(requested_at: Instant, now: Instant, length: Duration) -> Self {
+        let until = requested_at + length;
+        let is_confirmed = until.saturating_duration_since(now) >= length / 2;
+        let until = if is_confirmed { until } else { now + length };
+        let state =
+            LeaseState { until, is_confirmed, cancellation: None, canceled_at: None, is_revoked: false };
+        Lease { state: watch::Sender::new(state), deadline: None }
     }
 
-    /// The same lease of a job whose stage has to be over at this time.
+    /// Sets when the job's stage has to have ended.
     #[must_use]
     pub fn with_deadline(self, deadline: Instant) -> Self {
         Lease { deadline: Some(deadline), ..self }
     }
 
-    /// A heartbeat was answered. One is sent after the other, so the newest answer counts, also if it gives less.
+    /// Sets the expiry after a successful heartbeat. Heartbeats are sent one after the other, so that the
+    /// latest response wins, even if it shortens the lease.
     pub fn renew(&self, until: Instant) {
-        self.standing.send_modify(|standing| {
-            standing.confirmed = true;
-            standing.until = until;
+        self.state.send_modify(|state| {
+            state.is_confirmed = true;
+            state.until = until;
         });
     }
 
-    /// The first word counts: a step that was asked to end is not asked again. A later one may give it less time.
+    /// Cancels the job. The first cancellation wins, because steps get SIGTERM only once. A later one may
+    /// shorten the grace.
     pub fn cancel(&self, cancellation: Cancellation) {
-        self.standing.send_if_modified(|standing| match &mut standing.cancellation {
-            Some(known) if known.grace > cancellation.grace => {
-                known.grace = cancellation.grace;
+        self.state.send_if_modified(|state| match &mut state.cancellation {
+            Some(first) if first.grace > cancellation.grace => {
+                first.grace = cancellation.grace;
                 true
             }
             Some(_) => false,
             none => {
                 *none = Some(cancellation);
-                standing.canceled_at = Some(Instant::now());
+                state.canceled_at = Some(Instant::now());
                 true
             }
         });
     }
 
-    /// The server has taken the job back.
+    /// Ends the lease because the server has taken the job back.
     pub fn revoke(&self) {
-        self.standing.send_modify(|standing| standing.gone = true);
+        self.state.send_modify(|state| state.is_revoked = true);
     }
 
     pub fn is_valid(&self) -> bool {
-        self.standing.borrow().is_valid(Instant::now())
+        self.state.borrow().is_valid(Instant::now())
     }
 
     pub fn cancellation(&self) -> Option<Cancellation> {
-        self.standing.borrow().cancellation.clone()
+        self.state.borrow().cancellation.clone()
     }
 
     pub fn is_confirmed(&self) -> bool {
-        self.standing.borrow().confirmed
+        self.state.borrow().is_confirmed
     }
 
-    /// Until it is known when the server began to count.
+    /// Waits until the lease is confirmed.
     pub async fn confirmed(&self) {
-        let mut standing = self.standing.subscribe();
-        // The sender is this lease itself, so it is there as long as this is waited for.
-        let _ = standing.wait_for(|standing| standing.confirmed).await;
+        let mut state = self.state.subscribe();
+        // This can't fail: the sender is part of this lease.
+        let _ = state.wait_for(|state| state.is_confirmed).await;
     }
 
     pub async fn canceled(&self) -> Cancellation {
-        let mut standing = self.standing.subscribe();
+        let mut state = self.state.subscribe();
         loop {
-            if let Some(cancellation) = standing.borrow_and_update().cancellation.clone() {
+            if let Some(cancellation) = state.borrow_and_update().cancellation.clone() {
                 return cancellation;
             }
-            if standing.changed().await.is_err() {
+            if state.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Until a cancellation gives less time than this; how much.
-    pub async fn hurried(&self, than: Duration) -> Duration {
-        let mut standing = self.standing.subscribe();
-        let less =
-            |standing: &Standing| standing.cancellation.as_ref().is_some_and(|known| known.grace < than);
-        let grace = standing
-            .wait_for(less)
+    /// Waits until the cancellation's grace is shorter than `current`, and returns it.
+    pub async fn grace_shortened(&self, current: Duration) -> Duration {
+        let mut state = self.state.subscribe();
+        let is_shorter =
+            |state: &LeaseState| state.cancellation.as_ref().is_some_and(|known| known.grace < current);
+        let grace = state
+            .wait_for(is_shorter)
             .await
             .ok()
             .and_then(|now| now.cancellation.as_ref().map(|known| known.grace));
@@ -139,12 +143,12 @@ impl Lease {
         }
     }
 
-    /// Until reports of this job are not retried any more: [`REPORT_TIME`] after a cancellation's grace, or after the
-    /// deadline. The server ends such a job by itself.
-    pub async fn report_time_over(&self) {
-        let mut standing = self.standing.subscribe();
+    /// Waits until reports of this job are no longer retried: [`REPORT_GRACE`] after a cancellation's grace,
+    /// or after the deadline. The server ends such a job without a report.
+    pub async fn reporting_ended(&self) {
+        let mut state = self.state.subscribe();
         loop {
-            let at = standing.borrow_and_update().last_report(self.deadline);
+            let at = state.borrow_and_update().report_deadline(self.deadline);
             let passed = async {
                 match at {
                     Some(at) => tokio::time::sleep_until(at).await,
@@ -153,17 +157,17 @@ impl Lease {
             };
             tokio::select! {
                 () = passed => return,
-                _ = standing.changed() => {}
+                _ = state.changed() => {}
             }
         }
     }
 
-    /// Until the job is no longer this runner's: the time is over, or the server has said so.
-    pub async fn over(&self) {
-        let mut standing = self.standing.subscribe();
+    /// Waits until the lease has ended: it has expired, or the server has taken the job back.
+    pub async fn ended(&self) {
+        let mut state = self.state.subscribe();
         loop {
             let until = {
-                let now = standing.borrow_and_update();
+                let now = state.borrow_and_update();
                 if !now.is_valid(Instant::now()) {
                     return;
                 }
@@ -171,25 +175,25 @@ impl Lease {
             };
             tokio::select! {
                 () = tokio::time::sleep_until(until) => {}
-                _ = standing.changed() => {}
+                _ = state.changed() => {}
             }
         }
     }
 }
 
-impl Standing {
-    /// When a report is sent for the last time.
-    fn last_report(&self, deadline: Option<Instant>) -> Option<Instant> {
+impl LeaseState {
+    /// Returns until when reports are retried.
+    fn report_deadline(&self, deadline: Option<Instant>) -> Option<Instant> {
         let canceled = match (&self.cancellation, self.canceled_at) {
-            (Some(cancellation), Some(at)) => Some(at + cancellation.grace + REPORT_TIME),
+            (Some(cancellation), Some(at)) => Some(at + cancellation.grace + REPORT_GRACE),
             _ => None,
         };
-        let late = deadline.map(|deadline| deadline + REPORT_TIME);
+        let late = deadline.map(|deadline| deadline + REPORT_GRACE);
         canceled.into_iter().chain(late).min()
     }
 
     fn is_valid(&self, now: Instant) -> bool {
-        !self.gone && now < self.until
+        !self.is_revoked && now < self.until
     }
 }
 
@@ -208,40 +212,44 @@ mod tests {
     }
 
     #[test]
-    fn it_counts_from_the_question_unless_that_was_long_ago() {
-        let (asked, length) = (Instant::now(), 60 * TICK);
-        for (received, confirmed, until) in
+    fn the_lease_counts_from_the_request_unless_that_was_long_ago() {
+        let (requested_at, length) = (Instant::now(), 60 * TICK);
+        for (received, is_confirmed, until) in
             [(0, true, 60), (30, true, 60), (31, false, 91), (59, false, 119), (100, false, 160)]
         {
-            let lease = Lease::received(asked, asked + received * TICK, length);
-            let standing = lease.standing.borrow().clone();
-            assert_eq!((standing.confirmed, standing.until), (confirmed, asked + until * TICK), "{received}");
+            let lease = Lease::received(requested_at, requested_at + received * TICK, length);
+            let state = lease.state.borrow().clone();
+            assert_eq!(
+                (state.is_confirmed, state.until),
+                (is_confirmed, requested_at + until * TICK),
+                "{received}"
+            );
         }
     }
 
     #[tokio::test]
-    async fn it_is_over_when_its_time_is_and_not_before() {
+    async fn a_lease_ends_at_its_expiry_and_not_before() {
         let start = Instant::now();
         let lease = Lease::received(start, start, 2 * TICK);
         assert!(lease.is_valid());
-        lease.over().await;
+        lease.ended().await;
         assert!(start.elapsed() >= 2 * TICK);
         assert!(!lease.is_valid());
     }
 
     #[tokio::test]
-    async fn the_newest_answer_counts() {
+    async fn the_latest_renewal_wins() {
         let start = Instant::now();
         let lease = Lease::received(start, start, 2 * TICK);
         lease.renew(start + 1000 * TICK);
         lease.renew(start + 4 * TICK);
-        lease.over().await;
+        lease.ended().await;
         assert!(start.elapsed() >= 4 * TICK);
         assert!(start.elapsed() < 1000 * TICK);
     }
 
     #[tokio::test]
-    async fn a_renewal_while_somebody_waits_for_its_end_counts() {
+    async fn a_renewal_is_respected_while_waiting_for_the_end() {
         let start = Instant::now();
         let lease = Lease::received(start, start, 100 * TICK);
         let renew = async {
@@ -249,43 +257,44 @@ mod tests {
             lease.renew(start + 110 * TICK);
             lease.renew(start + 4 * TICK);
         };
-        tokio::join!(lease.over(), renew);
+        tokio::join!(lease.ended(), renew);
         assert!(start.elapsed() >= 4 * TICK && start.elapsed() < 100 * TICK);
     }
 
     #[tokio::test]
-    async fn what_was_taken_back_is_over_at_once_and_stays_so() {
+    async fn a_revoked_lease_ends_immediately_and_permanently() {
         let lease = lease(1000 * TICK);
         lease.revoke();
-        lease.over().await;
+        lease.ended().await;
         lease.renew(Instant::now() + 1000 * TICK);
         assert!(!lease.is_valid());
     }
 
     #[tokio::test]
-    async fn a_later_cancellation_may_give_less_time() {
+    async fn a_later_cancellation_may_shorten_the_grace() {
         let lease = lease(Duration::from_secs(10));
-        let asked = |seconds| Cancellation { grace: Duration::from_secs(seconds), ..cancellation("asked") };
-        lease.cancel(asked(30));
-        lease.cancel(asked(60));
-        lease.cancel(asked(0));
-        assert_eq!(lease.hurried(Duration::from_secs(30)).await, Duration::ZERO);
+        let with_grace =
+            |seconds| Cancellation { grace: Duration::from_secs(seconds), ..cancellation("test") };
+        lease.cancel(with_grace(30));
+        lease.cancel(with_grace(60));
+        lease.cancel(with_grace(0));
+        assert_eq!(lease.grace_shortened(Duration::from_secs(30)).await, Duration::ZERO);
     }
 
     #[test]
-    fn reports_are_retried_for_a_while_after_the_deadline_or_the_cancellations_grace() {
+    fn reports_are_retried_until_after_the_deadline_or_the_cancellations_grace() {
         let start = Instant::now();
         let deadline = start + Duration::from_secs(100);
         let lease = lease(Duration::from_secs(1000)).with_deadline(deadline);
-        let last = |lease: &Lease| lease.standing.borrow().last_report(lease.deadline).unwrap();
-        assert_eq!(last(&lease), deadline + REPORT_TIME);
-        lease.cancel(Cancellation { grace: Duration::from_secs(20), ..cancellation("asked") });
+        let last = |lease: &Lease| lease.state.borrow().report_deadline(lease.deadline).unwrap();
+        assert_eq!(last(&lease), deadline + REPORT_GRACE);
+        lease.cancel(Cancellation { grace: Duration::from_secs(20), ..cancellation("test") });
         let last = last(&lease);
-        assert!(last >= start + Duration::from_secs(20) + REPORT_TIME && last < deadline, "{last:?}");
+        assert!(last >= start + Duration::from_secs(20) + REPORT_GRACE && last < deadline, "{last:?}");
     }
 
     #[tokio::test]
-    async fn the_first_cancellation_counts() {
+    async fn the_first_cancellation_wins() {
         let lease = lease(1000 * TICK);
         lease.cancel(cancellation("first"));
         lease.cancel(cancellation("second"));

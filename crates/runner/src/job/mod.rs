@@ -1,15 +1,15 @@
-//! A job from its first heartbeat to its last: checkout, inputs, caches, steps, artifact, report. Decides nothing about
-//! right and wrong: the server does, at each step's start.
+//! Runs a job from its first heartbeat to its last: checkout, inputs, caches, steps, artifact, report.
+//! Whether a step may run is decided by the server at each step's start.
 
-mod alive;
 pub mod folders;
 mod heartbeat;
 pub mod lease;
+mod liveness;
 mod materials;
 mod outputs;
-pub mod patience;
+pub mod retry;
 mod step;
-mod verdict;
+mod step_end;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,27 +19,27 @@ use greenroom_client::JobClient;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use self::alive::Starting;
 use self::folders::JobFolder;
 use self::lease::{CanceledBy, Cancellation, Lease};
+use self::liveness::StartSignal;
 use self::materials::Materials;
-use self::patience::insist;
+use self::retry::retry_while_leased;
 use self::step::StepOutcome;
 use crate::backend::{Backend, Images, NotReady};
 use crate::checkout::{Access, checkout};
 use crate::runner::Stop;
 
-/// How long steps may take to end when the runner is told to stop and has waited long enough.
-const STOP_GRACE: Duration = Duration::from_secs(10);
-const STOP_REASON: &str = "the runner was told to stop";
+/// How long steps may take to end at shutdown, after the drain time is over.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+const SHUTDOWN_REASON: &str = "the runner was shut down";
 
-/// Where a job is carried out.
+/// The resources of this machine that a job uses.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct JobResources<'a> {
     pub folder: &'a JobFolder,
-    /// The number of its slot. No other job has it at the same time.
+    /// The number of the job's slot. No concurrent job has the same one.
     pub slot: u32,
-    /// What its checkout may reach.
+    /// What the job's checkout may reach.
     pub access: &'a Access,
 }
 
@@ -48,80 +48,81 @@ struct Work<'a, B> {
     job: &'a Job,
     client: &'a JobClient,
     lease: &'a Arc<Lease>,
-    starting: &'a Starting,
+    start_signal: &'a StartSignal,
     folder: &'a JobFolder,
     slot: u32,
     backend: &'a B,
     access: &'a Access,
-    /// When the stage's time is over.
+    /// When the stage times out.
     deadline: Instant,
 }
 
-/// How the work went, for the report.
+/// How the work ended, for the report.
 enum Outcome {
-    /// The steps say how it went.
+    /// The reports of the steps contain the result.
     Done,
-    /// The job is no longer this runner's: nobody is to be told anything.
-    Over,
-    Error(Trouble),
-    /// The time of the stage or of a step was over; what to say of it, if no step says it.
+    /// This runner has lost the job and must not report anything.
+    LeaseEnded,
+    Error(JobError),
+    /// The stage or a step has timed out. The message is set if no step's report contains it.
     TimedOut(Option<String>),
 }
 
-/// Why a job can't be carried out.
-struct Trouble {
-    /// A mistake that a retry can't fix.
+/// Why a job can't be run.
+struct JobError {
+    /// Set if a retry can't help.
     failure: Option<PermanentFailure>,
     message: String,
 }
 
-impl From<String> for Trouble {
+impl From<String> for JobError {
     fn from(message: String) -> Self {
-        Trouble { failure: None, message }
+        JobError { failure: None, message }
     }
 }
 
-/// Carries a job out, and leaves nothing behind. When `stop` is told, its steps are asked to end; when the runner was revoked,
-/// they are killed.
+/// Runs a job and removes everything that it leaves on this machine. Its steps are terminated gracefully on
+/// `stop.now`, and killed if the runner was revoked.
 pub async fn run<B: Backend>(
-    (job, asked): (Arc<Job>, Instant),
+    (job, requested_at): (Arc<Job>, Instant),
     client: &JobClient,
-    Place { folder, slot, access }: Place<'_>,
+    JobResources { folder, slot, access }: JobResources<'_>,
     backend: &B,
     stop: &Stop,
 ) {
     let received = Instant::now();
     let length = Duration::from_secs(job.lease_seconds.into());
     let deadline = received + Duration::from_secs(job.timeout_seconds);
-    let lease = Lease::received(asked, received, length).with_deadline(deadline + step::TIMEOUT_GRACE);
+    let lease = Lease::received(requested_at, received, length).with_deadline(deadline + step::TIMEOUT_GRACE);
     let lease = Arc::new(lease);
-    let starting = Arc::new(Starting::default());
-    let mut beside = beside(&job, client, folder, &lease, &starting, stop);
+    let start_signal = Arc::new(StartSignal::default());
+    let mut background = spawn_background_tasks(&job, client, folder, &lease, &start_signal, stop);
     let work = Work {
         job: &job,
         client,
         lease: &lease,
-        starting: &starting,
+        start_signal: &start_signal,
         folder,
         slot,
         backend,
         access,
         deadline,
     };
-    work.carry_out().await;
-    beside.shutdown().await;
+    work.run_and_report().await;
+    background.shutdown().await;
     if let Err(error) = folder.remove().await {
-        tracing::error!(%error, "a job's folder could not be removed");
+        tracing::error!(%error, "could not remove a job's folder");
     }
 }
 
-/// What goes on beside the work, in tasks of its own, so that nothing that the work does can hold it up.
-fn beside(
+/// Starts heartbeats, the liveness file and the reactions to a shutdown in separate tasks, so that the work
+/// can't delay them.
+fn spawn_background_tasks(
     job: &Arc<Job>,
     client: &JobClient,
     folder: &JobFolder,
     lease: &Arc<Lease>,
-    starting: &Arc<Starting>,
+    start_signal: &Arc<StartSignal>,
     stop: &Stop,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
@@ -129,8 +130,8 @@ fn beside(
     let revoked = stop.revoked.clone();
     tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease, &revoked).await });
     let silence = Duration::from_secs(job.silence_seconds.into());
-    let (control, own_lease, starting) = (folder.control(), Arc::clone(lease), Arc::clone(starting));
-    tasks.spawn(async move { alive::run(&control, silence, &own_lease, &starting).await });
+    let (control, own_lease, start_signal) = (folder.control(), Arc::clone(lease), Arc::clone(start_signal));
+    tasks.spawn(async move { liveness::run(&control, silence, &own_lease, &start_signal).await });
     let (revoked, own_lease) = (stop.revoked.clone(), Arc::clone(lease));
     tasks.spawn(async move {
         revoked.cancelled().await;
@@ -139,42 +140,45 @@ fn beside(
     let (now, own_lease) = (stop.now.clone(), Arc::clone(lease));
     tasks.spawn(async move {
         now.cancelled().await;
-        let reason = STOP_REASON.to_owned();
-        own_lease.cancel(Cancellation { grace: STOP_GRACE, reason, by: CanceledBy::Runner });
+        let reason = SHUTDOWN_REASON.to_owned();
+        own_lease.cancel(Cancellation { grace: SHUTDOWN_GRACE, reason, by: CanceledBy::Runner });
     });
     tasks
 }
 
 impl<B: Backend> Work<'_, B> {
-    async fn carry_out(&self) {
+    async fn run_and_report(&self) {
         let mut failure = None;
-        let (mut error, timed_out) = match self.stages().await {
+        let (mut error, timed_out) = match self.run_phases().await {
             Outcome::Done => (None, false),
-            Outcome::Over => return,
-            Outcome::Error(trouble) => {
-                failure = trouble.failure;
-                (Some(trouble.message), false)
+            Outcome::LeaseEnded => return,
+            Outcome::Error(error) => {
+                failure = error.failure;
+                (Some(error.message), false)
             }
-            Outcome::TimedOut(words) => (words, true),
+            Outcome::TimedOut(message) => (message, true),
         };
         if let Some(Cancellation { by: CanceledBy::Runner, reason, .. }) = self.lease.cancellation() {
             error = Some(reason);
             failure = None;
         }
         if let Some(error) = &error {
-            tracing::warn!(error, "the job could not be carried out");
+            tracing::warn!(error, "the job failed");
         }
         let complete = Complete { error, timed_out, commit_id: None, failure };
-        if let Err(error) = insist(self.lease, "end of the job", || self.client.complete(&complete)).await {
-            tracing::warn!(%error, "the job's end was not accepted");
+        if let Err(error) =
+            retry_while_leased(self.lease, "end of the job", || self.client.complete(&complete)).await
+        {
+            tracing::warn!(%error, "could not report the end of the job");
         }
     }
 
-    async fn stages(&self) -> Outcome {
-        // Nothing begins before it is known for how long the job is ours.
+    /// Prepares the workspace, runs the steps, and uploads artifact and caches.
+    async fn run_phases(&self) -> Outcome {
+        // No work starts before the lease's expiry is confirmed.
         tokio::select! {
             biased;
-            () = self.lease.over() => return Outcome::Over,
+            () = self.lease.ended() => return Outcome::LeaseEnded,
             () = self.lease.confirmed() => {}
         }
         let materials =
@@ -182,8 +186,8 @@ impl<B: Backend> Work<'_, B> {
         let ready = async {
             let images = self.prepare(&materials).await?;
             let found = materials.restore_caches().await;
-            self.give_workspace().await?;
-            Ok::<_, Trouble>((images, found))
+            self.change_workspace_owner().await?;
+            Ok::<_, JobError>((images, found))
         };
         let (images, found) = match self.unless_interrupted(ready).await {
             Ok(ready) => ready,
@@ -197,34 +201,35 @@ impl<B: Backend> Work<'_, B> {
                 StepOutcome::Succeeded => {}
                 StepOutcome::Ended => return Outcome::Done,
                 StepOutcome::TimedOut => return Outcome::TimedOut(None),
-                StepOutcome::Over => return Outcome::Over,
+                StepOutcome::LeaseEnded => return Outcome::LeaseEnded,
                 StepOutcome::Failed(error) => return Outcome::Error(error.into()),
             }
         }
-        let leave = async {
+        let upload = async {
             materials.keep_artifact().await?;
             materials.save_caches(&found).await;
-            Ok::<_, Trouble>(())
+            Ok::<_, JobError>(())
         };
-        match self.unless_interrupted(leave).await {
+        match self.unless_interrupted(upload).await {
             Ok(()) => Outcome::Done,
             Err(outcome) => outcome,
         }
     }
 
-    /// Everything that may fail before the first step.
-    async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, Trouble> {
+    /// Checks out the source, unpacks the inputs, and prepares the backend. Returns the resolved images.
+    async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, JobError> {
         if let Some(source) = &self.job.source {
             let done = checkout(source, &self.folder.workspace(), self.access).await;
-            let done = done.map_err(|error| Trouble {
+            let done = done.map_err(|error| JobError {
                 failure: error.failure,
                 message: format!("the checkout failed: {error}"),
             })?;
-            let reported = insist(self.lease, "checkout", || self.client.checked_out(&done)).await;
-            reported.map_err(|error| format!("what was checked out was not accepted: {error}"))?;
+            let reported =
+                retry_while_leased(self.lease, "checkout", || self.client.checked_out(&done)).await;
+            reported.map_err(|error| format!("could not report the checkout: {error}"))?;
         }
         materials.unpack_inputs().await?;
-        self.backend.ready(self.job, self.slot).await.map_err(|error| Trouble {
+        self.backend.ready(self.job, self.slot).await.map_err(|error| JobError {
             failure: match error {
                 NotReady::ImageNotFound(_) => Some(PermanentFailure::ImageNotFound),
                 NotReady::Other(_) => None,
@@ -233,30 +238,30 @@ impl<B: Backend> Work<'_, B> {
         })
     }
 
-    async fn give_workspace(&self) -> Result<(), String> {
+    async fn change_workspace_owner(&self) -> Result<(), String> {
         match self.backend.owner() {
             Some(owner) => self
                 .folder
-                .give_workspace(owner)
+                .change_workspace_owner(owner)
                 .await
-                .map_err(|error| format!("the workspace could not be given to the steps' user: {error}")),
+                .map_err(|error| format!("could not change the owner of the workspace: {error}")),
             None => Ok(()),
         }
     }
 
-    /// Work that no step is part of: it is dropped when the job is canceled, lost, or out of time.
+    /// Runs work between the steps. It is dropped when the job is canceled, lost, or timed out.
     async fn unless_interrupted<T>(
         &self,
-        work: impl Future<Output = Result<T, Trouble>>,
+        work: impl Future<Output = Result<T, JobError>>,
     ) -> Result<T, Outcome> {
         tokio::select! {
             biased;
-            () = self.lease.over() => Err(Outcome::Over),
+            () = self.lease.ended() => Err(Outcome::LeaseEnded),
             done = work => done.map_err(Outcome::Error),
             _ = self.lease.canceled() => Err(Outcome::Done),
             () = tokio::time::sleep_until(self.deadline) => {
-                let words = format!("the stage took more than {} s", self.job.timeout_seconds);
-                Err(Outcome::TimedOut(Some(words)))
+                let message = format!("the stage took more than {} s", self.job.timeout_seconds);
+                Err(Outcome::TimedOut(Some(message)))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a step wrote to the file `$GREENROOM_OUTPUT`: lines `name=value`.
+//! Parses the file `$GREENROOM_OUTPUT` of a step: lines of the form `name=value`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use greenroom_domain::output::{self, InvalidOutput};
 
-/// For the whole file. What all outputs of a deployment may have together is checked by the server.
+/// The limit of the whole file. The server checks the total size of all outputs of a deployment.
 const MAX_FILE_BYTES: u64 = output::MAX_DEPLOYMENT_BYTES as u64;
 
-/// What is wrong with it, for people.
+/// Reads the outputs. The error is shown to users.
 pub fn read(file: &Path) -> Result<BTreeMap<String, String>, String> {
-    // A step may have put a link there, and this process can read more than the step could.
+    // A step may have replaced the file by a link, and this process can read more than the step could.
     let kind =
         std::fs::symlink_metadata(file).map_err(|error| format!("the outputs could not be read: {error}"))?;
     if !kind.is_file() {
@@ -37,13 +37,13 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
             line.split_once('=').ok_or_else(|| format!("line {number} of the outputs has no `=`"))?;
         match output::check(name, value) {
             Ok(()) => {}
-            // The name may be anything here, so that the line's number is the better way to find it.
+            // An invalid name can contain anything, so the message has the line number instead.
             Err(InvalidOutput::Name) => {
                 return Err(format!("the output in line {number} {}", InvalidOutput::Name));
             }
             Err(error) => return Err(format!("the output `{name}` {error}")),
         }
-        // What was said last counts, as in a shell.
+        // The last assignment wins, as in a shell.
         outputs.insert(name.to_owned(), value.to_owned());
     }
     Ok(outputs)
@@ -54,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_name_and_a_value() {
+    fn a_line_has_a_name_and_a_value() {
         let found = parse("version=1.2\n\nurl=https://x/?a=b\nempty=\nversion=1.3\n_x9= spaces \n").unwrap();
         let expected = [("_x9", " spaces "), ("empty", ""), ("url", "https://x/?a=b"), ("version", "1.3")];
         assert!(found.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(expected));
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn invalid_lines_are_rejected() {
         for text in ["version", "=1", "9x=1", "a-b=1", "ä=1", " a=1", &format!("{}=1", "a".repeat(129))] {
             assert!(parse(text).is_err(), "{text}");
         }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_variable_can_hold_is_refused_by_the_outputs_name() {
+    fn an_invalid_value_is_rejected_with_the_name_of_its_output() {
         let long = format!("big={}", "x".repeat(32 * 1024 + 1));
         for (text, name, problem) in [
             ("ok=1\nversion=b\0c\n", "`version`", "control character"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_a_size_and_is_a_file() {
+    fn too_large_files_invalid_utf8_and_links_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("output");
         let line = format!("a={}\n", "x".repeat(32 * 1024 - 3));

@@ -1,4 +1,4 @@
-//! One step: asks the server, runs it, ships its log, reports its end.
+//! Runs one step: requests its start from the server, runs it, ships its log, reports its end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,32 +12,33 @@ use tokio::time::Instant;
 
 use super::Work;
 use super::lease::{Cancellation, Lease};
-use super::patience::{Unanswered, insist};
-use super::verdict::{End, Interruption, verdict};
+use super::retry::{RequestFailure, retry_while_leased};
+use super::step_end::{FinishedStep, Interruption, step_end};
 use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::job::outputs;
-use crate::log::{Limits, LogEnd, Masker, Pump, Signs, Sink, Taken};
+use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};
 
-/// How long a step whose time is over may take to end after it was asked.
+/// How long a step that has timed out may take to end after SIGTERM.
 pub(super) const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
 
-/// The code with which the server rejects what a request says.
+/// The server's error code for a request with invalid content.
 const INVALID_REQUEST: &str = "invalid_request";
 
-const UNKNOWN_END_PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for the rest of the log if it is unknown whether the step has ended.
+const UNKNOWN_END_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How a step went, for what comes after it.
+/// How a step ended, for the steps after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StepOutcome {
-    /// The next one may run.
+    /// The next step may run.
     Succeeded,
-    /// The server knows how it ended, or that it did not start; nothing more is to run.
+    /// The step's end was reported, or the step was not started. No further step may run.
     Ended,
-    /// The same: it was ended because its time was over, or the stage's.
+    /// Like `Ended`, because the step or the stage has timed out.
     TimedOut,
-    /// The job is no longer this runner's.
-    Over,
-    /// The platform could not, before the step had started.
+    /// This runner has lost the job.
+    LeaseEnded,
+    /// An error of the platform before the step was started.
     Failed(String),
 }
 
@@ -46,17 +47,17 @@ impl<B: Backend> Work<'_, B> {
         let plan = match self.plan(number, step, images) {
             Ok(plan) => plan,
             Err(error) => {
-                return StepOutcome::Failed(format!("the step's folder could not be made: {error}"));
+                return StepOutcome::Failed(format!("could not create the step's folder: {error}"));
             }
         };
         let mut running = match self.backend.prepare(&plan).await {
             Ok(running) => running,
             Err(error) => return StepOutcome::Failed(error.to_string()),
         };
-        let begin = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
-        let outcome = self.run_prepared(step, (&plan, &begin), &mut running).await;
+        let start = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
+        let outcome = self.run_prepared(step, (&plan, &start), &mut running).await;
         if let Err(error) = running.remove().await {
-            tracing::error!(%error, "a step could not be cleared away");
+            tracing::error!(%error, "could not remove a step");
         }
         outcome
     }
@@ -78,44 +79,51 @@ impl<B: Backend> Work<'_, B> {
     async fn run_prepared(
         &self,
         step: &JobStep,
-        (plan, begin): (&StepPlan, &StepStart),
+        (plan, start): (&StepPlan, &StepStart),
         running: &mut B::Running,
     ) -> StepOutcome {
         let id = &step.step_run_id;
-        // Here the server checks the fence. Nothing of the step has run before this was answered.
+        // The server checks the fence here. No part of the step has run before its response.
+        let request = || self.client.start_step(id, start);
         let allowed = tokio::select! {
-            allowed = insist(self.lease, "start of a step", || self.client.start_step(id, begin)) => allowed,
-            // It will not run any more, whatever the server answers.
+            allowed = retry_while_leased(self.lease, "start of a step", request) => allowed,
+            // The step will not run, whatever the server's response is.
             _ = self.lease.canceled() => return StepOutcome::Ended,
             () = tokio::time::sleep_until(self.deadline) => return StepOutcome::TimedOut,
         };
         match allowed {
             Ok(()) => {}
-            Err(Unanswered::Over) => return StepOutcome::Over,
-            Err(Unanswered::Refused { code, detail }) => {
-                tracing::info!(code, detail, step = step.name, "the step may not start");
+            Err(RequestFailure::LeaseEnded) => return StepOutcome::LeaseEnded,
+            Err(RequestFailure::Refused { code, detail }) => {
+                tracing::info!(code, detail, step = step.name, "the server did not allow the step to start");
                 return StepOutcome::Ended;
             }
-            Err(Unanswered::Local(reason) | Unanswered::GivenUp(reason)) => {
+            Err(RequestFailure::Local(reason) | RequestFailure::GivenUp(reason)) => {
                 return StepOutcome::Failed(reason);
             }
         }
-        let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::Over };
-        let too_long = matches!(end.interruption, Some(Interruption::TooLong(_)));
-        let report = verdict(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE)));
+        let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::LeaseEnded };
+        let has_timed_out = matches!(end.interruption, Some(Interruption::TimedOut(_)));
+        let report = step_end(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE)));
         match self.report(step, &report).await {
-            StepOutcome::Ended if too_long && report.status == StepEndStatus::Failed => StepOutcome::TimedOut,
+            StepOutcome::Ended if has_timed_out && report.status == StepEndStatus::Failed => {
+                StepOutcome::TimedOut
+            }
             outcome => outcome,
         }
     }
 
     async fn report(&self, step: &JobStep, report: &StepEnd) -> StepOutcome {
         tracing::info!(step = step.name, status = ?report.status, reason = report.reason, "step ended");
-        match insist(self.lease, "end of a step", || self.client.end_step(&step.step_run_id, report)).await {
+        match retry_while_leased(self.lease, "end of a step", || {
+            self.client.end_step(&step.step_run_id, report)
+        })
+        .await
+        {
             Ok(()) if report.status == StepEndStatus::Succeeded => StepOutcome::Succeeded,
             Ok(()) => StepOutcome::Ended,
-            Err(Unanswered::Over) => StepOutcome::Over,
-            Err(Unanswered::Refused { code, detail })
+            Err(RequestFailure::LeaseEnded) => StepOutcome::LeaseEnded,
+            Err(RequestFailure::Refused { code, detail })
                 if code == INVALID_REQUEST && !report.outputs.is_empty() =>
             {
                 let rejected = StepEnd {
@@ -127,36 +135,40 @@ impl<B: Backend> Work<'_, B> {
                 Box::pin(self.report(step, &rejected)).await
             }
             Err(error) => {
-                tracing::error!(%error, step = step.name, "the step's end was not accepted");
+                tracing::error!(%error, step = step.name, "could not report the end of the step");
                 StepOutcome::Ended
             }
         }
     }
 
-    /// None if the job stopped being this runner's; then nothing of the step runs any more.
-    async fn run_allowed(&self, step: &JobStep, running: &mut B::Running) -> Option<End> {
+    /// Runs a step that the server has allowed. Returns `None` if this runner has lost the job; no process of
+    /// the step runs then.
+    async fn run_allowed(&self, step: &JobStep, running: &mut B::Running) -> Option<FinishedStep> {
         if let Some(cancellation) = self.lease.cancellation() {
-            return Some(End::not_started(Interruption::Canceled(cancellation.reason)));
+            return Some(FinishedStep::not_started(Interruption::Canceled(cancellation.reason)));
         }
-        // The server's answer may be old: this process may have been paused since.
+        // The server's response may be stale: this process may have been paused since.
         if !self.lease.is_valid() {
             return None;
         }
         let started = tokio::select! {
             biased;
-            // What the engine still starts ends when the step is removed; its entrypoint has started nothing by then.
-            () = self.lease.over() => return None,
+            // A container that the engine still starts is killed when the step is removed; its entrypoint has
+            // not started the program by then.
+            () = self.lease.ended() => return None,
             started = running.start() => started,
         };
         let output = match started {
             Ok(output) => output,
-            Err(error) => return Some(End::not_started(Interruption::Trouble(error.to_string()))),
+            Err(error) => {
+                return Some(FinishedStep::not_started(Interruption::PlatformError(error.to_string())));
+            }
         };
-        self.starting.begin();
-        let signs = Signs::default();
+        self.start_signal.notify();
+        let signals = LogSignals::default();
         let masker = match Masker::new::<&[u8]>(&[]) {
             Ok(masker) => masker,
-            Err(error) => return Some(End::not_started(Interruption::Trouble(error))),
+            Err(error) => return Some(FinishedStep::not_started(Interruption::PlatformError(error))),
         };
         let sink = StepLog {
             client: self.client.clone(),
@@ -165,44 +177,45 @@ impl<B: Backend> Work<'_, B> {
         };
         let limits = Limits { bytes: self.job.log_limit_bytes };
         let mut pump = JoinSet::new();
-        pump.spawn(Pump::new(sink, masker, limits, signs.clone()).run(output));
+        pump.spawn(Pump::new(sink, masker, limits, signals.clone()).run(output));
 
-        let (ended, interruption) = self.until_ended(step, running, &signs).await?;
-        signs.step_ended.cancel();
+        let (ended, interruption) = self.wait_for_end(step, running, &signals).await?;
+        signals.step_ended.cancel();
         let log = tokio::select! {
             biased;
-            () = self.lease.over() => return None,
+            () = self.lease.ended() => return None,
             log = pump.join_next() => log,
-            // Of a step that may still run nobody knows when its log is complete.
-            () = tokio::time::sleep(UNKNOWN_END_PATIENCE), if ended.is_none() => None,
+            // The log of a step that may still run may never end.
+            () = tokio::time::sleep(UNKNOWN_END_TIMEOUT), if ended.is_none() => None,
         };
         let lost =
             |error: &dyn std::fmt::Display| LogEnd::Lost(0, format!("the log was not shipped: {error}"));
         let log = match log {
             Some(Ok(log)) => log,
             Some(Err(error)) => lost(&error),
-            None => lost(&"it does not end"),
+            None => lost(&"the output does not end"),
         };
-        Some(End { ended, interruption, log })
+        Some(FinishedStep { ended, interruption, log })
     }
 
-    /// Waits for the step, and sees to it that it ends when it has to. When this returns, nothing of it runs.
-    async fn until_ended(
+    /// Waits for the step, and stops it on cancellation, timeout or a lost lease. No process of it runs when
+    /// this returns.
+    async fn wait_for_end(
         &self,
         step: &JobStep,
         running: &mut B::Running,
-        signs: &Signs,
+        signals: &LogSignals,
     ) -> Option<(Option<Ended>, Option<Interruption>)> {
         let mut interruption = None;
         let mut kill_at: Option<Instant> = None;
-        // How much time it was given when it was asked to end, and when that was.
-        let mut asked: Option<(Duration, Instant)> = None;
-        let (deadline, too_long) = self.deadline(step);
+        // The grace of a canceled step, and when it was canceled.
+        let mut canceled: Option<(Duration, Instant)> = None;
+        let (deadline, timeout_reason) = self.deadline(step);
         loop {
             tokio::select! {
                 biased;
-                () = self.lease.over() => {
-                    tracing::warn!(step = step.name, "the job is no longer this runner's: killing the step");
+                () = self.lease.ended() => {
+                    tracing::warn!(step = step.name, "this runner has lost the job: killing the step");
                     self.kill(running).await;
                     return None;
                 }
@@ -210,31 +223,31 @@ impl<B: Backend> Work<'_, B> {
                     Ok(ended) => return Some((Some(ended), interruption)),
                     Err(error) => {
                         self.kill(running).await;
-                        return Some((None, Some(Interruption::Trouble(error.to_string()))));
+                        return Some((None, Some(Interruption::PlatformError(error.to_string()))));
                     }
                 },
-                () = signs.hopeless.cancelled(), if kill_at.is_none_or(|at| at > Instant::now()) => {
+                () = signals.kill_step.cancelled(), if kill_at.is_none_or(|at| at > Instant::now()) => {
                     kill_at = Some(Instant::now());
                 }
                 Cancellation { grace, reason, .. } = self.lease.canceled(), if interruption.is_none() => {
-                    tracing::info!(step = step.name, reason, "asking the step to end");
+                    tracing::info!(step = step.name, reason, "terminating the step");
                     interruption = Some(Interruption::Canceled(reason));
-                    asked = Some((grace, Instant::now()));
-                    kill_at = Some(self.ask(running, grace).await);
+                    canceled = Some((grace, Instant::now()));
+                    kill_at = Some(self.terminate(running, grace).await);
                 }
-                grace = hurried(self.lease, asked), if asked.is_some() && kill_at.is_some() => {
-                    let since = asked.map_or_else(Instant::now, |(_, since)| since);
-                    asked = Some((grace, since));
+                grace = grace_shortened(self.lease, canceled), if canceled.is_some() && kill_at.is_some() => {
+                    let since = canceled.map_or_else(Instant::now, |(_, since)| since);
+                    canceled = Some((grace, since));
                     kill_at = kill_at.map(|at| at.min(since + grace));
                 }
                 () = tokio::time::sleep_until(deadline), if interruption.is_none() => {
-                    interruption = Some(Interruption::TooLong(too_long.clone()));
-                    kill_at = Some(self.ask(running, TIMEOUT_GRACE).await);
+                    interruption = Some(Interruption::TimedOut(timeout_reason.clone()));
+                    kill_at = Some(self.terminate(running, TIMEOUT_GRACE).await);
                 }
-                () = at(kill_at), if kill_at.is_some() => {
+                () = sleep_until(kill_at), if kill_at.is_some() => {
                     if !self.kill(running).await {
-                        let words = "the step could not be killed; it may still run".to_owned();
-                        return Some((None, Some(Interruption::Trouble(words))));
+                        let reason = "the step could not be killed; it may still run".to_owned();
+                        return Some((None, Some(Interruption::PlatformError(reason))));
                     }
                     kill_at = None;
                 }
@@ -242,7 +255,7 @@ impl<B: Backend> Work<'_, B> {
         }
     }
 
-    /// When the step's time is over, or the stage's, whichever comes first, and what to say then.
+    /// Returns the earlier deadline of step and stage, and the reason to report when it has passed.
     fn deadline(&self, step: &JobStep) -> (Instant, String) {
         let own = step.timeout_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         match (own, step.timeout_seconds) {
@@ -253,10 +266,10 @@ impl<B: Backend> Work<'_, B> {
         }
     }
 
-    /// When it is to be killed.
-    async fn ask(&self, running: &mut B::Running, grace: Duration) -> Instant {
+    /// Sends SIGTERM to the step. Returns when the step has to be killed.
+    async fn terminate(&self, running: &mut B::Running, grace: Duration) -> Instant {
         if let Err(error) = running.stop().await {
-            tracing::warn!(%error, "killing the step instead of asking it to end");
+            tracing::warn!(%error, "could not terminate the step; killing it");
             return Instant::now();
         }
         Instant::now() + grace
@@ -265,28 +278,28 @@ impl<B: Backend> Work<'_, B> {
     async fn kill(&self, running: &mut B::Running) -> bool {
         let killed = running.kill().await;
         if let Err(error) = &killed {
-            tracing::error!(%error, "a step could not be killed");
+            tracing::error!(%error, "could not kill a step");
         }
         killed.is_ok()
     }
 }
 
-/// Until less time is given than at first.
-async fn hurried(lease: &Lease, asked: Option<(Duration, Instant)>) -> Duration {
-    match asked {
-        Some((grace, _)) => lease.hurried(grace).await,
+/// Waits until a later cancellation shortens the grace, and returns the new one.
+async fn grace_shortened(lease: &Lease, canceled: Option<(Duration, Instant)>) -> Duration {
+    match canceled {
+        Some((grace, _)) => lease.grace_shortened(grace).await,
         None => std::future::pending().await,
     }
 }
 
-async fn at(time: Option<Instant>) {
+async fn sleep_until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
 }
 
-/// The server, as the place where a step's log goes.
+/// Sends a step's log to the server.
 struct StepLog {
     client: JobClient,
     lease: std::sync::Arc<Lease>,
@@ -294,12 +307,12 @@ struct StepLog {
 }
 
 impl Sink for StepLog {
-    async fn append(&self, offset: u64, at: Timestamp, bytes: Bytes) -> Taken {
+    async fn append(&self, offset: u64, at: Timestamp, bytes: Bytes) -> AppendResult {
         let append = || self.client.append_log(&self.step_run_id, offset, at, bytes.clone());
-        match insist(&self.lease, "a piece of log", append).await {
-            Ok(Appended::Taken(length) | Appended::Expected(length)) => Taken::UpTo(length),
-            Err(Unanswered::Refused { code, .. }) if code == "log_limit_exceeded" => Taken::Full,
-            Err(error) => Taken::Lost(format!("the log could not be delivered: {error}")),
+        match retry_while_leased(&self.lease, "a piece of log", append).await {
+            Ok(Appended::Taken(length) | Appended::Expected(length)) => AppendResult::Stored(length),
+            Err(RequestFailure::Refused { code, .. }) if code == "log_limit_exceeded" => AppendResult::Full,
+            Err(error) => AppendResult::Lost(format!("the log could not be delivered: {error}")),
         }
     }
 }

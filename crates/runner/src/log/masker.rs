@@ -1,42 +1,42 @@
-//! Takes secrets out of a log before it leaves this machine. Works on a stream: a secret may come in pieces, and what has
-//! been let through is final.
+//! Masks secrets in a log before it leaves this machine. Works on a stream: a secret may arrive in several
+//! pieces, and output can't be changed after it was written.
 //!
-//! Every byte that belongs to an occurrence of a secret is hidden, also where occurrences overlap; each unbroken run of
-//! hidden bytes becomes one `***`. Besides a secret itself its base64 forms are hidden, wherever in a longer text
-//! the secret stood when that was encoded. What has fewer than six bytes is not hidden: it would be found everywhere, and
-//! the holes would give it away.
+//! Every byte that belongs to an occurrence of a secret is masked, also where occurrences overlap; each
+//! contiguous run of masked bytes becomes one `***`. The base64 forms of a secret are masked as well, at any
+//! position within a longer encoded text. Secrets with fewer than six bytes are not masked: they would be
+//! found everywhere, and the masks would reveal them.
 
 use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-const SHORTEST: usize = 6;
+const MIN_SECRET_BYTES: usize = 6;
 const MASK: &[u8] = b"***";
 
-/// With no secrets it lets everything through as it comes.
+/// Without secrets, input is passed on immediately and unchanged.
 #[derive(Debug)]
 pub struct Masker {
     patterns: Vec<Vec<u8>>,
     longest: usize,
-    /// None if there is nothing to look for.
+    /// `None` if there are no patterns.
     finder: Option<AhoCorasick>,
-    /// What came and may still turn out to begin a secret.
-    held: Vec<u8>,
-    /// How many of the held bytes belong to a secret that began before them.
-    hidden: usize,
-    /// Whether the last byte let through was a hidden one, so that its mask is already written.
+    /// Input that may still be the beginning of a secret.
+    pending: Vec<u8>,
+    /// How many of the pending bytes belong to a secret that began before them.
+    masked: usize,
+    /// Whether the last decided byte was masked, so that its mask is already written.
     in_mask: bool,
 }
 
 impl Masker {
-    /// Fails only if the secrets are too large to be searched for, together.
+    /// Fails only if the secrets together are too large for the search automaton.
     pub fn new<S: AsRef<[u8]>>(secrets: &[S]) -> Result<Self, String> {
         let mut patterns: Vec<Vec<u8>> = secrets
             .iter()
             .map(AsRef::as_ref)
-            .filter(|secret| secret.len() >= SHORTEST)
+            .filter(|secret| secret.len() >= MIN_SECRET_BYTES)
             .flat_map(forms)
-            .filter(|form| form.len() >= SHORTEST)
+            .filter(|form| form.len() >= MIN_SECRET_BYTES)
             .collect();
         patterns.sort();
         patterns.dedup();
@@ -46,77 +46,78 @@ impl Masker {
         } else {
             Some(AhoCorasick::new(&patterns).map_err(|error| error.to_string())?)
         };
-        Ok(Masker { patterns, longest, finder, held: Vec::new(), hidden: 0, in_mask: false })
+        Ok(Masker { patterns, longest, finder, pending: Vec::new(), masked: 0, in_mask: false })
     }
 
-    /// Takes what came, and appends to `out` what can be let through.
+    /// Adds input, and appends to `out` what is decided.
     pub fn push(&mut self, input: &[u8], out: &mut Vec<u8>) {
         if self.finder.is_none() {
             out.extend_from_slice(input);
             return;
         }
-        self.held.extend_from_slice(input);
-        let decided = self.undecided_from();
-        self.let_through(decided, out);
+        self.pending.extend_from_slice(input);
+        let decided = self.first_undecided();
+        self.write(decided, out);
     }
 
-    /// Nothing more comes: what was held is let through too.
+    /// Ends the input and writes all pending bytes.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        let all = self.held.len();
-        self.let_through(all, out);
+        let all = self.pending.len();
+        self.write(all, out);
     }
 
-    /// Where the first occurrence may begin that has not come to its end yet.
-    fn undecided_from(&self) -> usize {
-        let end = self.held.len();
+    /// Returns where the first incomplete occurrence may begin.
+    fn first_undecided(&self) -> usize {
+        let end = self.pending.len();
         let first = end.saturating_sub(self.longest.saturating_sub(1));
         (first..end)
             .find(|&start| {
-                let rest = &self.held[start..];
+                let rest = &self.pending[start..];
                 self.patterns.iter().any(|pattern| pattern.len() > rest.len() && pattern.starts_with(rest))
             })
             .unwrap_or(end)
     }
 
-    fn let_through(&mut self, decided: usize, out: &mut Vec<u8>) {
+    fn write(&mut self, decided: usize, out: &mut Vec<u8>) {
         let Some(finder) = &self.finder else { return };
-        // How far the hidden run goes that began before or at the byte under consideration.
-        let mut hidden_until = self.hidden;
+        // The end of the masked run that contains the current byte, or begins at it.
+        let mut masked_until = self.masked;
         let mut written = 0;
         let mut occurrences: Vec<(usize, usize)> =
-            finder.find_overlapping_iter(&self.held).map(|found| (found.start(), found.end())).collect();
+            finder.find_overlapping_iter(&self.pending).map(|found| (found.start(), found.end())).collect();
         occurrences.sort_unstable();
         let mut occurrences = occurrences.into_iter().filter(|&(start, _)| start < decided).peekable();
         while written < decided {
-            while let Some((_, end)) = occurrences.next_if(|&(start, _)| start <= written.max(hidden_until)) {
-                hidden_until = hidden_until.max(end);
+            while let Some((_, end)) = occurrences.next_if(|&(start, _)| start <= written.max(masked_until)) {
+                masked_until = masked_until.max(end);
             }
-            if written < hidden_until {
+            if written < masked_until {
                 if !self.in_mask {
                     out.extend_from_slice(MASK);
                     self.in_mask = true;
                 }
-                written = hidden_until.min(decided);
+                written = masked_until.min(decided);
             } else {
                 let next = occurrences.peek().map_or(decided, |&(start, _)| start);
-                out.extend_from_slice(&self.held[written..next]);
+                out.extend_from_slice(&self.pending[written..next]);
                 self.in_mask = false;
                 written = next;
             }
         }
-        self.held.drain(..decided);
-        self.hidden = hidden_until.saturating_sub(decided);
+        self.pending.drain(..decided);
+        self.masked = masked_until.saturating_sub(decided);
     }
 }
 
-/// The secret as it is, and what it looks like inside of base64. There the letters depend on how many bytes stood
-/// before it: three cases. The letters at both ends that are also made of its neighbours' bits are left out.
+/// Returns the secret itself and its forms within base64. There the letters depend on the number of bytes
+/// before the secret, modulo three. Letters at both ends that also contain bits of neighboring bytes are left
+/// out.
 fn forms(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![secret.to_vec()];
     for before in 0..3 {
         let mut padded = vec![0; before];
         padded.extend_from_slice(secret);
-        // Of the first letters, those with bits of what stood before; of the last, one that is not full.
+        // Skip letters with bits of the bytes before, and a last letter that is not complete.
         let skip = (before * 8).div_ceil(6);
         let keep = padded.len() * 8 / 6;
         for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
@@ -142,25 +143,26 @@ mod tests {
         out
     }
 
-    /// The same, said as plainly as possible: mark every byte of every occurrence, then write.
+    /// The specification: mark every byte of every occurrence, then write.
     fn specified(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
-        let mut hidden = vec![false; text.len()];
-        for form in secrets.iter().filter(|secret| secret.len() >= SHORTEST).flat_map(|secret| forms(secret))
+        let mut is_masked = vec![false; text.len()];
+        for form in
+            secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_BYTES).flat_map(|secret| forms(secret))
         {
-            if form.len() < SHORTEST {
+            if form.len() < MIN_SECRET_BYTES {
                 continue;
             }
             for (start, window) in text.windows(form.len()).enumerate() {
                 if window == form {
-                    hidden[start..start + form.len()].fill(true);
+                    is_masked[start..start + form.len()].fill(true);
                 }
             }
         }
         let mut out = Vec::new();
         for (index, byte) in text.iter().enumerate() {
-            if !hidden[index] {
+            if !is_masked[index] {
                 out.push(*byte);
-            } else if index == 0 || !hidden[index - 1] {
+            } else if index == 0 || !is_masked[index - 1] {
                 out.extend_from_slice(MASK);
             }
         }
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_hidden_wherever_it_is_cut() {
+    fn a_secret_is_masked_wherever_the_input_is_split() {
         let text = b"before hunter22 after";
         for cut in 0..=text.len() {
             assert_eq!(masked(&[b"hunter22"], &[&text[..cut], &text[cut..]]), b"before *** after", "{cut}");
@@ -178,19 +180,19 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_secrets_leave_nothing_of_either() {
+    fn overlapping_secrets_are_masked_completely() {
         assert_eq!(masked(&[b"abcdef", b"defghi"], &[b"-abcdefghi-"]), b"-***-");
         assert_eq!(masked(&[b"aaaaaa"], &[b"-aaaaaaaaaa-"]), b"-***-");
         assert_eq!(masked(&[b"secret", b"secretary"], &[b"the secretary's secret"]), b"the ***'s ***");
     }
 
     #[test]
-    fn what_only_begins_like_a_secret_is_let_through() {
+    fn an_incomplete_secret_is_not_masked() {
         assert_eq!(masked(&[b"hunter22"], &[b"hunter", b"2 hunt"]), b"hunter2 hunt");
     }
 
     #[test]
-    fn nothing_is_held_back_that_cannot_begin_a_secret() {
+    fn only_a_possible_beginning_of_a_secret_is_held_back() {
         let mut masker = Masker::new(&[b"hunter22"]).unwrap();
         let mut out = Vec::new();
         masker.push(b"Password: ", &mut out);
@@ -200,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_value_is_not_hidden() {
+    fn a_short_value_is_not_masked() {
         assert_eq!(masked(&[b"12345", b""], &[b"12345"]), b"12345");
         assert_eq!(masked(&[b"123456"], &[b"123456"]), b"***");
     }
 
     #[test]
-    fn base64_hides_no_secret() {
+    fn base64_forms_are_masked() {
         let secret = b"correct horse battery";
         for before in 0..7 {
             for after in 0..4 {
@@ -214,7 +216,7 @@ mod tests {
                 for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
                     let out = masked(&[secret], &[encoded.as_bytes()]);
                     let left = out.len() - MASK.len();
-                    // Only what its neighbours are made of is left, and the letters shared with them.
+                    // Only the letters of the neighboring bytes are left, and those shared with them.
                     assert!(left <= (before + after) * 8 / 6 + 6, "{} left of {encoded}", left);
                     assert!(out.windows(MASK.len()).any(|window| window == MASK), "{encoded}");
                 }
@@ -222,14 +224,14 @@ mod tests {
         }
     }
 
-    /// Texts of few letters, in which secrets of the same letters occur, overlap and nearly occur.
+    /// Texts over a small alphabet, in which secrets over the same alphabet occur, overlap and nearly occur.
     fn letters(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
         proptest::collection::vec(prop_oneof![4 => Just(b'a'), 2 => Just(b'b'), 1 => Just(b'\n')], length)
     }
 
     proptest! {
         #[test]
-        fn it_does_what_is_specified_however_the_text_is_cut(
+        fn the_masker_matches_the_specification_for_any_split(
             secrets in proptest::collection::vec(letters(1..12), 0..4),
             text in letters(0..300),
             cuts in proptest::collection::vec(0..300_usize, 0..20),
@@ -243,7 +245,7 @@ mod tests {
         }
 
         #[test]
-        fn a_planted_secret_never_comes_out(
+        fn a_secret_never_appears_in_the_output(
             secret in proptest::collection::vec(any::<u8>(), 6..40),
             before in proptest::collection::vec(any::<u8>(), 0..100),
             after in proptest::collection::vec(any::<u8>(), 0..100),
@@ -257,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn without_secrets_everything_comes_out_at_once(
+        fn without_secrets_input_is_passed_on_immediately(
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..10),
         ) {
             let mut masker = Masker::new::<Vec<u8>>(&[]).unwrap();

@@ -1,8 +1,8 @@
-//! A step's log on its way from the step to the server: read, masked, shipped. In order, without a gap, and with a bound on
-//! what waits in memory: when that is full, the step is not read from, and so has to wait.
+//! Ships a step's log to the server: reads, masks and sends it in order and without gaps. The buffer in
+//! memory is bounded: when it is full, the step's output is not read, so that the step blocks.
 
 mod masker;
 mod pump;
 
 pub use self::masker::Masker;
-pub use self::pump::{Limits, LogEnd, Pump, Signs, Sink, Taken};
+pub use self::pump::{AppendResult, Limits, LogEnd, LogSignals, Pump, Sink};

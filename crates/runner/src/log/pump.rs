@@ -1,5 +1,5 @@
-//! Reads a step's output, masks it, and gives it to the server piece by piece. One piece is under way at a time, so that
-//! the order is the offsets'; meanwhile the next one is collected.
+//! Reads a step's output, masks it, and sends it to the server in pieces. Only one piece is sent at a time,
+//! so that they arrive in order; meanwhile the next one is collected.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,195 +13,201 @@ use tokio_util::sync::CancellationToken;
 
 use super::Masker;
 
-/// A piece is sent when it is this large, or this old.
+/// A piece is sent when it has reached this size or this age.
 const FLUSH_BYTES: usize = 512 * 1024;
-const FLUSH_AFTER: Duration = Duration::from_millis(200);
-/// The server takes no more at once.
-const PIECE_BYTES: usize = 1024 * 1024;
-/// What may wait in memory; beyond it the step has to wait.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
+/// The server's limit for one request.
+const MAX_PIECE_BYTES: usize = 1024 * 1024;
+/// The limit of output in memory. When it is reached, the step's output is not read, so that the step blocks.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// How long an ended step's output may go without a byte and without an end.
-const END_PATIENCE: Duration = Duration::from_secs(15);
+/// How long to wait for more output, or its end, after the step has ended.
+const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(15);
 const READ_BYTES: usize = 64 * 1024;
-/// A server that keeps expecting the piece that it was just given is not argued with any longer.
-const TRIES_WITHOUT_PROGRESS: u32 = 3;
+/// How often a piece is sent again if the server still expects the same offset.
+const MAX_ATTEMPTS_WITHOUT_PROGRESS: u32 = 3;
 
-/// Where the log goes. Tries again by itself as long as that makes sense.
+/// Receives the log. Implementations retry as long as that makes sense.
 pub trait Sink: Send + Sync {
-    fn append(&self, offset: u64, at: Timestamp, bytes: Bytes) -> impl Future<Output = Taken> + Send;
+    fn append(&self, offset: u64, at: Timestamp, bytes: Bytes) -> impl Future<Output = AppendResult> + Send;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// The log is this long.
-    UpTo(u64),
-    /// No more is taken.
+pub enum AppendResult {
+    /// The stored log has this length.
+    Stored(u64),
+    /// The log has reached the server's limit.
     Full,
-    /// It cannot be delivered, and why.
+    /// The log cannot be delivered, with the reason.
     Lost(String),
 }
 
-/// How it went, when nothing more is to come. So many bytes have arrived in each case.
+/// How the log ended. Each variant has the number of delivered bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogEnd {
-    /// All of it.
+    /// The whole log was delivered.
     Complete(u64),
-    /// The step said more than it may.
+    /// The step wrote more than the limit.
     Full(u64),
-    /// The rest is lost, and why.
+    /// The rest is lost, with the reason.
     Lost(u64, String),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// What a step may say.
+    /// The maximum log size of a step.
     pub bytes: u64,
 }
 
-/// What was read and masked and is not under way yet.
-struct Waiting {
+/// Output that was read and masked, and is not being sent yet.
+struct LogBuffer {
     masker: Masker,
     bytes: Vec<u8>,
-    /// When the first of them came.
+    /// When the first of these bytes was read.
     since: Option<(Instant, Timestamp)>,
-    /// How much more the step may say.
-    room: u64,
-    /// The step said more than that.
-    overflowed: bool,
+    /// How many more bytes the step may write.
+    remaining: u64,
+    /// The step has written more than that.
+    has_overflowed: bool,
 }
 
 pub struct Pump<S> {
     sink: S,
-    waiting: Waiting,
-    signs: Signs,
+    buffer: LogBuffer,
+    signals: LogSignals,
 }
 
-/// What pump and step tell each other.
+/// Signals between the pump and the step.
 #[derive(Clone, Debug, Default)]
-pub struct Signs {
-    /// By the pump, as soon as there is no use in going on: the step is to be killed.
-    pub hopeless: CancellationToken,
-    /// By the step: its output has to end soon now.
+pub struct LogSignals {
+    /// Sent by the pump when the step has to be killed, because its log can't be delivered or is too large.
+    pub kill_step: CancellationToken,
+    /// Sent when the step has ended, so that its output has to end soon.
     pub step_ended: CancellationToken,
 }
 
-/// A piece under way: how long the log is when it has arrived.
-type UnderWay<'a> = Pin<Box<dyn Future<Output = Result<u64, LogEnd>> + Send + 'a>>;
+/// A piece that is being sent. Returns the length of the log after its delivery.
+type PendingAppend<'a> = Pin<Box<dyn Future<Output = Result<u64, LogEnd>> + Send + 'a>>;
 
 impl<S: Sink> Pump<S> {
-    pub fn new(sink: S, masker: Masker, limits: Limits, signs: Signs) -> Self {
-        let waiting =
-            Waiting { masker, bytes: Vec::new(), since: None, room: limits.bytes, overflowed: false };
-        Pump { sink, waiting, signs }
+    pub fn new(sink: S, masker: Masker, limits: Limits, signals: LogSignals) -> Self {
+        let buffer = LogBuffer {
+            masker,
+            bytes: Vec::new(),
+            since: None,
+            remaining: limits.bytes,
+            has_overflowed: false,
+        };
+        Pump { sink, buffer, signals }
     }
 
-    /// Until the output has ended and all of it has arrived, or cannot any more.
+    /// Runs until the output has ended and was delivered, or can't be delivered.
     pub async fn run(self, mut output: impl AsyncRead + Send + Unpin) -> LogEnd {
-        let Pump { sink, mut waiting, signs } = self;
-        let mut arrived = 0;
-        let mut under_way: Option<UnderWay> = None;
-        let mut under_way_bytes = 0;
+        let Pump { sink, mut buffer, signals } = self;
+        let mut delivered_bytes = 0;
+        let mut pending: Option<PendingAppend> = None;
+        let mut pending_bytes = 0;
         let mut broken = None;
         let mut ended = false;
         let mut read = vec![0; READ_BYTES];
         loop {
-            if under_way.is_none() && (ended || waiting.is_due()) {
-                if let Some((at, piece)) = waiting.take() {
-                    under_way_bytes = piece.len();
-                    under_way = Some(Box::pin(deliver(&sink, arrived, at, piece)));
+            if pending.is_none() && (ended || buffer.is_due()) {
+                if let Some((at, piece)) = buffer.take() {
+                    pending_bytes = piece.len();
+                    pending = Some(Box::pin(deliver(&sink, delivered_bytes, at, piece)));
                 } else if ended {
                     break;
                 }
             }
-            let has_room = waiting.bytes.len() + under_way_bytes < BUFFER_BYTES;
+            let has_room = buffer.bytes.len() + pending_bytes < BUFFER_BYTES;
             tokio::select! {
-                // What has arrived makes room, so it comes first.
+                // A delivery frees buffer space, so it is handled first.
                 biased;
-                delivered = async { Some(under_way.as_mut()?.await) }, if under_way.is_some() => {
-                    (under_way, under_way_bytes) = (None, 0);
+                delivered = async { Some(pending.as_mut()?.await) }, if pending.is_some() => {
+                    (pending, pending_bytes) = (None, 0);
                     match delivered {
-                        Some(Ok(length)) => arrived = length,
+                        Some(Ok(length)) => delivered_bytes = length,
                         Some(Err(end)) => {
-                            signs.hopeless.cancel();
+                            signals.kill_step.cancel();
                             return end;
                         }
                         None => {}
                     }
                 }
-                count = read_some(&mut output, &mut read, &signs.step_ended), if !ended && has_room => {
+                count = read_some(&mut output, &mut read, &signals.step_ended), if !ended && has_room => {
                     match count {
                         Ok(0) => ended = true,
-                        Ok(count) => waiting.add(&read[..count]),
+                        Ok(count) => buffer.add(&read[..count]),
                         Err(error) => {
                             broken = Some(format!("the step's output could not be read: {error}"));
                             ended = true;
                         }
                     }
-                    if waiting.overflowed && !ended {
-                        signs.hopeless.cancel();
+                    if buffer.has_overflowed && !ended {
+                        signals.kill_step.cancel();
                         ended = true;
                     }
                     if ended {
-                        waiting.finish();
+                        buffer.finish();
                     }
                 }
-                () = waiting.until_due(), if under_way.is_none() && waiting.since.is_some() => {}
+                () = buffer.until_due(), if pending.is_none() && buffer.since.is_some() => {}
             }
         }
         match broken {
             Some(reason) => {
-                signs.hopeless.cancel();
-                LogEnd::Lost(arrived, reason)
+                signals.kill_step.cancel();
+                LogEnd::Lost(delivered_bytes, reason)
             }
-            None if waiting.overflowed => LogEnd::Full(arrived),
-            None => LogEnd::Complete(arrived),
+            None if buffer.has_overflowed => LogEnd::Full(delivered_bytes),
+            None => LogEnd::Complete(delivered_bytes),
         }
     }
 }
 
-impl Waiting {
+impl LogBuffer {
     fn add(&mut self, read: &[u8]) {
         let before = self.bytes.len();
         self.masker.push(read, &mut self.bytes);
-        self.account(before);
+        self.enforce_limit(before);
     }
 
-    /// Nothing more comes.
+    /// Ends the input of the masker.
     fn finish(&mut self) {
         let before = self.bytes.len();
         self.masker.finish(&mut self.bytes);
-        self.account(before);
+        self.enforce_limit(before);
     }
 
-    /// Cuts what is too much.
-    fn account(&mut self, before: usize) {
+    /// Truncates the new bytes at the log limit.
+    fn enforce_limit(&mut self, before: usize) {
         let added = self.bytes.len() - before;
-        let room = usize::try_from(self.room).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.remaining).unwrap_or(usize::MAX);
         if added > room {
             self.bytes.truncate(before + room);
-            self.overflowed = true;
+            self.has_overflowed = true;
         }
-        self.room = self.room.saturating_sub(added as u64);
+        self.remaining = self.remaining.saturating_sub(added as u64);
         if self.since.is_none() && !self.bytes.is_empty() {
             self.since = Some((Instant::now(), local_time()));
         }
     }
 
     fn is_due(&self) -> bool {
-        self.bytes.len() >= FLUSH_BYTES || self.since.is_some_and(|(since, _)| since.elapsed() >= FLUSH_AFTER)
+        self.bytes.len() >= FLUSH_BYTES
+            || self.since.is_some_and(|(since, _)| since.elapsed() >= FLUSH_INTERVAL)
     }
 
     async fn until_due(&self) {
         if let Some((since, _)) = self.since {
-            tokio::time::sleep_until(since + FLUSH_AFTER).await;
+            tokio::time::sleep_until(since + FLUSH_INTERVAL).await;
         }
     }
 
     fn take(&mut self) -> Option<(Timestamp, Bytes)> {
         let (_, at) = self.since?;
-        let rest = self.bytes.split_off(self.bytes.len().min(PIECE_BYTES));
+        let rest = self.bytes.split_off(self.bytes.len().min(MAX_PIECE_BYTES));
         let piece = std::mem::replace(&mut self.bytes, rest);
-        // What stays has waited too, and goes next.
+        // Remaining bytes keep their time, so that they are sent next.
         if self.bytes.is_empty() {
             self.since = None;
         }
@@ -209,7 +215,7 @@ impl Waiting {
     }
 }
 
-/// The output of a step that has ended ends too; one that does not is not waited for.
+/// Reads output. Fails if the output does not end in time after the step has ended.
 async fn read_some(
     output: &mut (impl AsyncRead + Unpin),
     into: &mut [u8],
@@ -217,31 +223,31 @@ async fn read_some(
 ) -> std::io::Result<usize> {
     tokio::select! {
         count = output.read(into) => count,
-        () = async { step_ended.cancelled().await; tokio::time::sleep(END_PATIENCE).await } => {
-            Err(std::io::Error::other("the step has ended, and its output has not"))
+        () = async { step_ended.cancelled().await; tokio::time::sleep(OUTPUT_END_TIMEOUT).await } => {
+            Err(std::io::Error::other("the step has ended, but its output has not"))
         }
     }
 }
 
-/// Gives a piece to the sink until it has all of it.
+/// Sends a piece until the sink has stored all of it. Returns the length of the log.
 async fn deliver<S: Sink>(sink: &S, mut offset: u64, at: Timestamp, mut piece: Bytes) -> Result<u64, LogEnd> {
     let mut without_progress = 0;
     while !piece.is_empty() {
         let length = match sink.append(offset, at, piece.clone()).await {
-            Taken::UpTo(length) => length,
-            Taken::Full => return Err(LogEnd::Full(offset)),
-            Taken::Lost(reason) => return Err(LogEnd::Lost(offset, reason)),
+            AppendResult::Stored(length) => length,
+            AppendResult::Full => return Err(LogEnd::Full(offset)),
+            AppendResult::Lost(reason) => return Err(LogEnd::Lost(offset, reason)),
         };
         let progress = length.checked_sub(offset).and_then(|progress| usize::try_from(progress).ok());
         match progress {
-            Some(0) if without_progress < TRIES_WITHOUT_PROGRESS => without_progress += 1,
+            Some(0) if without_progress < MAX_ATTEMPTS_WITHOUT_PROGRESS => without_progress += 1,
             Some(progress) if progress > 0 && progress <= piece.len() => {
                 without_progress = 0;
                 piece.advance(progress);
                 offset = length;
             }
             _ => {
-                let reason = format!("the server has {length} bytes of the log, and was given {offset}");
+                let reason = format!("the server has {length} bytes of the log, but {offset} were sent");
                 return Err(LogEnd::Lost(offset, reason));
             }
         }
@@ -249,10 +255,7 @@ async fn deliver<S: Sink>(sink: &S, mut offset: u64, at: Timestamp, mut piece: B
     Ok(offset)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tells readers of a log when something was said; decides nothing"
-)]
+#[expect(clippy::disallowed_methods, reason = "only shown to readers of a log; no decision depends on it")]
 fn local_time() -> Timestamp {
     Timestamp::now()
 }
@@ -263,79 +266,79 @@ mod tests {
 
     use super::*;
 
-    /// Takes at most so much of a piece, as a server does that was cut off.
-    struct Grudging {
+    /// Stores at most `max_bytes` of a piece, as a server does whose connection was cut.
+    struct PartialSink {
         log: Mutex<Vec<u8>>,
-        at_once: usize,
+        max_bytes: usize,
         full_at: u64,
     }
 
-    impl Sink for &Grudging {
-        async fn append(&self, offset: u64, _at: Timestamp, bytes: Bytes) -> Taken {
-            assert!(bytes.len() <= PIECE_BYTES);
+    impl Sink for &PartialSink {
+        async fn append(&self, offset: u64, _at: Timestamp, bytes: Bytes) -> AppendResult {
+            assert!(bytes.len() <= MAX_PIECE_BYTES);
             let mut log = self.log.lock().unwrap();
             if offset + bytes.len() as u64 > self.full_at {
-                return Taken::Full;
+                return AppendResult::Full;
             }
             assert_eq!(log.len() as u64, offset);
-            log.extend_from_slice(&bytes[..bytes.len().min(self.at_once)]);
-            Taken::UpTo(log.len() as u64)
+            log.extend_from_slice(&bytes[..bytes.len().min(self.max_bytes)]);
+            AppendResult::Stored(log.len() as u64)
         }
     }
 
-    fn sink(at_once: usize, full_at: u64) -> Grudging {
-        Grudging { log: Mutex::new(Vec::new()), at_once, full_at }
+    fn sink(max_bytes: usize, full_at: u64) -> PartialSink {
+        PartialSink { log: Mutex::new(Vec::new()), max_bytes, full_at }
     }
 
     fn text(length: usize) -> Vec<u8> {
         (0..length).map(|index| (index % 251) as u8).collect()
     }
 
-    async fn pump(sink: &Grudging, limit: u64, output: &[u8]) -> (LogEnd, bool) {
-        let signs = Signs::default();
+    async fn pump(sink: &PartialSink, limit: u64, output: &[u8]) -> (LogEnd, bool) {
+        let signals = LogSignals::default();
         let masker = Masker::new::<&[u8]>(&[]).unwrap();
-        let pump = Pump::new(sink, masker, Limits { bytes: limit }, signs.clone());
-        (pump.run(output).await, signs.hopeless.is_cancelled())
+        let pump = Pump::new(sink, masker, Limits { bytes: limit }, signals.clone());
+        (pump.run(output).await, signals.kill_step.is_cancelled())
     }
 
     #[tokio::test]
-    async fn everything_arrives_in_order_even_in_parts() {
+    async fn everything_is_delivered_in_order_despite_partial_appends() {
         let text = text(5_000_000);
-        for at_once in [usize::MAX, 300_000, 700_001] {
-            let sink = sink(at_once, u64::MAX);
+        for max_bytes in [usize::MAX, 300_000, 700_001] {
+            let sink = sink(max_bytes, u64::MAX);
             assert_eq!(pump(&sink, u64::MAX, &text).await, (LogEnd::Complete(5_000_000), false));
             assert!(*sink.log.lock().unwrap() == text);
         }
     }
 
     #[tokio::test]
-    async fn nothing_said_is_complete() {
+    async fn an_empty_log_is_complete() {
         assert_eq!(pump(&sink(1, 0), 0, b"").await, (LogEnd::Complete(0), false));
     }
 
     #[tokio::test]
-    async fn what_is_too_much_is_cut_at_the_limit() {
+    async fn a_log_is_truncated_at_the_limit() {
         let sink = sink(usize::MAX, u64::MAX);
         assert_eq!(pump(&sink, 1000, &text(1001)).await, (LogEnd::Full(1000), true));
         assert_eq!(*sink.log.lock().unwrap(), text(1000));
     }
 
     #[tokio::test]
-    async fn what_is_just_enough_is_complete() {
+    async fn a_log_of_exactly_the_limit_is_complete() {
         assert_eq!(pump(&sink(usize::MAX, 1000), 1000, &text(1000)).await, (LogEnd::Complete(1000), false));
     }
 
     #[tokio::test]
-    async fn a_server_that_takes_no_more_ends_it() {
-        let (end, hopeless) = pump(&sink(usize::MAX, 600_000), u64::MAX, &text(5_000_000)).await;
+    async fn the_log_ends_when_the_server_has_reached_its_limit() {
+        let (end, is_killed) = pump(&sink(usize::MAX, 600_000), u64::MAX, &text(5_000_000)).await;
         assert!(matches!(end, LogEnd::Full(bytes) if bytes <= 600_000), "{end:?}");
-        assert!(hopeless);
+        assert!(is_killed);
     }
 
     #[tokio::test]
-    async fn a_server_that_takes_nothing_is_given_up() {
-        let (end, hopeless) = pump(&sink(0, u64::MAX), u64::MAX, &text(10)).await;
+    async fn the_log_is_lost_if_the_server_makes_no_progress() {
+        let (end, is_killed) = pump(&sink(0, u64::MAX), u64::MAX, &text(10)).await;
         assert!(matches!(end, LogEnd::Lost(0, _)), "{end:?}");
-        assert!(hopeless);
+        assert!(is_killed);
     }
 }

@@ -1,21 +1,21 @@
-//! The commit that was asked for, and no other.
+//! Exactly the requested commit is checked out.
 
 use std::path::Path;
 
 use greenroom_api_types::runner::{CheckedOut, MustBeOn, Source};
 use greenroom_runner::checkout::checkout;
 
-use crate::git_server::{GitServer, Manner, Repository};
-use crate::support::running::local;
+use crate::git_server::{GitServer, Repository, ServerMode};
+use crate::support::test_runner::local_access;
 
-const BOTH: [Manner; 2] = [Manner::Willing, Manner::Strict];
+const MODES: [ServerMode; 2] = [ServerMode::AnyCommit, ServerMode::RefsOnly];
 
-struct Checked {
+struct CheckoutResult {
     folder: tempfile::TempDir,
     result: Result<String, String>,
 }
 
-impl Checked {
+impl CheckoutResult {
     fn text(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("file")).unwrap()
     }
@@ -25,33 +25,33 @@ impl Checked {
     }
 }
 
-async fn check_out(server: &GitServer, commit_id: &str) -> Checked {
+async fn check_out(server: &GitServer, commit_id: &str) -> CheckoutResult {
     let folder = tempfile::tempdir().unwrap();
     let (repository, commit_id) = (server.url.clone(), commit_id.to_owned());
     let source = Source { repository, commit_id, must_be_on: None };
-    let result = checkout(&source, folder.path(), &local()).await;
+    let result = checkout(&source, folder.path(), &local_access()).await;
     let result = result.map(|done| done.commit_id).map_err(|error| error.to_string());
-    Checked { folder, result }
+    CheckoutResult { folder, result }
 }
 
 #[tokio::test]
 async fn a_full_id_is_fetched_alone() {
     let repository = Repository::new();
     let ids: Vec<_> = ["one", "two", "three"].map(|text| repository.commit(text)).into();
-    let server = GitServer::start(&repository, Manner::Willing).await;
+    let server = GitServer::start(&repository, ServerMode::AnyCommit).await;
     for (id, text) in ids.iter().zip(["one", "two", "three"]) {
         let checked = check_out(&server, id).await;
         assert_eq!(checked.result.as_ref(), Ok(id));
         assert_eq!(checked.text(), text);
-        assert!(checked.has(".git/shallow"), "its past came along");
+        assert!(checked.has(".git/shallow"), "its history was fetched too");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_gives_out_only_branches_is_asked_for_all() {
+async fn everything_is_fetched_from_a_server_that_serves_only_refs() {
     let repository = Repository::new();
     let ids: Vec<_> = ["one", "two", "three"].map(|text| repository.commit(text)).into();
-    let server = GitServer::start(&repository, Manner::Strict).await;
+    let server = GitServer::start(&repository, ServerMode::RefsOnly).await;
     let checked = check_out(&server, &ids[0]).await;
     assert_eq!(checked.result.as_ref(), Ok(&ids[0]));
     assert_eq!(checked.text(), "one");
@@ -62,8 +62,8 @@ async fn a_server_that_gives_out_only_branches_is_asked_for_all() {
 async fn a_short_id_is_resolved() {
     let repository = Repository::new();
     let ids: Vec<_> = ["one", "two"].map(|text| repository.commit(text)).into();
-    for manner in BOTH {
-        let server = GitServer::start(&repository, manner).await;
+    for mode in MODES {
+        let server = GitServer::start(&repository, mode).await;
         let checked = check_out(&server, &ids[0][..9]).await;
         assert_eq!(checked.result.as_ref(), Ok(&ids[0]));
         assert_eq!(checked.text(), "one");
@@ -79,7 +79,7 @@ async fn a_commit_on_another_branch_or_only_on_a_tag_is_found_by_a_short_id() {
     repository.git(&["checkout", "--quiet", "--detach"]);
     let on_tag = repository.commit("on a tag");
     repository.git(&["tag", "v1"]);
-    let server = GitServer::start(&repository, Manner::Strict).await;
+    let server = GitServer::start(&repository, ServerMode::RefsOnly).await;
     for (id, text) in [(on_branch, "on a branch"), (on_tag, "on a tag")] {
         let checked = check_out(&server, &id[..10]).await;
         assert_eq!(checked.result.as_ref(), Ok(&id));
@@ -88,33 +88,33 @@ async fn a_commit_on_another_branch_or_only_on_a_tag_is_found_by_a_short_id() {
 }
 
 #[tokio::test]
-async fn a_branch_that_has_moved_on_changes_nothing() {
+async fn later_commits_on_the_branch_do_not_matter() {
     let repository = Repository::new();
     let meant = repository.commit("meant");
     repository.commit("moved on");
-    for manner in BOTH {
-        let server = GitServer::start(&repository, manner).await;
+    for mode in MODES {
+        let server = GitServer::start(&repository, mode).await;
         assert_eq!(check_out(&server, &meant).await.text(), "meant");
     }
 }
 
 #[tokio::test]
-async fn a_branch_that_was_moved_away_leaves_its_commit_to_be_had_or_not_at_all() {
+async fn a_commit_that_a_force_push_removed_is_never_replaced_by_another() {
     let repository = Repository::new();
     let base = repository.commit("base");
     let meant = repository.commit("meant");
     repository.git(&["reset", "--quiet", "--hard", &base]);
     repository.commit("instead");
-    let willing = GitServer::start(&repository, Manner::Willing).await;
+    let willing = GitServer::start(&repository, ServerMode::AnyCommit).await;
     assert_eq!(check_out(&willing, &meant).await.text(), "meant");
-    // Never something else in its place.
-    let strict = GitServer::start(&repository, Manner::Strict).await;
+    // Fails instead of checking out another commit.
+    let strict = GitServer::start(&repository, ServerMode::RefsOnly).await;
     let checked = check_out(&strict, &meant).await;
     assert!(checked.result.unwrap_err().contains("no commit"));
 }
 
 #[tokio::test]
-async fn a_branch_or_tag_that_is_called_like_an_id_is_not_taken_for_it() {
+async fn a_branch_or_tag_that_is_named_like_an_id_is_not_mistaken_for_it() {
     let repository = Repository::new();
     let meant = repository.commit("meant");
     let other = repository.commit("other");
@@ -122,8 +122,8 @@ async fn a_branch_or_tag_that_is_called_like_an_id_is_not_taken_for_it() {
     repository.git(&["update-ref", &format!("refs/heads/{short}"), &other]);
     repository.git(&["update-ref", &format!("refs/tags/{short}"), &other]);
     repository.git(&["update-ref", &format!("refs/heads/{meant}"), &other]);
-    for manner in BOTH {
-        let server = GitServer::start(&repository, manner).await;
+    for mode in MODES {
+        let server = GitServer::start(&repository, mode).await;
         for id in [short, meant.as_str()] {
             let checked = check_out(&server, id).await;
             assert_eq!(checked.result.as_ref(), Ok(&meant), "{id}");
@@ -133,11 +133,11 @@ async fn a_branch_or_tag_that_is_called_like_an_id_is_not_taken_for_it() {
 }
 
 #[tokio::test]
-async fn neither_the_address_nor_a_credential_is_left_in_the_workspace() {
+async fn neither_address_nor_credentials_are_left_in_the_workspace() {
     let repository = Repository::new();
     let id = repository.commit("one");
-    for manner in BOTH {
-        let server = GitServer::start(&repository, manner).await;
+    for mode in MODES {
+        let server = GitServer::start(&repository, mode).await;
         for commit_id in [id.clone(), id[..9].to_owned()] {
             let folder = tempfile::tempdir().unwrap();
             let source = Source {
@@ -145,7 +145,7 @@ async fn neither_the_address_nor_a_credential_is_left_in_the_workspace() {
                 commit_id,
                 must_be_on: Some(MustBeOn { branch: Some("main".to_owned()), any_of: Vec::new() }),
             };
-            let done = checkout(&source, folder.path(), &local()).await.unwrap();
+            let done = checkout(&source, folder.path(), &local_access()).await.unwrap();
             assert_eq!(done, CheckedOut { commit_id: id.clone(), branch: Some("main".to_owned()) });
             let host = server.url.trim_start_matches("http://").split('/').next().unwrap();
             for secret in ["hunter2", host] {
@@ -156,12 +156,12 @@ async fn neither_the_address_nor_a_credential_is_left_in_the_workspace() {
                     .unwrap();
                 assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{secret}");
             }
-            let beside: Vec<_> = std::fs::read_dir(folder.path().parent().unwrap())
+            let siblings: Vec<_> = std::fs::read_dir(folder.path().parent().unwrap())
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .filter(|name| name.starts_with(folder.path().file_name().unwrap().to_str().unwrap()))
                 .collect();
-            assert_eq!(beside.len(), 1, "{beside:?}");
+            assert_eq!(siblings.len(), 1, "{siblings:?}");
         }
     }
 }

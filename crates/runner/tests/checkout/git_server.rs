@@ -1,4 +1,4 @@
-//! A repository on disk, and `git http-backend` before it.
+//! A repository on disk, served by `git http-backend`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,13 +13,13 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// What the server lets clients ask for.
+/// Which commits clients can request from the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
-    /// Any commit by its id, as today's protocol does.
-    Willing,
-    /// Only what a branch or tag points to, as the first protocol does.
-    Strict,
+pub enum ServerMode {
+    /// Any commit by its id, as in the current protocol.
+    AnyCommit,
+    /// Only commits that a branch or tag points to, as in the first protocol.
+    RefsOnly,
 }
 
 pub struct Repository {
@@ -50,7 +50,7 @@ impl Repository {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// A commit on the current branch, whose only file says this; its id.
+    /// Creates a commit on the current branch whose only file has this content. Returns its id.
     pub fn commit(&self, text: &str) -> String {
         std::fs::write(self.path().join("file"), text).unwrap();
         self.git(&["add", "file"]);
@@ -66,13 +66,13 @@ pub struct GitServer {
 
 struct Served {
     root: PathBuf,
-    manner: Manner,
+    mode: ServerMode,
 }
 
 impl GitServer {
-    pub async fn start(repository: &Repository, manner: Manner) -> Self {
-        let served = Arc::new(Served { root: repository.path().to_owned(), manner });
-        let app = Router::new().fallback(answer).with_state(served);
+    pub async fn start(repository: &Repository, mode: ServerMode) -> Self {
+        let served = Arc::new(Served { root: repository.path().to_owned(), mode });
+        let app = Router::new().fallback(serve).with_state(served);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/.git", listener.local_addr().unwrap());
         let mut serving = JoinSet::new();
@@ -81,8 +81,8 @@ impl GitServer {
     }
 }
 
-/// One call of the CGI program.
-async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response {
+/// Handles a request with one call of the CGI program.
+async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
     let header =
@@ -101,7 +101,7 @@ async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response
         .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    if served.manner == Manner::Willing {
+    if served.mode == ServerMode::AnyCommit {
         command.env("GIT_PROTOCOL", header("git-protocol"));
     }
     let mut child = command.spawn().unwrap();

@@ -1,51 +1,51 @@
-//! A checkout as part of a job.
+//! Checkouts as part of a job.
 
 use greenroom_api_types::runner::{CheckedOut, MustBeOn, PermanentFailure, Source};
 
-use crate::git_server::{GitServer, Manner, Repository};
+use crate::git_server::{GitServer, Repository, ServerMode};
 use crate::support::jobs::job;
-use crate::support::running::Running;
 use crate::support::server::Server;
+use crate::support::test_runner::TestRunner;
 
 fn source(git: &GitServer, commit_id: &str) -> Source {
     Source { repository: git.url.clone(), commit_id: commit_id.to_owned(), must_be_on: None }
 }
 
 #[tokio::test]
-async fn steps_find_the_commit_and_the_server_hears_its_full_id() {
+async fn the_commit_is_checked_out_and_its_full_id_reported() {
     let repository = Repository::new();
     let id = repository.commit("meant");
     repository.commit("later");
-    let git = GitServer::start(&repository, Manner::Willing).await;
+    let git = GitServer::start(&repository, ServerMode::AnyCommit).await;
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    let mut with_source = job(&[("look", "cat file")]);
+    let runner = TestRunner::with_processes(server.port);
+    let mut with_source = job(&[("check", "cat file")]);
     with_source.source = Some(source(&git, &id[..12]));
     server.give(with_source);
     let complete = server.until_complete().await;
     assert_eq!(complete.error, None);
-    server.told(|record| {
-        assert_eq!(record.calls, ["checkout", "start look", "end look", "complete"]);
+    server.recorded(|record| {
+        assert_eq!(record.calls, ["checkout", "start check", "end check", "complete"]);
         assert_eq!(record.checkout, Some(CheckedOut { commit_id: id.clone(), branch: None }));
-        assert_eq!(record.log_text("look"), "meant");
+        assert_eq!(record.log_text("check"), "meant");
     });
     runner.finish().await;
 }
 
 #[tokio::test]
-async fn a_checkout_that_fails_is_the_jobs_error_and_no_step_starts() {
+async fn a_failed_checkout_is_the_jobs_error_and_no_step_starts() {
     let repository = Repository::new();
     repository.commit("one");
-    let git = GitServer::start(&repository, Manner::Willing).await;
+    let git = GitServer::start(&repository, ServerMode::AnyCommit).await;
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    let mut with_source = job(&[("look", "cat file")]);
+    let runner = TestRunner::with_processes(server.port);
+    let mut with_source = job(&[("check", "cat file")]);
     with_source.source = Some(source(&git, "0123456"));
     server.give(with_source);
     let complete = server.until_complete().await;
     assert!(complete.error.unwrap().contains("the checkout failed"));
     assert_eq!(complete.failure, Some(PermanentFailure::CommitNotFound));
-    server.told(|record| assert_eq!(record.calls, ["complete"]));
+    server.recorded(|record| assert_eq!(record.calls, ["complete"]));
     runner.finish().await;
 }
 
@@ -55,9 +55,9 @@ async fn a_commit_that_is_not_on_its_branch_starts_no_step_and_restores_no_cache
     repository.commit("base");
     repository.git(&["checkout", "--quiet", "-b", "feature"]);
     let id = repository.commit("not on main");
-    let git = GitServer::start(&repository, Manner::Willing).await;
+    let git = GitServer::start(&repository, ServerMode::AnyCommit).await;
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let mut claimed = job(&[("deploy", "true")]);
     let must_be_on = Some(MustBeOn { branch: Some("main".to_owned()), any_of: Vec::new() });
     claimed.source = Some(Source { must_be_on, ..source(&git, &id) });
@@ -65,6 +65,6 @@ async fn a_commit_that_is_not_on_its_branch_starts_no_step_and_restores_no_cache
     let complete = server.until_complete().await;
     assert_eq!(complete.failure, Some(PermanentFailure::CommitNotOnBranch));
     assert!(complete.error.unwrap().contains("`main`"));
-    server.told(|record| assert_eq!(record.calls, ["complete"]));
+    server.recorded(|record| assert_eq!(record.calls, ["complete"]));
     runner.finish().await;
 }

@@ -9,4 +9,4 @@ mod branches;
 mod commits;
 mod git_server;
 mod jobs;
-mod refusals;
+mod rejections;

@@ -1,4 +1,4 @@
-//! A container engine of the test's own, with one image made of busybox, on a socket in a folder that goes away.
+//! A container engine for one test, with one image made of busybox, on a socket in a temporary folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,10 +10,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::support::eventually;
-use crate::support::running::Running;
+use crate::support::test_runner::TestRunner;
 
 pub const IMAGE: &str = "localhost/greenroom-test:1";
-/// A sandbox may neither raise these nor start a container without being told them.
+/// In a sandbox these limits can't be raised, and no container starts unless they are set.
 const ULIMITS: [&str; 2] = ["nofile=4096:4096", "nproc=20000:20000"];
 
 pub struct Engine {
@@ -39,7 +39,7 @@ impl Engine {
             part("run")
         );
         fs::write(folder.path().join("storage.conf"), storage).unwrap();
-        make_image(folder.path());
+        create_image(folder.path());
         let socket = folder.path().join("engine.sock");
         let service = podman(folder.path())
             .args(["system", "service", "--time=0", &format!("unix://{}", socket.display())])
@@ -59,12 +59,12 @@ impl Engine {
         run(podman(self.folder.path()).args(arguments))
     }
 
-    /// The names of all containers that there are.
+    /// Returns the ids of all containers.
     pub fn containers(&self) -> Vec<String> {
         self.podman(&["ps", "--all", "--format", "{{.ID}}"]).lines().map(str::to_owned).collect()
     }
 
-    /// The names of all networks that there are, `podman` being the engine's own.
+    /// Returns the names of all networks; `podman` is the engine's own.
     pub fn networks(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.podman(&["network", "ls", "--format", "{{.Name}}"]).lines().map(str::to_owned).collect();
@@ -85,11 +85,11 @@ impl Engine {
         Container::connect(&self.host(), "test-runner", work_dir, &static_entry(), isolation).await.unwrap()
     }
 
-    /// A runner whose steps run in here.
-    pub async fn runner(&self, port: u16, change: impl FnOnce(&mut Isolation)) -> Running {
+    /// Starts a runner whose steps run in this engine.
+    pub async fn runner(&self, port: u16, change: impl FnOnce(&mut Isolation)) -> TestRunner {
         let work_dir = self.folder.path().join("work");
         let backend = self.backend(&work_dir, change).await;
-        Running::with(port, |_| backend)
+        TestRunner::with(port, |_| backend)
     }
 }
 
@@ -100,12 +100,12 @@ impl Drop for Engine {
             let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
         }
         let _ = self.service.wait();
-        // Its own files are the engine's to remove: some are mounted.
+        // The engine has to remove its own files, because some are mounted.
         let _ = podman(self.folder.path()).args(["system", "reset", "--force"]).output();
     }
 }
 
-/// Networks of this engine only, with addresses that no other engine of these tests has.
+/// Returns the network configuration, with addresses that no other engine of these tests uses.
 fn networks(folder: &Path) -> String {
     let path = folder.join("networks");
     fs::create_dir(&path).unwrap();
@@ -135,7 +135,7 @@ fn podman(folder: &Path) -> Command {
             "--log-level",
             "error",
         ])
-        // Whatever it leaves in its current folder goes away with it.
+        // Files that it leaves in its current folder are removed with the folder.
         .current_dir(folder)
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
         .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
@@ -152,7 +152,7 @@ fn run(command: &mut Command) -> String {
 
 const INSTALL: &str = "apt-get install podman runc iptables busybox-static";
 
-fn make_image(folder: &Path) {
+fn create_image(folder: &Path) {
     let busybox =
         ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
     let busybox = busybox.unwrap_or_else(|| panic!("a static busybox is missing: {INSTALL}"));
@@ -175,7 +175,7 @@ fn make_image(folder: &Path) {
     fs::remove_dir_all(root).unwrap();
 }
 
-/// It has to be static: the image has no libraries.
+/// Returns the static entrypoint: the image has no libraries.
 fn static_entry() -> PathBuf {
     if let Some(entry) = std::env::var_os("GREENROOM_RUNNER_ENTRY") {
         return entry.into();

@@ -1,4 +1,4 @@
-//! What a step in a container may do, and may not.
+//! The isolation of a step in a container.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::engine::{Engine, IMAGE};
 use crate::support::jobs::job;
 use crate::support::server::Server;
 
-/// A step without a job, in this folder.
+/// Returns the plan of a step without a job, in this folder.
 pub fn plan(folder: &Path, run: &str, silence_seconds: u64) -> StepPlan {
     let part = |name: &str| {
         let path = folder.join(name);
@@ -40,20 +40,20 @@ pub fn plan(folder: &Path, run: &str, silence_seconds: u64) -> StepPlan {
     }
 }
 
-/// What a script says in a container, and how it ended.
-async fn said(script: &str, user: Option<&str>) -> (String, Option<i32>) {
+/// Runs a script in a container. Returns its output and exit code.
+async fn output_and_exit_code(script: &str, user: Option<&str>) -> (String, Option<i32>) {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let user = user.map(|user| user.parse().unwrap());
     let runner = engine.runner(server.port, |isolation| isolation.user = user).await;
-    server.give(job(&[("look", script)]));
+    server.give(job(&[("check", script)]));
     assert_eq!(server.until_complete().await.error, None);
-    let found = server.told(|record| (record.log_text("look"), record.end("look").exit_code));
+    let found = server.recorded(|record| (record.log_text("check"), record.end("check").exit_code));
     runner.finish().await;
     found
 }
 
 #[tokio::test]
-async fn heavy_what_a_step_may_not_do() {
+async fn heavy_a_step_has_no_privileges() {
     let script = "\
         touch /etc/x 2>/dev/null && echo 'writes the root file system'
         touch /greenroom/control/x 2>/dev/null && echo 'writes the control folder'
@@ -64,23 +64,26 @@ async fn heavy_what_a_step_may_not_do() {
         grep -q 'NoNewPrivs:.*1' /proc/self/status || echo 'can get privileges'
         env | grep -i token && echo 'sees a token'
         touch /tmp/x && touch /workspace/x && echo 'can work'";
-    assert_eq!(said(script, None).await, ("can work\n".to_owned(), Some(0)));
+    assert_eq!(output_and_exit_code(script, None).await, ("can work\n".to_owned(), Some(0)));
 }
 
 #[tokio::test]
-async fn heavy_a_step_under_another_user_can_write_what_is_its() {
+async fn heavy_a_step_of_another_user_can_write_its_folders() {
     let script = "id -u; id -g; echo x > /workspace/mine; echo a=b > \"$GREENROOM_OUTPUT\"; mkdir dist; \
                   cat /greenroom/control/alive > /dev/null && echo well";
-    assert_eq!(said(script, Some("1234:1234")).await, ("1234\n1234\nwell\n".to_owned(), Some(0)));
+    assert_eq!(
+        output_and_exit_code(script, Some("1234:1234")).await,
+        ("1234\n1234\nwell\n".to_owned(), Some(0))
+    );
 }
 
 #[tokio::test]
-async fn heavy_a_step_that_uses_up_its_memory_is_ended_and_not_the_machine() {
+async fn heavy_a_step_that_exceeds_its_memory_limit_is_killed() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |isolation| isolation.memory_bytes = 32 * 1024 * 1024).await;
     server.give(job(&[("eat", "echo begun; tail /dev/zero; echo survived")]));
     server.until_complete().await;
-    server.told(|record| {
+    server.recorded(|record| {
         assert_eq!(record.end("eat").status, StepEndStatus::Failed, "{:?}", record.end("eat"));
         assert!(record.log_text("eat").starts_with("begun\n"));
         assert!(!record.log_text("eat").contains("survived"));

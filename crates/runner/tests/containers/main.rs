@@ -1,5 +1,5 @@
-//! The container backend on a real engine: Podman, started by the tests themselves in a folder of their own. Installs
-//! nothing: `apt-get install podman runc iptables busybox-static`, and `cargo xtask entry` for the static entrypoint.
+//! The container backend on a real engine: Podman, started by each test in a temporary folder. Requires
+//! `apt-get install podman runc iptables busybox-static`, and `cargo xtask entry` for the static entrypoint.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 #[path = "../support/mod.rs"]
@@ -8,7 +8,7 @@ mod support;
 
 mod engine;
 mod isolation;
-mod life;
+mod lifecycle;
 mod network;
 mod output;
 mod writable;

@@ -1,4 +1,4 @@
-//! A container's output: byte for byte.
+//! A container's output is delivered byte for byte.
 
 use greenroom_api_types::runner::StepEndStatus;
 
@@ -6,30 +6,30 @@ use crate::engine::Engine;
 use crate::support::jobs::job;
 use crate::support::server::Server;
 
-/// A log of some mebibytes that says in each line which one it is.
+/// A log of some mebibytes with numbered lines.
 #[tokio::test]
-async fn heavy_nothing_of_a_containers_output_is_lost() {
+async fn heavy_no_output_of_a_container_is_lost() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
-    server.give(job(&[("talk", "seq 1 1000000; printf 'no end of line'")]));
+    server.give(job(&[("print", "seq 1 1000000; printf 'no end of line'")]));
     server.until_complete().await;
     let expected: String =
         (1..=1_000_000).map(|number| format!("{number}\n")).collect::<String>() + "no end of line";
-    server.told(|record| {
-        assert_eq!(record.end("talk").status, StepEndStatus::Succeeded, "{:?}", record.end("talk"));
+    server.recorded(|record| {
+        assert_eq!(record.end("print").status, StepEndStatus::Succeeded, "{:?}", record.end("print"));
         assert!(
-            record.log("talk") == expected.as_bytes(),
+            record.log("print") == expected.as_bytes(),
             "{} bytes of {}",
-            record.log("talk").len(),
+            record.log("print").len(),
             expected.len()
         );
     });
     runner.finish().await;
 }
 
-/// Short steps are where the end of the output is lost, if anywhere.
+/// The end of the output is most likely to be lost in short steps.
 #[tokio::test]
-async fn heavy_the_last_words_of_short_steps_arrive() {
+async fn heavy_the_last_output_of_short_steps_is_delivered() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     let names: Vec<String> = (0..10).map(|number| format!("step{number}")).collect();
@@ -37,7 +37,7 @@ async fn heavy_the_last_words_of_short_steps_arrive() {
         names.iter().map(|name| (name.as_str(), "echo first; echo last")).collect();
     server.give(job(&steps));
     server.until_complete().await;
-    server.told(|record| {
+    server.recorded(|record| {
         for name in &names {
             assert_eq!(record.log_text(name), "first\nlast\n", "{name}");
         }

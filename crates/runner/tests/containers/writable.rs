@@ -1,4 +1,4 @@
-//! What `docs/runner.md` claims about what a step may write, and which image it runs in.
+//! The claims of `docs/runner.md` about what a step can write, and about its image.
 
 use greenroom_api_types::runner::StepEndStatus;
 
@@ -6,15 +6,15 @@ use crate::engine::{Engine, IMAGE};
 use crate::support::jobs::job;
 use crate::support::server::Server;
 
-/// What a script writes in a container.
+/// Returns the output of a script in a container.
 async fn output(script: &str) -> String {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
-    server.give(job(&[("look", script)]));
+    server.give(job(&[("check", script)]));
     assert_eq!(server.until_complete().await.error, None);
-    let text = server.told(|record| {
-        assert_eq!(record.end("look").status, StepEndStatus::Succeeded, "{}", record.log_text("look"));
-        record.log_text("look")
+    let text = server.recorded(|record| {
+        assert_eq!(record.end("check").status, StepEndStatus::Succeeded, "{}", record.log_text("check"));
+        record.log_text("check")
     });
     runner.finish().await;
     text
@@ -37,8 +37,8 @@ async fn heavy_the_folders_that_a_step_can_write() {
 }
 
 #[tokio::test]
-async fn heavy_what_is_not_the_workspace_is_memory_with_the_steps_limit() {
-    // The step may use 128 MiB.
+async fn heavy_writable_folders_outside_of_the_workspace_count_as_memory() {
+    // The step's memory limit is 128 MiB.
     let script = "\
         for folder in /dev /dev/shm /run /tmp /var/tmp; do grep -q \" $folder tmpfs \" /proc/mounts || echo $folder; done
         dd if=/dev/zero of=/run/full bs=1M count=256 2>/dev/null && echo 'more than its memory'
@@ -47,7 +47,7 @@ async fn heavy_what_is_not_the_workspace_is_memory_with_the_steps_limit() {
     let runner = engine.runner(server.port, |_| {}).await;
     server.give(job(&[("fill", script)]));
     server.until_complete().await;
-    server.told(|record| {
+    server.recorded(|record| {
         let text = record.log_text("fill");
         // The shell may print that `dd` was killed.
         assert!(!text.contains("more than") && !text.lines().any(|line| line.starts_with('/')), "{text}");
@@ -56,7 +56,7 @@ async fn heavy_what_is_not_the_workspace_is_memory_with_the_steps_limit() {
 }
 
 #[tokio::test]
-async fn heavy_a_step_can_not_touch_the_process_that_watches_over_it() {
+async fn heavy_a_step_can_not_affect_its_entrypoint() {
     let script = "\
         id -u
         (: >> /proc/1/mem) 2>/dev/null && echo 'opens its memory'
@@ -71,17 +71,17 @@ async fn heavy_a_step_can_not_touch_the_process_that_watches_over_it() {
 #[tokio::test]
 async fn heavy_the_digest_of_a_steps_image_is_reported() {
     let (engine, server) = (Engine::start().await, Server::start().await);
-    let known = engine.podman(&["image", "inspect", "--format", "{{.Digest}}", IMAGE]);
+    let digest = engine.podman(&["image", "inspect", "--format", "{{.Digest}}", IMAGE]);
     let runner = engine.runner(server.port, |_| {}).await;
-    server.give(job(&[("look", "true")]));
+    server.give(job(&[("check", "true")]));
     assert_eq!(server.until_complete().await.error, None);
-    server.told(|record| assert_eq!(record.images["look"], known.trim()));
+    server.recorded(|record| assert_eq!(record.images["check"], digest.trim()));
     runner.finish().await;
 }
 
 /// The tag is moved to another image between two steps of a job.
 #[tokio::test]
-async fn heavy_all_steps_of_a_job_run_in_the_image_that_its_name_stood_for() {
+async fn heavy_all_steps_of_a_job_use_the_image_that_was_resolved_first() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     let script = "echo ready; while [ ! -e /workspace/go ]; do sleep 0.1; done";
@@ -98,7 +98,7 @@ async fn heavy_all_steps_of_a_job_run_in_the_image_that_its_name_stood_for() {
     let job = std::fs::read_dir(&workspace).unwrap().next().unwrap().unwrap().path();
     std::fs::write(job.join("workspace/go"), "").unwrap();
     assert_eq!(server.until_complete().await.error, None);
-    server.told(|record| {
+    server.recorded(|record| {
         assert_eq!(record.log_text("second"), "done\n");
         assert_eq!(record.images["first"], record.images["second"]);
     });

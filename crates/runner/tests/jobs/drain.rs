@@ -1,4 +1,4 @@
-//! The program itself: how it is told to stop, and what a former life has left.
+//! The runner program: draining on SIGTERM, and clean-up after a killed process.
 
 use std::fs;
 use std::path::Path;
@@ -11,9 +11,9 @@ use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
 use crate::support::jobs::job;
-use crate::support::running::{base, entry};
 use crate::support::server::{Server, TOKEN};
-use crate::support::{DEADLINE, eventually};
+use crate::support::test_runner::{base, entry};
+use crate::support::{TIMEOUT, eventually};
 
 pub(crate) struct Program {
     child: Child,
@@ -24,7 +24,7 @@ impl Program {
         Self::with_log(server, folder, drain_seconds, Stdio::inherit())
     }
 
-    /// Its own log goes there.
+    /// Starts the program with this destination for its own log.
     pub(crate) fn with_log(server: &Server, folder: &Path, drain_seconds: u64, log: Stdio) -> Self {
         let token = folder.join("token");
         fs::write(&token, format!("{TOKEN}\n")).unwrap();
@@ -47,19 +47,19 @@ impl Program {
         kill(Pid::from_raw(self.child.id().unwrap().try_into().unwrap()), signal).unwrap();
     }
 
-    async fn ends(self) -> bool {
+    async fn exits_successfully(self) -> bool {
         self.exit_code().await == Some(0)
     }
 
-    /// How it ended; `None` if by a signal.
+    /// Waits for the end; returns `None` if a signal ended it.
     pub(crate) async fn exit_code(mut self) -> Option<i32> {
-        let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
+        let ended = tokio::time::timeout(TIMEOUT, self.child.wait()).await;
         ended.expect("the program ends").unwrap().code()
     }
 }
 
 #[tokio::test]
-async fn a_job_that_runs_may_end_within_the_drain_time() {
+async fn a_running_job_may_end_within_the_drain_time() {
     let (server, folder) = (Server::start().await, tempfile::tempdir().unwrap());
     let go = folder.path().join("go");
     let script =
@@ -71,69 +71,69 @@ async fn a_job_that_runs_may_end_within_the_drain_time() {
     server.give(job(&[("never", "true")]));
     fs::write(go, "").unwrap();
     assert_eq!(server.until_complete().await.error, None);
-    assert!(program.ends().await);
-    server.told(|record| {
+    assert!(program.exits_successfully().await);
+    server.recorded(|record| {
         assert_eq!(record.log_text("work"), "ready\nfinished\n");
         assert_eq!(record.calls, ["start work", "end work", "complete"]);
     });
 }
 
 #[tokio::test]
-async fn a_job_that_takes_longer_is_ended_and_told_why() {
+async fn a_job_that_exceeds_the_drain_time_is_terminated() {
     let (server, folder) = (Server::start().await, tempfile::tempdir().unwrap());
     server.give(job(&[(
         "work",
-        "trap 'echo asked; exit 1' TERM; echo ready; while :; do sleep 0.05 || :; done",
+        "trap 'echo terminated; exit 1' TERM; echo ready; while :; do sleep 0.05 || :; done",
     )]));
     let program = Program::start(&server, folder.path(), 1);
     server.until("the step runs", |record| record.log("work") == b"ready\n").await;
     program.send(Signal::SIGTERM);
     let complete = server.until_complete().await;
-    assert_eq!(complete.error.as_deref(), Some("the runner was told to stop"));
-    assert!(program.ends().await);
-    server.told(|record| {
+    assert_eq!(complete.error.as_deref(), Some("the runner was shut down"));
+    assert!(program.exits_successfully().await);
+    server.recorded(|record| {
         assert_eq!(record.end("work").status, StepEndStatus::Canceled);
-        assert!(record.log_text("work").ends_with("\nasked\n"), "{}", record.log_text("work"));
+        assert!(record.log_text("work").ends_with("\nterminated\n"), "{}", record.log_text("work"));
     });
 }
 
 #[tokio::test]
-async fn what_a_killed_runner_has_left_ends_with_its_next_life() {
+async fn a_restarted_runner_cleans_up_after_a_killed_one() {
     let (server, folder) = (Server::start().await, tempfile::tempdir().unwrap());
-    let number = folder.path().join("number");
+    let pid_file = folder.path().join("number");
     let mut long =
-        job(&[("work", &format!("trap '' TERM; echo $$ > {}; echo ready; sleep 600", number.display()))]);
+        job(&[("work", &format!("trap '' TERM; echo $$ > {}; echo ready; sleep 600", pid_file.display()))]);
     long.silence_seconds = 600;
     server.give(long);
     let first = Program::start(&server, folder.path(), 60);
     server.until("the step runs", |record| record.log("work") == b"ready\n").await;
     first.send(Signal::SIGKILL);
-    first.ends().await;
-    let process = format!("/proc/{}", fs::read_to_string(&number).unwrap().trim());
-    assert!(Path::new(&process).exists(), "the step goes on without its runner, for a while");
+    first.exits_successfully().await;
+    let process = format!("/proc/{}", fs::read_to_string(&pid_file).unwrap().trim());
+    assert!(Path::new(&process).exists(), "the step still runs without its runner");
 
     let second = Program::start(&server, folder.path(), 60);
     eventually("the step is ended", || !Path::new(&process).exists()).await;
     let jobs = folder.path().join("work/jobs");
     eventually("its folder is removed", || fs::read_dir(&jobs).is_ok_and(|jobs| jobs.count() == 0)).await;
     second.send(Signal::SIGTERM);
-    assert!(second.ends().await);
+    assert!(second.exits_successfully().await);
 }
 
 #[tokio::test]
-async fn a_step_ends_by_itself_when_its_runner_is_killed() {
+async fn a_step_is_killed_after_its_runner_was_killed() {
     let (server, folder) = (Server::start().await, tempfile::tempdir().unwrap());
-    let number = folder.path().join("number");
+    let pid_file = folder.path().join("number");
     let mut short =
-        job(&[("work", &format!("trap '' TERM; echo $$ > {}; echo ready; sleep 600", number.display()))]);
+        job(&[("work", &format!("trap '' TERM; echo $$ > {}; echo ready; sleep 600", pid_file.display()))]);
     short.silence_seconds = 3;
     server.give(short);
     let program = Program::start(&server, folder.path(), 60);
     server.until("the step runs", |record| record.log("work") == b"ready\n").await;
     program.send(Signal::SIGKILL);
-    program.ends().await;
+    program.exits_successfully().await;
     let begin = std::time::Instant::now();
-    let process = format!("/proc/{}", fs::read_to_string(&number).unwrap().trim());
+    let process = format!("/proc/{}", fs::read_to_string(&pid_file).unwrap().trim());
     eventually("the step has ended", || !Path::new(&process).exists()).await;
     assert!(begin.elapsed() <= Duration::from_secs(8), "{:?}", begin.elapsed());
 }

@@ -1,19 +1,19 @@
-//! A job that stops being this runner's: everything of it ends at once, and nobody is told anything.
+//! A lost lease: the job's steps are killed immediately, and nothing is reported.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::jobs::job;
-use crate::support::running::Running;
 use crate::support::server::Server;
+use crate::support::test_runner::TestRunner;
 use crate::support::{eventually, record::Record};
 
-/// Writes its number where the test finds it, and listens to nothing.
-fn stubborn(folder: &Path) -> String {
+/// A script that writes its process id to a file and ignores SIGTERM.
+fn script_ignoring_sigterm(folder: &Path) -> String {
     format!(
         "trap '' TERM; echo $$ > {}; echo ready; while :; do sleep 0.05 || :; done",
-        folder.join("number").display()
+        folder.join("pid").display()
     )
 }
 
@@ -21,56 +21,58 @@ fn is_ready(record: &Record) -> bool {
     record.log("deploy") == b"ready\n"
 }
 
-fn runs(folder: &Path) -> bool {
-    let number = fs::read_to_string(folder.join("number")).unwrap();
-    let stat = fs::read_to_string(format!("/proc/{}/stat", number.trim()));
+fn is_running(folder: &Path) -> bool {
+    let pid = fs::read_to_string(folder.join("pid")).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 #[tokio::test]
-async fn a_lease_that_is_not_renewed_ends_the_step_in_its_time() {
+async fn the_step_is_killed_when_the_lease_expires() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let folder = runner.folder.path().to_owned();
-    let mut short = job(&[("deploy", &stubborn(&folder)), ("after", "true")]);
+    let mut short = job(&[("deploy", &script_ignoring_sigterm(&folder)), ("after", "true")]);
     short.lease_seconds = 4;
     server.give(short);
     server.until("the step runs", is_ready).await;
     let begin = Instant::now();
-    server.rule(|rules| rules.deaf = true);
-    eventually("the step is killed", || !runs(&folder)).await;
-    // The last heartbeat that was answered is at most its interval old, and the whole lease counts from there.
+    server.configure(|rules| rules.rejects_heartbeats = true);
+    eventually("the step is killed", || !is_running(&folder)).await;
+    // The last successful heartbeat is at most one interval old, and the lease counts from it.
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
     assert!(begin.elapsed() <= Duration::from_secs(10), "{:?}", begin.elapsed());
     runner.finish().await;
-    server.told(|record| assert_eq!(record.calls, ["start deploy"]));
+    server.recorded(|record| assert_eq!(record.calls, ["start deploy"]));
 }
 
 #[tokio::test]
-async fn a_job_that_was_taken_back_ends_at_once() {
+async fn a_job_that_was_taken_back_ends_immediately() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let folder = runner.folder.path().to_owned();
-    server.give(job(&[("deploy", &stubborn(&folder)), ("after", "true")]));
+    server.give(job(&[("deploy", &script_ignoring_sigterm(&folder)), ("after", "true")]));
     server.until("the step runs", is_ready).await;
     let begin = Instant::now();
-    server.rule(|rules| rules.gone = true);
-    eventually("the step is killed", || !runs(&folder)).await;
-    // Long before the lease of 30 s is over: the next heartbeat says so.
+    server.configure(|rules| rules.is_job_gone = true);
+    eventually("the step is killed", || !is_running(&folder)).await;
+    // The response to the next heartbeat ends the lease, long before its 30 s are over.
     assert!(begin.elapsed() <= Duration::from_secs(15), "{:?}", begin.elapsed());
     runner.finish().await;
-    server.told(|record| assert_eq!(record.calls, ["start deploy"]));
+    server.recorded(|record| assert_eq!(record.calls, ["start deploy"]));
 }
 
 #[tokio::test]
-async fn who_asked_long_ago_begins_nothing_before_the_server_has_confirmed_the_job() {
+async fn a_job_with_an_unconfirmed_lease_waits_for_the_first_heartbeat() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    server.rule(|rules| (rules.deaf, rules.late) = (true, Duration::from_millis(1_200)));
+    let runner = TestRunner::with_processes(server.port);
+    server.configure(|rules| {
+        (rules.rejects_heartbeats, rules.acquire_delay) = (true, Duration::from_millis(1_200))
+    });
     let mut short = job(&[("deploy", "true")]);
     short.lease_seconds = 2;
     server.give(short);
     server.until("the job is taken", |record| record.job.is_some()).await;
     runner.finish().await;
-    server.told(|record| assert_eq!(record.calls, Vec::<String>::new()));
+    server.recorded(|record| assert_eq!(record.calls, Vec::<String>::new()));
 }

@@ -1,17 +1,17 @@
-//! Logs: byte for byte, whatever the network does, and not more than allowed.
+//! Logs: delivered byte for byte over an unreliable network, and limited in size.
 
 use std::sync::atomic::Ordering;
 
 use greenroom_api_types::runner::StepEndStatus;
 
 use crate::support::jobs::job;
-use crate::support::network::BadNetwork;
-use crate::support::running::Running;
+use crate::support::network::UnreliableNetwork;
 use crate::support::server::Server;
+use crate::support::test_runner::TestRunner;
 
 const SEED: u64 = 20_261_115;
 
-/// Bytes of every kind, and hard to guess, so that any that are lost, doubled or swapped are noticed.
+/// Pseudo-random bytes, so that lost, duplicated or reordered bytes are noticed.
 fn noise(length: usize) -> Vec<u8> {
     let mut state: u64 = SEED;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -26,101 +26,101 @@ fn noise(length: usize) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_arrives_byte_for_byte_over_a_network_that_cuts_connections() {
+async fn a_log_is_delivered_byte_for_byte_over_a_network_that_cuts_connections() {
     let server = Server::start().await;
-    let network = BadNetwork::before(server.port, 3 * 1024 * 1024, SEED).await;
-    let runner = Running::with_processes(network.port);
-    let said = noise(20 * 1024 * 1024);
+    let network = UnreliableNetwork::before(server.port, 3 * 1024 * 1024, SEED).await;
+    let runner = TestRunner::with_processes(network.port);
+    let expected = noise(20 * 1024 * 1024);
     let file = runner.folder.path().join("noise");
-    std::fs::write(&file, &said).unwrap();
-    // In bursts of odd sizes, with pauses.
+    std::fs::write(&file, &expected).unwrap();
+    // Written in bursts with pauses in between.
     let script = format!(
         "i=0; while [ $i -lt 20 ]; do dd if={} bs=1048576 skip=$i count=1 status=none; \
          i=$((i + 1)); [ $((i % 7)) -ne 0 ] || sleep 0.3; done",
         file.display()
     );
-    server.give(job(&[("talk", &script)]));
+    server.give(job(&[("print", &script)]));
     server.until_complete().await;
-    server.told(|record| {
-        assert_eq!(record.end("talk").status, StepEndStatus::Succeeded, "{:?}", record.end("talk"));
-        assert!(record.log("talk") == said, "{} bytes came, and not the same", record.log("talk").len());
-        assert_eq!(record.end("talk").log_bytes, said.len() as u64);
+    server.recorded(|record| {
+        assert_eq!(record.end("print").status, StepEndStatus::Succeeded, "{:?}", record.end("print"));
+        assert!(record.log("print") == expected, "{} bytes arrived, and differ", record.log("print").len());
+        assert_eq!(record.end("print").log_bytes, expected.len() as u64);
     });
-    assert!(network.cuts.load(Ordering::Relaxed) > 5, "the network was too good to tell");
+    assert!(network.cuts.load(Ordering::Relaxed) > 5, "the network was too reliable for this test");
     runner.finish().await;
 }
 
 #[tokio::test]
-async fn what_is_said_is_seen_while_the_step_still_runs() {
+async fn output_is_delivered_while_the_step_still_runs() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let go = runner.folder.path().join("go");
     let script = format!(
         "printf 'a prompt without an end: '; while [ ! -e {} ]; do sleep 0.05 || :; done",
         go.display()
     );
-    server.give(job(&[("talk", &script)]));
-    server.until("the prompt is seen", |record| record.log("talk") == b"a prompt without an end: ").await;
+    server.give(job(&[("print", &script)]));
+    server.until("the prompt arrives", |record| record.log("print") == b"a prompt without an end: ").await;
     std::fs::write(go, "").unwrap();
     server.until_complete().await;
     runner.finish().await;
 }
 
-/// Endless, unless somebody ends it.
-const CHATTER: &str = "trap '' TERM; while echo 'and another thing, while I am at it'; do :; done";
+/// Writes until it is killed.
+const ENDLESS_OUTPUT: &str = "trap '' TERM; while echo 'one more line of endless output'; do :; done";
 
 #[tokio::test]
-async fn a_step_that_says_more_than_the_job_allows_is_killed() {
+async fn a_step_that_exceeds_the_log_limit_of_the_job_is_killed() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    let mut chatter = job(&[("talk", CHATTER), ("after", "true")]);
-    chatter.log_limit_bytes = 100_000;
-    server.give(chatter);
+    let runner = TestRunner::with_processes(server.port);
+    let mut endless = job(&[("print", ENDLESS_OUTPUT), ("after", "true")]);
+    endless.log_limit_bytes = 100_000;
+    server.give(endless);
     assert_eq!(server.until_complete().await.error, None);
-    server.told(|record| {
-        let end = record.end("talk");
+    server.recorded(|record| {
+        let end = record.end("print");
         assert_eq!((end.status, end.log_bytes), (StepEndStatus::Failed, 100_000));
         assert!(end.reason.as_ref().unwrap().contains("100000 bytes"), "{:?}", end.reason);
-        assert_eq!(record.calls, ["start talk", "end talk", "complete"]);
+        assert_eq!(record.calls, ["start print", "end print", "complete"]);
     });
     runner.finish().await;
 }
 
 #[tokio::test]
-async fn a_step_whose_log_the_server_takes_no_more_of_is_killed() {
+async fn a_step_that_exceeds_the_log_limit_of_the_server_is_killed() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    server.rule(|rules| rules.log_limit = Some(3_000_000));
-    server.give(job(&[("talk", CHATTER)]));
+    let runner = TestRunner::with_processes(server.port);
+    server.configure(|rules| rules.log_limit = Some(3_000_000));
+    server.give(job(&[("print", ENDLESS_OUTPUT)]));
     server.until_complete().await;
-    server.told(|record| {
-        let end = record.end("talk");
+    server.recorded(|record| {
+        let end = record.end("print");
         assert_eq!(end.status, StepEndStatus::Failed);
         assert!(end.reason.as_ref().unwrap().contains("to its log"), "{:?}", end.reason);
-        assert_eq!(end.log_bytes, record.log("talk").len() as u64);
+        assert_eq!(end.log_bytes, record.log("print").len() as u64);
     });
     runner.finish().await;
 }
 
 #[tokio::test]
-async fn a_step_waits_for_a_server_that_takes_its_log_slowly() {
+async fn a_step_blocks_while_its_log_can_not_be_delivered() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let count = runner.folder.path().join("count");
-    // Says a mebibyte at a time, and notes how many it got rid of.
+    // Writes one mebibyte after the other, and records how many were written.
     let script = format!(
         "i=0; while [ $i -lt 12 ]; do head -c 1048576 /dev/zero; i=$((i + 1)); echo $i > {}; done",
         count.display()
     );
-    server.give(job(&[("talk", &script)]));
-    server.until("the step is there", |record| record.calls.contains(&"start talk".to_owned())).await;
-    server.rule(|rules| rules.away = true);
-    server.until("it has tried in vain", |record| record.turned_away >= 6).await;
-    // Four are buffered, some are under way or in the pipe, and the rest it still has to say.
-    let said: u32 = std::fs::read_to_string(&count).map_or(0, |text| text.trim().parse().unwrap_or(0));
-    assert!(said <= 10, "{said} MiB were read from a step whose log nobody takes");
-    server.rule(|rules| rules.away = false);
+    server.give(job(&[("print", &script)]));
+    server.until("the step is started", |record| record.calls.contains(&"start print".to_owned())).await;
+    server.configure(|rules| rules.is_unavailable = true);
+    server.until("the runner has retried", |record| record.rejected_calls >= 6).await;
+    // Four are buffered, some are being sent or in the pipe, and the rest is not written yet.
+    let written: u32 = std::fs::read_to_string(&count).map_or(0, |text| text.trim().parse().unwrap_or(0));
+    assert!(written <= 10, "{written} MiB were read from a step whose log is not accepted");
+    server.configure(|rules| rules.is_unavailable = false);
     server.until_complete().await;
-    server.told(|record| assert_eq!(record.log("talk").len(), 12 * 1024 * 1024));
+    server.recorded(|record| assert_eq!(record.log("print").len(), 12 * 1024 * 1024));
     runner.finish().await;
 }

@@ -1,4 +1,5 @@
-//! Whole jobs: a real runner, real steps, and a server over real HTTP that can be slow, away, or of another opinion.
+//! Whole jobs: a real runner, real steps, and a test server over real HTTP that can be slow, be unavailable,
+//! or reject requests.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 #[path = "../support/mod.rs"]

@@ -1,17 +1,17 @@
-//! Steps that run, fail, take too long, or may not start.
+//! Steps that succeed, fail, time out, or may not start.
 
 use std::collections::BTreeMap;
 
 use greenroom_api_types::runner::StepEndStatus;
 
 use crate::support::jobs::job;
-use crate::support::running::Running;
 use crate::support::server::Server;
+use crate::support::test_runner::TestRunner;
 
 #[tokio::test]
-async fn a_straight_job() {
+async fn a_successful_job() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     server.give(job(&[
         (
             "build",
@@ -21,7 +21,7 @@ async fn a_straight_job() {
     ]));
     let complete = server.until_complete().await;
     assert_eq!((complete.error, complete.timed_out, complete.commit_id), (None, false, None));
-    server.told(|record| {
+    server.recorded(|record| {
         assert_eq!(record.calls, ["start build", "end build", "start check", "end check", "complete"]);
         assert_eq!(record.log_text("build"), "hello\noops\n");
         assert_eq!(record.log_text("check"), "building\nstage build in workspace\n");
@@ -33,12 +33,12 @@ async fn a_straight_job() {
 }
 
 #[tokio::test]
-async fn after_a_step_that_failed_no_other_starts() {
+async fn no_step_starts_after_a_failed_one() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     server.give(job(&[("one", "true"), ("two", "echo no; false; echo never"), ("three", "true")]));
     assert_eq!(server.until_complete().await.error, None);
-    server.told(|record| {
+    server.recorded(|record| {
         assert_eq!(record.calls, ["start one", "end one", "start two", "end two", "complete"]);
         let end = record.end("two");
         assert_eq!((end.status, end.exit_code), (StepEndStatus::Failed, Some(1)));
@@ -48,16 +48,16 @@ async fn after_a_step_that_failed_no_other_starts() {
 }
 
 #[tokio::test]
-async fn a_step_that_may_not_start_does_not() {
+async fn a_step_whose_start_is_rejected_does_not_run() {
     for code in ["fence_outdated", "job_canceled"] {
         let server = Server::start().await;
-        let runner = Running::with_processes(server.port);
-        let mark = runner.folder.path().join("ran");
-        server.rule(|rules| rules.refuse_start = Some(code));
-        server.give(job(&[("deploy", &format!("touch {}", mark.display()))]));
+        let runner = TestRunner::with_processes(server.port);
+        let marker = runner.folder.path().join("ran");
+        server.configure(|rules| rules.refuse_start = Some(code));
+        server.give(job(&[("deploy", &format!("touch {}", marker.display()))]));
         assert_eq!(server.until_complete().await.error, None);
-        server.told(|record| assert_eq!(record.calls, ["complete"]));
-        assert!(!mark.exists(), "{code}");
+        server.recorded(|record| assert_eq!(record.calls, ["complete"]));
+        assert!(!marker.exists(), "{code}");
         runner.finish().await;
     }
 }
@@ -65,10 +65,10 @@ async fn a_step_that_may_not_start_does_not() {
 #[tokio::test]
 async fn outputs_without_a_name_fail_the_step() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     server.give(job(&[("build", "echo 'no name' > \"$GREENROOM_OUTPUT\"")]));
     server.until_complete().await;
-    server.told(|record| {
+    server.recorded(|record| {
         assert_eq!(record.end("build").status, StepEndStatus::Failed);
         assert!(record.end("build").reason.as_ref().unwrap().contains("line 1"));
     });
@@ -76,15 +76,15 @@ async fn outputs_without_a_name_fail_the_step() {
 }
 
 #[tokio::test]
-async fn a_step_that_takes_too_long_is_ended() {
+async fn a_step_that_times_out_is_terminated() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
+    let runner = TestRunner::with_processes(server.port);
     let mut slow = job(&[("slow", "echo begun; sleep 600"), ("after", "true")]);
     slow.steps[0].timeout_seconds = Some(1);
     server.give(slow);
     let complete = server.until_complete().await;
     assert_eq!((complete.timed_out, complete.error), (true, None));
-    server.told(|record| {
+    server.recorded(|record| {
         let end = record.end("slow");
         assert_eq!(
             (end.status, end.reason.as_deref()),
@@ -97,16 +97,16 @@ async fn a_step_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test]
-async fn a_step_sees_nothing_of_the_runners_environment() {
+async fn a_step_does_not_inherit_the_runners_environment() {
     let server = Server::start().await;
-    let runner = Running::with_processes(server.port);
-    server.give(job(&[("look", "env")]));
+    let runner = TestRunner::with_processes(server.port);
+    server.give(job(&[("check", "env")]));
     server.until_complete().await;
-    let environment = server.told(|record| record.log_text("look"));
+    let environment = server.recorded(|record| record.log_text("check"));
     let mut names: Vec<_> =
         environment.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
-    // The shell adds its own: PWD, and some of them OLDPWD, SHLVL and _.
+    // The shell adds PWD, and some shells add OLDPWD, SHLVL and _.
     names.retain(|name| !["OLDPWD", "PWD", "SHLVL", "_"].contains(name));
     assert_eq!(names, ["GREENROOM_OUTPUT", "GREENROOM_STAGE", "HOME", "PATH", "TMPDIR"]);
     runner.finish().await;

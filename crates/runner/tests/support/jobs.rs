@@ -1,10 +1,10 @@
-//! Jobs to be given out.
+//! Jobs for the test server.
 
 use std::collections::BTreeMap;
 
 use greenroom_api_types::runner::{Job, JobStep, Network};
 
-/// A step's name, which is its id too, and its script.
+/// Returns a job with these steps, given by name, which is also the id, and script.
 pub fn job(steps: &[(&str, &str)]) -> Job {
     Job {
         job_id: "job_0190a0b0-0000-7000-8000-000000000001".to_owned(),

@@ -1,23 +1,24 @@
-//! What tests of whole jobs share: a server that stands for Greenroom's, a network that can be bad, and a runner.
+//! Shared parts of tests of whole jobs: a stand-in for Greenroom's server, an unreliable network, and a
+//! runner.
 
 pub mod jobs;
 pub mod network;
 pub mod record;
-pub mod running;
 pub mod server;
+pub mod test_runner;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Far more than anything here takes, on a busy machine too.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+/// Far more than anything here takes, even on a busy machine.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Polls until it holds.
-pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + DEADLINE;
-    while !holds() {
-        assert!(Instant::now() < until, "not within {DEADLINE:?}: {what}");
+/// Polls until the condition holds.
+pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + TIMEOUT;
+    while !condition() {
+        assert!(Instant::now() < deadline, "not within {TIMEOUT:?}: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,4 +1,5 @@
-//! A network between runner and server that delays and cuts connections, by a seed.
+//! An unreliable network between runner and server, which delays and cuts connections pseudo-randomly by a
+//! seed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,21 +12,21 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-pub struct BadNetwork {
+pub struct UnreliableNetwork {
     pub port: u16,
     pub cuts: Arc<AtomicU32>,
-    _carrying: JoinSet<()>,
+    _proxy: JoinSet<()>,
 }
 
-impl BadNetwork {
+impl UnreliableNetwork {
     /// Each connection is cut somewhere within this many bytes, in either direction.
     pub async fn before(server: u16, cut_within: u64, seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let cuts = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&cuts);
-        let mut carrying = JoinSet::new();
-        carrying.spawn(async move {
+        let mut proxy = JoinSet::new();
+        proxy.spawn(async move {
             let mut random = StdRng::seed_from_u64(seed);
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
@@ -33,7 +34,7 @@ impl BadNetwork {
                 connections.spawn(carry(client, server, cut_within, own, Arc::clone(&counter)));
             }
         });
-        BadNetwork { port, cuts, _carrying: carrying }
+        UnreliableNetwork { port, cuts, _proxy: proxy }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the server was told about a job, and how it is to behave.
+//! What the test server has recorded about a job, and how it behaves.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,43 +8,43 @@ use greenroom_api_types::runner::{Cancel, CheckedOut, Complete, Job, StepEnd};
 #[derive(Debug, Default)]
 pub struct Record {
     pub job: Option<Job>,
-    /// Calls that came while the server was away.
-    pub turned_away: u32,
-    /// Starts and ends, in the order in which they came: `start build`, `end build`, `complete`.
+    /// The number of calls that the server rejected.
+    pub rejected_calls: u32,
+    /// Starts and ends in order of arrival: `start build`, `end build`, `complete`.
     pub calls: Vec<String>,
     pub ends: HashMap<String, StepEnd>,
     pub logs: HashMap<String, Vec<u8>>,
-    /// How often a piece of log did not fit on to what was there.
-    pub misfits: u32,
+    /// How often a piece of log had an unexpected offset.
+    pub offset_mismatches: u32,
     pub artifact: Option<Vec<u8>>,
     pub caches: HashMap<String, Vec<u8>>,
     pub checkout: Option<CheckedOut>,
-    /// The digests of the images that steps were started in.
+    /// The image digests of started steps.
     pub images: HashMap<String, String>,
     pub complete: Option<Complete>,
 }
 
-/// How the server is to behave.
+/// How the server behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Gives a job only so long after it has made up its mind to.
-    pub late: Duration,
-    /// Answers every call about a job with 503.
-    pub away: bool,
-    /// Answers every call about a job with 410.
-    pub gone: bool,
-    /// The runner's token was revoked: answers every call with 410 and that code.
-    pub revoked: bool,
-    /// Answers heartbeats with 503, and nothing else.
-    pub deaf: bool,
+    /// The delay of the response with a job, after the job was recorded.
+    pub acquire_delay: Duration,
+    /// Responds to every call about a job with 503.
+    pub is_unavailable: bool,
+    /// Responds to every call about a job with 410.
+    pub is_job_gone: bool,
+    /// Responds to every call with 410 and `runner_revoked`.
+    pub is_revoked: bool,
+    /// Responds to heartbeats with 503.
+    pub rejects_heartbeats: bool,
     pub cancel: Option<Cancel>,
-    /// Answers the ends of steps that have outputs with this status.
+    /// Responds with this status to the end of a step that has outputs.
     pub reject_outputs: Option<u16>,
-    /// Answers the starts of steps with 503.
-    pub unavailable_start: bool,
-    /// The code with which a step's start is refused.
+    /// Responds to the start of a step with 503.
+    pub rejects_starts: bool,
+    /// Responds to the start of a step with 409 and this code.
     pub refuse_start: Option<&'static str>,
-    /// Takes no more log than this.
+    /// The maximum length of a log.
     pub log_limit: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! A server that speaks as Greenroom's does to runners, over real HTTP, and remembers what it was told. It stands only for
-//! the wire: nothing is decided here that Greenroom's database would decide.
+//! A stand-in for Greenroom's server with the runner API over real HTTP, which records all calls. It
+//! implements only the protocol, and none of the decisions of Greenroom's database.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -26,10 +26,10 @@ use super::record::{Record, Rules};
 
 pub const TOKEN: &str = "grr_test";
 
-type Shared = Arc<Mutex<Known>>;
+type Shared = Arc<Mutex<ServerState>>;
 
 #[derive(Default)]
-struct Known {
+struct ServerState {
     waiting: VecDeque<Job>,
     record: Record,
     rules: Rules,
@@ -38,7 +38,7 @@ struct Known {
 
 pub struct Server {
     pub port: u16,
-    known: Shared,
+    state: Shared,
     _serving: JoinSet<()>,
 }
 
@@ -48,8 +48,8 @@ impl Server {
     }
 
     pub async fn start_on(port: u16) -> Self {
-        let known = Shared::default();
-        let about_jobs = Router::new()
+        let state = Shared::default();
+        let job_routes = Router::new()
             .route("/{job}/heartbeat", post(heartbeat))
             .route("/{job}/steps/{step}/start", post(start))
             .route("/{job}/steps/{step}/end", post(end))
@@ -59,47 +59,47 @@ impl Server {
             .route("/{job}/caches/{key}", get(get_cache).put(put_cache))
             .route("/{job}/checkout", post(checkout))
             .route("/{job}/complete", post(complete))
-            .layer(axum::middleware::from_fn_with_state(Arc::clone(&known), gate));
+            .layer(axum::middleware::from_fn_with_state(Arc::clone(&state), check_request));
         let app = Router::new()
             .route("/api/v1/runner/jobs/acquire", post(acquire))
-            .nest("/api/v1/runner/jobs", about_jobs)
+            .nest("/api/v1/runner/jobs", job_routes)
             .layer(DefaultBodyLimit::max(64 * 1024 * 1024))
-            .with_state(Arc::clone(&known));
+            .with_state(Arc::clone(&state));
         let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, app).await.unwrap() });
-        Server { port, known, _serving: serving }
+        Server { port, state, _serving: serving }
     }
 
     pub fn give(&self, job: Job) {
-        self.known.lock().unwrap().waiting.push_back(job);
+        self.state.lock().unwrap().waiting.push_back(job);
     }
 
     pub fn offer_artifact(&self, id: &str, archive: Vec<u8>) {
-        self.known.lock().unwrap().artifacts.insert(id.to_owned(), archive);
+        self.state.lock().unwrap().artifacts.insert(id.to_owned(), archive);
     }
 
     pub fn offer_cache(&self, key: &str, archive: Vec<u8>) {
-        self.known.lock().unwrap().record.caches.insert(key.to_owned(), archive);
+        self.state.lock().unwrap().record.caches.insert(key.to_owned(), archive);
     }
 
-    pub fn rule(&self, change: impl FnOnce(&mut Rules)) {
-        change(&mut self.known.lock().unwrap().rules);
+    pub fn configure(&self, change: impl FnOnce(&mut Rules)) {
+        change(&mut self.state.lock().unwrap().rules);
     }
 
-    /// Looks at what it was told.
-    pub fn told<T>(&self, look: impl FnOnce(&Record) -> T) -> T {
-        look(&self.known.lock().unwrap().record)
+    /// Reads the recorded calls.
+    pub fn recorded<T>(&self, read: impl FnOnce(&Record) -> T) -> T {
+        read(&self.state.lock().unwrap().record)
     }
 
-    pub async fn until(&self, what: &str, holds: impl Fn(&Record) -> bool) {
-        eventually(what, || self.told(&holds)).await;
+    pub async fn until(&self, what: &str, condition: impl Fn(&Record) -> bool) {
+        eventually(what, || self.recorded(&condition)).await;
     }
 
     pub async fn until_complete(&self) -> Complete {
         self.until("the job completes", |record| record.complete.is_some()).await;
-        self.told(|record| record.complete.clone().unwrap())
+        self.recorded(|record| record.complete.clone().unwrap())
     }
 }
 
@@ -114,54 +114,54 @@ fn problem(status: u16, code: &str, more: &serde_json::Value) -> Response {
     (StatusCode::from_u16(status).unwrap(), Json(body)).into_response()
 }
 
-fn refused(status: u16, code: &str) -> Response {
+fn problem_response(status: u16, code: &str) -> Response {
     problem(status, code, &json!({}))
 }
 
-/// Both tokens, and the rules that are for every call about a job.
-async fn gate(State(known): State<Shared>, request: Request, next: Next) -> Response {
-    match turned_away(&known, request.headers()) {
-        Some(answer) => answer,
+/// Checks both tokens, and applies the rules for every call about a job.
+async fn check_request(State(state): State<Shared>, request: Request, next: Next) -> Response {
+    match rejection(&state, request.headers()) {
+        Some(response) => response,
         None => next.run(request).await,
     }
 }
 
-fn turned_away(known: &Shared, headers: &HeaderMap) -> Option<Response> {
-    let mut known = known.lock().unwrap();
+fn rejection(state: &Shared, headers: &HeaderMap) -> Option<Response> {
+    let mut state = state.lock().unwrap();
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let job_token = known.record.job.as_ref().map(|job| job.job_token.as_str());
+    let job_token = state.record.job.as_ref().map(|job| job.job_token.as_str());
     if header("authorization") != Some("Bearer grr_test") || header(JOB_TOKEN_HEADER) != job_token {
-        return Some(refused(401, "unauthenticated"));
+        return Some(problem_response(401, "unauthenticated"));
     }
-    if known.rules.revoked {
-        return Some(refused(410, "runner_revoked"));
+    if state.rules.is_revoked {
+        return Some(problem_response(410, "runner_revoked"));
     }
-    if known.rules.gone {
-        return Some(refused(410, "job_gone"));
+    if state.rules.is_job_gone {
+        return Some(problem_response(410, "job_gone"));
     }
-    if known.rules.away {
-        known.record.turned_away += 1;
+    if state.rules.is_unavailable {
+        state.record.rejected_calls += 1;
         return Some(StatusCode::SERVICE_UNAVAILABLE.into_response());
     }
     None
 }
 
-async fn acquire(State(known): State<Shared>) -> Response {
-    // A short wait instead of a long one: the runner asks again.
+async fn acquire(State(state): State<Shared>) -> Response {
+    // Waits only shortly: the runner polls again.
     for _ in 0..20 {
         let taken = {
-            let mut known = known.lock().unwrap();
-            if known.rules.revoked {
-                return refused(410, "runner_revoked");
+            let mut state = state.lock().unwrap();
+            if state.rules.is_revoked {
+                return problem_response(410, "runner_revoked");
             }
-            known.waiting.pop_front().map(|job| {
-                let kept = std::mem::take(&mut known.record.caches);
-                known.record = Record { job: Some(job.clone()), caches: kept, ..Record::default() };
-                (job, known.rules.late)
+            state.waiting.pop_front().map(|job| {
+                let kept = std::mem::take(&mut state.record.caches);
+                state.record = Record { job: Some(job.clone()), caches: kept, ..Record::default() };
+                (job, state.rules.acquire_delay)
             })
         };
-        if let Some((job, late)) = taken {
-            tokio::time::sleep(late).await;
+        if let Some((job, delay)) = taken {
+            tokio::time::sleep(delay).await;
             return Json(Data { data: job }).into_response();
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
@@ -169,44 +169,44 @@ async fn acquire(State(known): State<Shared>) -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn heartbeat(State(known): State<Shared>) -> Response {
-    let known = known.lock().unwrap();
-    if known.rules.deaf {
+async fn heartbeat(State(state): State<Shared>) -> Response {
+    let state = state.lock().unwrap();
+    if state.rules.rejects_heartbeats {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    let lease_seconds = known.record.job.as_ref().unwrap().lease_seconds;
-    Json(Data { data: Heartbeat { lease_seconds, cancel: known.rules.cancel.clone() } }).into_response()
+    let lease_seconds = state.record.job.as_ref().unwrap().lease_seconds;
+    Json(Data { data: Heartbeat { lease_seconds, cancel: state.rules.cancel.clone() } }).into_response()
 }
 
 async fn start(
-    State(known): State<Shared>,
+    State(state): State<Shared>,
     Path((_, step)): Path<(String, String)>,
     Json(start): Json<StepStart>,
 ) -> Response {
-    let mut known = known.lock().unwrap();
-    if known.rules.unavailable_start {
-        known.record.turned_away += 1;
+    let mut state = state.lock().unwrap();
+    if state.rules.rejects_starts {
+        state.record.rejected_calls += 1;
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    if let Some(code) = known.rules.refuse_start {
-        return refused(409, code);
+    if let Some(code) = state.rules.refuse_start {
+        return problem_response(409, code);
     }
-    known.record.calls.push(format!("start {step}"));
-    known.record.images.extend(start.image_digest.map(|digest| (step, digest)));
+    state.record.calls.push(format!("start {step}"));
+    state.record.images.extend(start.image_digest.map(|digest| (step, digest)));
     StatusCode::OK.into_response()
 }
 
 async fn end(
-    State(known): State<Shared>,
+    State(state): State<Shared>,
     Path((_, step)): Path<(String, String)>,
     Json(end): Json<StepEnd>,
 ) -> Response {
-    let mut known = known.lock().unwrap();
-    if let (Some(status), false) = (known.rules.reject_outputs, end.outputs.is_empty()) {
-        known.record.turned_away += 1;
-        return refused(status, if status == 422 { "invalid_request" } else { "internal" });
+    let mut state = state.lock().unwrap();
+    if let (Some(status), false) = (state.rules.reject_outputs, end.outputs.is_empty()) {
+        state.record.rejected_calls += 1;
+        return problem_response(status, if status == 422 { "invalid_request" } else { "internal" });
     }
-    let record = &mut known.record;
+    let record = &mut state.record;
     assert_eq!(
         record.log(&step).len() as u64,
         end.log_bytes,
@@ -218,7 +218,7 @@ async fn end(
 }
 
 async fn logs(
-    State(known): State<Shared>,
+    State(state): State<Shared>,
     Path((_, step)): Path<(String, String)>,
     Query(query): Query<HashMap<String, String>>,
     body: Bytes,
@@ -226,21 +226,21 @@ async fn logs(
     let offset: usize = query["offset"].parse().unwrap();
     query["at"].parse::<jiff::Timestamp>().unwrap();
     assert!(body.len() <= 1024 * 1024, "a piece of {} bytes", body.len());
-    let mut known = known.lock().unwrap();
-    let limit = known.rules.log_limit.unwrap_or(usize::MAX);
-    let record = &mut known.record;
+    let mut state = state.lock().unwrap();
+    let limit = state.rules.log_limit.unwrap_or(usize::MAX);
+    let record = &mut state.record;
     assert!(!record.ends.contains_key(&step), "log after the end of {step}");
     let log = record.logs.entry(step).or_default();
     let length = log.len();
     if offset != length {
-        // What was already taken, and whose answer was lost, is the same again and not an error.
+        // A retry of a piece that was already stored is idempotent.
         let repeats = log.get(offset..offset + body.len()).is_some_and(|taken| taken == body);
         if !repeats {
-            record.misfits += 1;
+            record.offset_mismatches += 1;
             return problem(409, "log_offset", &json!({ "expected": length }));
         }
     } else if length + body.len() > limit {
-        return refused(413, "log_limit_exceeded");
+        return problem_response(413, "log_limit_exceeded");
     } else {
         log.extend_from_slice(&body);
     }
@@ -248,56 +248,56 @@ async fn logs(
     Json(Data { data: LogSize { bytes } }).into_response()
 }
 
-fn checked(headers: &HeaderMap, body: &Bytes) -> bool {
+fn has_valid_checksum(headers: &HeaderMap, body: &Bytes) -> bool {
     let digest: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
-    headers.get("x-greenroom-sha256").is_some_and(|said| said.as_bytes() == digest.as_bytes())
+    headers.get("x-greenroom-sha256").is_some_and(|value| value.as_bytes() == digest.as_bytes())
 }
 
-async fn put_artifact(State(known): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
-    if !checked(&headers, &body) {
-        return refused(422, "checksum_mismatch");
+async fn put_artifact(State(state): State<Shared>, headers: HeaderMap, body: Bytes) -> Response {
+    if !has_valid_checksum(&headers, &body) {
+        return problem_response(422, "checksum_mismatch");
     }
-    known.lock().unwrap().record.artifact = Some(body.to_vec());
+    state.lock().unwrap().record.artifact = Some(body.to_vec());
     StatusCode::OK.into_response()
 }
 
-async fn get_artifact(State(known): State<Shared>, Path((_, artifact)): Path<(String, String)>) -> Response {
-    match known.lock().unwrap().artifacts.get(&artifact) {
+async fn get_artifact(State(state): State<Shared>, Path((_, artifact)): Path<(String, String)>) -> Response {
+    match state.lock().unwrap().artifacts.get(&artifact) {
         Some(archive) => archive.clone().into_response(),
-        None => refused(404, "not_found"),
+        None => problem_response(404, "not_found"),
     }
 }
 
-async fn get_cache(State(known): State<Shared>, Path((_, key)): Path<(String, String)>) -> Response {
-    match known.lock().unwrap().record.caches.get(&key) {
+async fn get_cache(State(state): State<Shared>, Path((_, key)): Path<(String, String)>) -> Response {
+    match state.lock().unwrap().record.caches.get(&key) {
         Some(archive) => archive.clone().into_response(),
-        None => refused(404, "not_found"),
+        None => problem_response(404, "not_found"),
     }
 }
 
 async fn put_cache(
-    State(known): State<Shared>,
+    State(state): State<Shared>,
     Path((_, key)): Path<(String, String)>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    if !checked(&headers, &body) {
-        return refused(422, "checksum_mismatch");
+    if !has_valid_checksum(&headers, &body) {
+        return problem_response(422, "checksum_mismatch");
     }
-    known.lock().unwrap().record.caches.insert(key, body.to_vec());
+    state.lock().unwrap().record.caches.insert(key, body.to_vec());
     StatusCode::OK.into_response()
 }
 
-async fn checkout(State(known): State<Shared>, Json(done): Json<CheckedOut>) -> Response {
-    let mut known = known.lock().unwrap();
-    known.record.calls.push("checkout".to_owned());
-    known.record.checkout = Some(done);
+async fn checkout(State(state): State<Shared>, Json(done): Json<CheckedOut>) -> Response {
+    let mut state = state.lock().unwrap();
+    state.record.calls.push("checkout".to_owned());
+    state.record.checkout = Some(done);
     StatusCode::OK.into_response()
 }
 
-async fn complete(State(known): State<Shared>, Json(complete): Json<Complete>) -> Response {
-    let mut known = known.lock().unwrap();
-    known.record.calls.push("complete".to_owned());
-    known.record.complete = Some(complete);
+async fn complete(State(state): State<Shared>, Json(complete): Json<Complete>) -> Response {
+    let mut state = state.lock().unwrap();
+    state.record.calls.push("complete".to_owned());
+    state.record.complete = Some(complete);
     StatusCode::OK.into_response()
 }

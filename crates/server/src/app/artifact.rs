@@ -1,33 +1,42 @@
-//! Artifacts: what a stage leaves to those after it, as one archive. A job has one.
+//! Artifacts: the files that a stage passes on to later stages, as one archive per job.
 
 use axum::body::Body;
 use greenroom_domain::id::ArtifactId;
 use greenroom_store::artifact::Artifact;
-use greenroom_store::job::JobWord;
+use greenroom_store::job::JobCredentials;
 use greenroom_store::object::artifact_name;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::archive::{self, Kept, Outgoing, TakenIn, give_out};
+use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::Failure;
 use crate::app::job::gone;
 
-/// After [`archive::authorize`].
-pub async fn keep(app: &App, word: JobWord<'_>, sha256: Option<&str>, body: Body) -> Result<(), Failure> {
+/// Stores a job's artifact. The caller must have called [`archive::authorize`].
+pub async fn keep(
+    app: &App,
+    credentials: JobCredentials<'_>,
+    sha256: Option<&str>,
+    body: Body,
+) -> Result<(), Failure> {
     let id = ArtifactId::from(Uuid::now_v7());
-    let object = artifact_name(word.runner.organization_id, id);
+    let object = artifact_name(credentials.runner.organization_id, id);
     let name = object.clone();
-    archive::upload(app, word, (object, sha256), body, move |app, credentials, taken| async move {
-        let TakenIn { bytes, sha256 } = taken;
+    archive::upload(app, credentials, (object, sha256), body, move |app, owned, archive| async move {
+        let StoredArchive { bytes, sha256 } = archive;
         let artifact = Artifact { id, stage: String::new(), bytes, sha256, object: name };
-        let permission = app.store.keep_artifact(credentials.word(), &artifact).await?;
-        Ok(archive::require(permission).map_or_else(Kept::Rejected, |()| Kept::Yes))
+        let permission = app.store.store_artifact(owned.credentials(), &artifact).await?;
+        Ok(archive::require(permission).map_or_else(KeepOutcome::Rejected, |()| KeepOutcome::Kept))
     })
     .await
 }
 
-pub async fn read(app: &App, word: JobWord<'_>, id: ArtifactId) -> Result<Outgoing, Failure> {
-    let found = app.store.artifact_for(word, id).await?.ok_or_else(gone)?;
+pub async fn read(
+    app: &App,
+    credentials: JobCredentials<'_>,
+    id: ArtifactId,
+) -> Result<ArchiveDownload, Failure> {
+    let found = app.store.artifact_for(credentials, id).await?.ok_or_else(gone)?;
     let artifact = found.ok_or_else(Failure::not_found)?;
-    give_out(app, &artifact.object, artifact.sha256).await
+    open_download(app, &artifact.object, artifact.sha256).await
 }

@@ -1,5 +1,5 @@
-//! From a token to who is asking. Reads may go by an answer that is half a second old; commands ask again in their own
-//! transaction (`Store::command`).
+//! Authentication: from a token to the principal that it belongs to. Reads may use a cached result that is up
+//! to half a second old; commands authenticate again in their own transaction (`Store::command`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,31 +9,33 @@ use greenroom_domain::id::TokenId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token::TokenHash;
 use greenroom_store::job::RunnerPrincipal;
-use greenroom_store::{Store, StoreError, within_patience};
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use moka::future::Cache;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::failure::Failure;
 use crate::limits::Class;
 
-/// Revocations and changes of role must hold within a second; this leaves the other half for the query.
-const FRESH: Duration = Duration::from_millis(500);
-const REMEMBERED: u64 = 10_000;
-const RECORD_EVERY: Duration = Duration::from_secs(5);
+/// Revocations and changes of role must take effect within a second; this leaves the other half for the
+/// query.
+const CACHE_TTL: Duration = Duration::from_millis(500);
+const MAX_CACHED: u64 = 10_000;
+const RECORD_INTERVAL: Duration = Duration::from_secs(5);
 /// How long a token counts as known after it was last found valid.
-const KNOWN_FOR: Duration = Duration::from_secs(3_600);
+const KNOWN_TTL: Duration = Duration::from_secs(3_600);
 const MAX_KNOWN: u64 = 100_000;
 /// How long a rejected token is rejected again without a look-up.
-const REJECTED_FOR: Duration = Duration::from_secs(60);
+const REJECTED_TTL: Duration = Duration::from_secs(60);
 const MAX_REJECTED: u64 = 10_000;
 
 pub struct Authentication {
     general: LookUps,
-    /// Requests with reserved capacity use neither the connections of the others nor a look-up that waits for one.
+    /// Requests with reserved capacity neither use the general connections nor share a look-up that waits for
+    /// one.
     reserved: LookUps,
-    /// Tokens that were valid not long ago. Only valid ones come in, so forged ones can't push them out.
+    /// Tokens that were found valid recently. Only valid ones are inserted, so forged ones can't evict them.
     known: Cache<TokenHash, ()>,
-    /// Tokens that were found invalid. Anybody can add to them, so they are separate from the valid ones.
+    /// Tokens that were found invalid. Any client can add entries, so they are separate from the valid ones.
     rejected: Cache<TokenHash, Rejection>,
     used: Arc<Mutex<HashSet<TokenId>>>,
 }
@@ -50,13 +52,13 @@ enum Miss {
     Store(StoreError),
 }
 
-/// A token that is not valid never becomes valid again: revocation and expiry are final, removing a member revokes the
-/// member's tokens, and new tokens are random.
+/// A token that is not valid never becomes valid again: revocation and expiry are final, removing a member
+/// revokes the member's tokens, and new tokens are random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// It was revoked, has expired, or never existed.
+    /// The token was revoked, has expired, or never existed.
     Invalid,
-    /// It is that of a runner that was revoked.
+    /// The token belongs to a runner that was revoked.
     RevokedRunner,
 }
 
@@ -64,7 +66,8 @@ pub enum Rejection {
 #[derive(Debug)]
 pub enum Found<T> {
     Valid(T),
-    /// `is_new` for the request whose look-up found this, if the token was neither valid nor rejected before.
+    /// `is_new` is true for the request whose look-up found this, if the token was neither known nor rejected
+    /// before.
     Rejected {
         rejection: Rejection,
         is_new: bool,
@@ -101,36 +104,36 @@ impl<T> Found<T> {
 
 impl LookUps {
     fn new(store: Store) -> Self {
-        let principals = Cache::builder().max_capacity(REMEMBERED).time_to_live(FRESH).build();
-        let runners = Cache::builder().max_capacity(REMEMBERED).time_to_live(FRESH).build();
+        let principals = Cache::builder().max_capacity(MAX_CACHED).time_to_live(CACHE_TTL).build();
+        let runners = Cache::builder().max_capacity(MAX_CACHED).time_to_live(CACHE_TTL).build();
         Self { store, principals, runners }
     }
 }
 
 impl Authentication {
     pub fn new(general: Store, reserved: Store) -> Self {
-        let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_FOR).build();
-        let rejected = Cache::builder().max_capacity(MAX_REJECTED).time_to_live(REJECTED_FOR).build();
+        let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
+        let rejected = Cache::builder().max_capacity(MAX_REJECTED).time_to_live(REJECTED_TTL).build();
         let (general, reserved) = (LookUps::new(general), LookUps::new(reserved));
         Self { general, reserved, known, rejected, used: Arc::default() }
     }
 
-    /// Whether this server has found the token valid within the last hour.
+    /// Returns whether this server has found the token valid within the last hour.
     pub fn was_valid(&self, hash: &TokenHash) -> bool {
         self.known.contains_key(hash)
     }
 
-    /// For a token that was just made.
+    /// Marks a token as known: one that was just created or found valid.
     pub async fn remember(&self, hash: TokenHash) {
         self.known.insert(hash, ()).await;
     }
 
-    /// Why the token was found invalid within the last minute, if it was.
+    /// Returns why the token was found invalid within the last minute, if it was.
     pub async fn rejection(&self, hash: &TokenHash) -> Option<Rejection> {
         self.rejected.get(hash).await
     }
 
-    /// Records that the database has no such valid token. Returns whether the token is new here, neither valid nor
+    /// Records that the database has no such valid token. Returns whether the token was neither known nor
     /// rejected before.
     async fn reject(&self, hash: TokenHash, rejection: Rejection) -> bool {
         let is_first = self.rejected.entry(hash).or_insert(rejection).await.is_fresh();
@@ -139,9 +142,10 @@ impl Authentication {
         is_first && !was_valid
     }
 
-    /// A runner speaks several times for each job, so it is remembered as shortly as people are. Whether it may have a job
-    /// is asked again in the transaction that gives it one. Whatever it says, it was seen: one that has no room for another
-    /// job does not ask for one, and is there nevertheless.
+    /// Authenticates a runner. A runner sends several requests for each job, so the result is cached as for
+    /// users; the transaction that assigns a job checks the runner again. Every request updates
+    /// `last_seen_at`, because a runner without room for another job does not poll for one and is alive
+    /// nevertheless.
     pub async fn runner(&self, hash: TokenHash, class: Class) -> Result<Found<RunnerPrincipal>, Failure> {
         let LookUps { store, runners, .. } = self.look_ups(class);
         let mut is_new = false;
@@ -151,7 +155,7 @@ impl Authentication {
             }
             let rejection = match store.authenticate_runner(&hash).await.map_err(Miss::Store)? {
                 Some((runner, false)) => {
-                    let seen = store.runner_seen(runner.organization_id, runner.id, None).await;
+                    let seen = store.record_runner_seen(runner.organization_id, runner.id, None).await;
                     seen.map_err(Miss::Store)?;
                     self.remember(hash).await;
                     return Ok(runner);
@@ -192,21 +196,21 @@ impl Authentication {
         }
     }
 
-    /// Writes down, every few seconds, which tokens were used.
+    /// Records every few seconds which tokens were used.
     pub async fn record_uses(&self, stop: CancellationToken) {
         loop {
             let stopping = tokio::select! {
                 () = stop.cancelled() => true,
-                () = tokio::time::sleep(RECORD_EVERY) => false,
+                () = tokio::time::sleep(RECORD_INTERVAL) => false,
             };
             let used: Vec<TokenId> =
                 self.used.lock().unwrap_or_else(PoisonError::into_inner).drain().collect();
             if !used.is_empty()
-                && let Err(error) = within_patience(self.general.store.record_token_use(&used)).await
+                && let Err(error) = with_db_timeout(self.general.store.record_token_use(&used)).await
             {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "the last use of tokens was not recorded"
+                    "could not record the last use of tokens"
                 );
             }
             if stopping {

@@ -1,5 +1,6 @@
-//! Caches: what a pipeline keeps from one deployment to the next, each as one archive under a key. The first complete one
-//! under a key stays. A job has those that its own stage declares, in the zones of its deployment.
+//! Caches: files that a pipeline reuses in later deployments, each one archive under a key. The first
+//! complete upload under a key wins. A job can use the caches that its stage declares, in the zones of its
+//! deployment.
 
 use axum::body::Body;
 use greenroom_api_types::cache::Cache as Record;
@@ -8,29 +9,29 @@ use greenroom_domain::definition::is_cache_key;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_store::Command;
-use greenroom_store::cache::{Cache, CacheRecord, KeptCache};
-use greenroom_store::job::JobWord;
+use greenroom_store::cache::{Cache, CacheRecord, CacheUpload};
+use greenroom_store::job::JobCredentials;
 use greenroom_store::object::cache_name;
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::archive::{self, Kept, Outgoing, TakenIn, give_out};
+use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::{Code, Failure};
 use crate::app::job::{fence_outdated, gone};
 
-/// The check before the first byte of a cache is read: the pipeline that it would belong to.
+/// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.
 pub async fn authorize(
     app: &App,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     key: &str,
     announced: u64,
 ) -> Result<PipelineId, Failure> {
     if !is_cache_key(key) {
         return Err(Failure::field("key", "is no key that a pipeline's definition can have"));
     }
-    archive::authorize(app, word, announced).await?;
-    let own = app.store.job_cache(word, key).await?.ok_or_else(gone)?;
+    archive::authorize(app, credentials, announced).await?;
+    let own = app.store.job_cache(credentials, key).await?.ok_or_else(gone)?;
     if !own.declared {
         return Err(Failure::field("key", "is not the key of a cache of this job's stage"));
     }
@@ -44,55 +45,57 @@ pub async fn authorize(
     Ok(own.pipeline_id)
 }
 
-/// After [`authorize`]. To keep one where there is one already is as good as having kept it.
+/// Stores a cache. The caller must have called [`authorize`]. Idempotent: an existing cache under this key
+/// wins, and the call succeeds.
 pub async fn keep(
     app: &App,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     (pipeline, key): (PipelineId, &str),
     sha256: Option<&str>,
     body: Body,
 ) -> Result<(), Failure> {
-    let object = cache_name(word.runner.organization_id, pipeline, Uuid::now_v7());
+    let object = cache_name(credentials.runner.organization_id, pipeline, Uuid::now_v7());
     let (name, key) = (object.clone(), key.to_owned());
-    archive::upload(app, word, (object, sha256), body, move |app, credentials, taken| async move {
-        let TakenIn { bytes, sha256 } = taken;
+    archive::upload(app, credentials, (object, sha256), body, move |app, owned, archive| async move {
+        let StoredArchive { bytes, sha256 } = archive;
         let cache = Cache { bytes, sha256, object: name };
-        Ok(match app.store.keep_cache(credentials.word(), &key, &cache).await? {
-            KeptCache::Yes => Kept::Yes,
-            KeptCache::WasThere => Kept::Redundant,
-            KeptCache::Gone => Kept::Rejected(gone()),
-            KeptCache::FenceOutdated => Kept::Rejected(fence_outdated()),
+        Ok(match app.store.store_cache(owned.credentials(), &key, &cache).await? {
+            CacheUpload::Stored => KeepOutcome::Kept,
+            CacheUpload::AlreadyExists => KeepOutcome::Redundant,
+            CacheUpload::Gone => KeepOutcome::Rejected(gone()),
+            CacheUpload::FenceOutdated => KeepOutcome::Rejected(fence_outdated()),
         })
     })
     .await
 }
 
-pub async fn read(app: &App, word: JobWord<'_>, key: &str) -> Result<Outgoing, Failure> {
+pub async fn read(app: &App, credentials: JobCredentials<'_>, key: &str) -> Result<ArchiveDownload, Failure> {
     if !is_cache_key(key) {
         return Err(Failure::not_found());
     }
-    let found = app.store.use_cache(word, key).await?.ok_or_else(gone)?;
+    let found = app.store.use_cache(credentials, key).await?.ok_or_else(gone)?;
     let cache = found.ok_or_else(Failure::not_found)?;
-    match give_out(app, &cache.object, cache.sha256).await {
-        // Nobody could keep another one under this key as long as it counts as kept.
+    match open_download(app, &cache.object, cache.sha256).await {
+        // While the record exists, no upload under this key can succeed, so it is deleted.
         Err(failure) if failure.code == Code::ObjectMissing => {
-            app.store.lose_cache(word, key, &cache.object).await?;
+            app.store.delete_missing_cache(credentials, key, &cache.object).await?;
             Err(Failure::not_found())
         }
-        given => given,
+        result => result,
     }
 }
 
-/// The caches of a pipeline.
+/// Returns the caches of a pipeline.
 pub async fn list(
     app: &App,
     organization: OrganizationId,
     pipeline: PipelineId,
 ) -> Result<Vec<Record>, Failure> {
-    Ok(app.store.caches(organization, pipeline).await?.into_iter().map(shown).collect())
+    Ok(app.store.caches(organization, pipeline).await?.into_iter().map(to_view).collect())
 }
 
-/// Removes caches of a pipeline: all of them, or those with a key, in a zone, or both. What was removed.
+/// Deletes caches of a pipeline: all of them, or those with a key, in a zone, or both. Returns the deleted
+/// ones.
 pub async fn delete(
     command: &mut Command,
     name: &PipelineName,
@@ -106,10 +109,10 @@ pub async fn delete(
     }
     let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
     let deleted: Vec<Record> =
-        command.delete_caches(pipeline.id, key, zone).await?.into_iter().map(shown).collect();
+        command.delete_caches(pipeline.id, key, zone).await?.into_iter().map(to_view).collect();
     if !deleted.is_empty() {
         command
-            .tell(NewEvent {
+            .record_event(NewEvent {
                 event_type: EventType::CacheDeleted,
                 subject: format!("pipelines/{}", pipeline.id),
                 before: serde_json::to_value(&deleted).ok(),
@@ -121,7 +124,7 @@ pub async fn delete(
     Ok(deleted)
 }
 
-fn shown(cache: CacheRecord) -> Record {
+fn to_view(cache: CacheRecord) -> Record {
     Record {
         key: cache.key,
         zone: cache.zone.to_string(),

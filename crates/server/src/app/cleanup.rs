@@ -1,7 +1,7 @@
-//! Clean-ups that failed: repeating the teardown, or giving it up.
+//! Failed clean-ups: repeating the teardown, or giving it up.
 
 use greenroom_domain::cleanup::NotRepeated;
-use greenroom_domain::environment::Command as Change;
+use greenroom_domain::environment::LockCommand;
 use greenroom_domain::text::{CommitId, Reason};
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
@@ -11,7 +11,7 @@ use greenroom_store::lock::LockedEnvironment;
 use crate::app::failure::{Code, Failure};
 use crate::app::session::{self, Place};
 
-/// Starts the teardown that failed anew, if nobody's work would be destroyed by it.
+/// Repeats a failed teardown, unless it would destroy what a session has deployed.
 pub async fn repeat(
     command: &mut Command,
     place: &Place,
@@ -38,7 +38,7 @@ pub async fn repeat(
     }
 }
 
-/// Takes the environment for clean, whatever is left there.
+/// Marks the environment as clean, whatever is left there.
 pub async fn give_up(command: &mut Command, place: &Place, reason: &str) -> Result<Environment, Failure> {
     let reason = Reason::new(reason).map_err(|error| Failure::field("/reason", error))?;
     let locked = lock(command, place).await?;
@@ -48,10 +48,10 @@ pub async fn give_up(command: &mut Command, place: &Place, reason: &str) -> Resu
     command.environment(locked.id).await?.ok_or_else(Failure::not_found)
 }
 
-/// The environment, locked, after what the clock has decided about it.
+/// Locks the environment and settles expired leases.
 async fn lock(command: &mut Command, place: &Place) -> Result<LockedEnvironment, Failure> {
     let mut locked = session::lock_place(command, place).await?;
-    session::apply(command, &mut locked, Change::Sweep).await?;
+    session::apply(command, &mut locked, LockCommand::Sweep).await?;
     Ok(locked)
 }
 

@@ -1,5 +1,5 @@
-//! Checks pipeline definitions on the blocking pool, few at a time and one of each organization: they are tenants' text,
-//! and parsing them computes.
+//! Checks pipeline definitions on the blocking thread pool, a few concurrently and one per organization: they
+//! are untrusted text, and parsing them takes CPU time.
 
 use std::time::Duration;
 
@@ -7,36 +7,38 @@ use greenroom_api_types::pipeline::DefinitionWarning;
 use greenroom_api_types::problem::FieldProblem;
 use greenroom_domain::definition::{self, Definition, Diagnostic, Warning};
 use greenroom_domain::id::OrganizationId;
+use greenroom_store::compute_limit::ComputeLimiter;
 use greenroom_store::pipeline::CheckedDefinition;
-use greenroom_store::turns::Turns;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::app::failure::{Code, Failure};
 
-/// Definitions that are checked at the same time, in this process.
-const CONCURRENT_CHECKS: usize = 2;
+/// How many definitions this process checks concurrently.
+const MAX_CONCURRENT_CHECKS: usize = 2;
 /// How long a request waits for its turn.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
 
-static TURNS: Turns = Turns::new(CONCURRENT_CHECKS);
+static COMPUTE_LIMIT: ComputeLimiter = ComputeLimiter::new(MAX_CONCURRENT_CHECKS);
 
-/// A definition without mistakes: as it is stored, and as the server uses it.
+/// A valid definition: as it is stored, and parsed.
 pub struct Checked {
     pub stored: CheckedDefinition,
     pub definition: Definition,
     pub warnings: Vec<DefinitionWarning>,
 }
 
-/// What is wrong with a definition, or what the server makes of it.
+/// Checks a definition. Returns the parsed definition, or its errors.
 pub async fn validate(
     organization: OrganizationId,
     source: String,
 ) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
-    let turn = tokio::time::timeout(QUEUE_TIMEOUT, TURNS.take(organization)).await.map_err(|_| {
-        let detail = "Too many definitions of this organization are being checked. Try again in a moment.";
-        Failure::new(Code::Overloaded, detail)
-    })?;
+    let turn =
+        tokio::time::timeout(QUEUE_TIMEOUT, COMPUTE_LIMIT.acquire(organization)).await.map_err(|_| {
+            let detail =
+                "Too many definitions of this organization are being checked. Try again in a moment.";
+            Failure::new(Code::Overloaded, detail)
+        })?;
     let checked = tokio::task::spawn_blocking(move || {
         let _turn = turn;
         check(source)
@@ -44,7 +46,7 @@ pub async fn validate(
     checked.await.map_err(Failure::internal)?
 }
 
-/// The same for a definition that is to be saved: mistakes are a refusal.
+/// Checks a definition that is to be saved. Fails if it has errors.
 pub async fn for_saving(organization: OrganizationId, source: &str) -> Result<Checked, Failure> {
     validate(organization, source.to_owned()).await?.map_err(|errors| {
         let place = |error: &FieldProblem| {

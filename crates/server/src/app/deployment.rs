@@ -1,4 +1,4 @@
-//! Deployments: beginning, reading, ending and repeating them.
+//! Deployments: creating, reading, canceling and retrying them.
 
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
@@ -9,7 +9,7 @@ use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
 use greenroom_store::deployment::{
-    Asked, DeploymentRecord, JobRecord, PersonRecord, StageRecord, StepRecord,
+    ActionOutcome, DeploymentRecord, JobRecord, PersonRecord, StageRecord, StepRecord,
 };
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
@@ -39,39 +39,39 @@ pub async fn create(
     Ok(id)
 }
 
-/// What a request that changes a deployment is answered, if it did not change it.
-pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
+/// Turns the outcome of a request that changes a deployment into a failure, unless the request succeeded.
+pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), Failure> {
     let refused = |detail: String| Err(Failure::new(Code::InvalidState, detail));
     let stage = stage.unwrap_or_default();
-    match asked {
-        Asked::Done | Asked::Nothing => Ok(()),
-        Asked::NoSuchDeployment | Asked::NoSuchStage => Err(Failure::not_found()),
-        Asked::NotRetried(NotRetried::NoSuchStage) => Err(Failure::not_found()),
-        Asked::NotRetried(NotRetried::NotEnded) => {
+    match outcome {
+        ActionOutcome::Done | ActionOutcome::Unchanged => Ok(()),
+        ActionOutcome::NoSuchDeployment | ActionOutcome::NoSuchStage => Err(Failure::not_found()),
+        ActionOutcome::NotRetried(NotRetried::NoSuchStage) => Err(Failure::not_found()),
+        ActionOutcome::NotRetried(NotRetried::NotEnded) => {
             refused(format!("The stage `{stage}` has not ended. Cancel it first, or wait for its end."))
         }
-        Asked::NotRetried(NotRetried::Succeeded) => refused(format!(
+        ActionOutcome::NotRetried(NotRetried::Succeeded) => refused(format!(
             "The stage `{stage}` has succeeded. Retry one that has not, or make a new deployment."
         )),
-        Asked::NotRetried(NotRetried::NeedsOthers) => refused(format!(
+        ActionOutcome::NotRetried(NotRetried::NeedsOthers) => refused(format!(
             "The stage `{stage}` needs others that have not succeeded. Retry those: what follows them is tried again too."
         )),
-        Asked::NotRetried(NotRetried::Canceling) => {
+        ActionOutcome::NotRetried(NotRetried::Canceling) => {
             refused("The deployment is being canceled. Wait until it has ended.".to_owned())
         }
-        Asked::Teardown => refused(
+        ActionOutcome::Teardown => refused(
             "A teardown is not retried stage by stage. If it failed, a maintainer repeats it: `POST …/{envName}/cleanup`."
                 .to_owned(),
         ),
-        Asked::SessionOver => refused(
+        ActionOutcome::SessionEnded => refused(
             "The session of this deployment has ended, so it can't go on. Claim the environment and deploy the commit."
                 .to_owned(),
         ),
-        Asked::Expired => refused(
+        ActionOutcome::Expired => refused(
             "This deployment ended so long ago that what its stages left was removed. Make a new deployment of the commit."
                 .to_owned(),
         ),
-        Asked::NewerRan(newer) => Err(Failure::new(
+        ActionOutcome::NewerDeployment(newer) => Err(Failure::new(
             Code::InvalidState,
             format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want."),
         )
@@ -79,17 +79,17 @@ pub fn answered(asked: Asked, stage: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-/// With its stages and what it waits for.
+/// Returns a deployment with its stages and what it waits for.
 pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> Result<Deployment, Failure> {
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
     let stages = app.store.stage_records(organization, id).await?;
     let jobs = app.store.job_records(organization, id, None).await?;
     let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
-    Ok(Deployment { stages, ..listed(record) })
+    Ok(Deployment { stages, ..to_summary(record) })
 }
 
-/// As a list shows it.
-pub fn listed(record: DeploymentRecord) -> Deployment {
+/// Returns a deployment without its stages, as in a list.
+pub fn to_summary(record: DeploymentRecord) -> Deployment {
     Deployment {
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
@@ -148,7 +148,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
     }
 }
 
-/// What a stage says whose pool does not take it.
+/// Returns the detail of a stage whose pool does not accept it.
 fn restricted(reason: Option<&str>, pool: &str) -> Option<String> {
     (reason == Some(Reason::PoolRestricted.as_str())).then(|| {
         format!(

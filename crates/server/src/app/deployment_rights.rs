@@ -1,30 +1,32 @@
-//! Who may cancel and retry a deployment: decided with its row locked, by the session as it is then.
+//! Who may cancel and retry a deployment. This is decided with the deployment's row locked, by the current
+//! state of its session.
 
 use greenroom_domain::deployment::{Purpose, required_right};
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::{Action, Denied};
 use greenroom_domain::principal::Principal;
 use greenroom_store::Command;
-use greenroom_store::deployment::LockedDeployment;
+use greenroom_store::deployment::DeploymentOwnership;
 use greenroom_store::planted::{self, Bug};
 use serde_json::json;
 
 use crate::app::failure::{Code, Failure};
 
-/// Locks the deployment, and refuses who may not cancel or retry it.
+/// Locks the deployment. Fails if the principal may not cancel or retry it.
 pub async fn require(command: &mut Command, id: DeploymentId) -> Result<(), Failure> {
     let principal = command.principal().clone();
-    let locked = command.lock_deployment(id).await?.ok_or_else(Failure::not_found)?;
+    let locked = command.lock_ownership(id).await?.ok_or_else(Failure::not_found)?;
     check(&principal, &locked)
 }
 
-fn check(principal: &Principal, locked: &LockedDeployment) -> Result<(), Failure> {
+fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Failure> {
     let is_holder = locked.session.as_ref().is_some_and(|session| session.user_id == principal.user_id);
     let is_holder = is_holder || planted::is(Bug::CancelByAnybody);
     let right = required_right(locked.purpose, is_holder);
     if let Err(denied) = principal.require(right.action) {
         let refused = Failure::from(denied);
-        // A token without the scope is told so; only who lacks the right altogether is told whom to ask.
+        // The failure for a missing scope stands. If the role lacks the right, the failure names who can do
+        // it instead.
         let explains = matches!(denied, Denied::Role { .. }) && right.action == Action::DeploymentRunAny;
         return Err(match locked.purpose {
             Purpose::Session if explains => explained(
@@ -49,8 +51,9 @@ fn check(principal: &Principal, locked: &LockedDeployment) -> Result<(), Failure
     Ok(())
 }
 
-/// Says what to do instead. The holder's name is somebody else's text: it stands in a field of its own.
-fn explained(refused: Failure, locked: &LockedDeployment, detail: &'static str) -> Failure {
+/// Replaces the detail by what to do instead. The holder's name is text of another user, so it has its own
+/// field.
+fn explained(refused: Failure, locked: &DeploymentOwnership, detail: &'static str) -> Failure {
     let refused = Failure { detail: detail.into(), ..refused };
     match &locked.session {
         Some(session) => refused.with("sessionId", session.id.to_string().into()).with(

@@ -1,4 +1,4 @@
-//! Ephemeral environments: what a definition says of them, and how they read.
+//! Ephemeral environments: applying a definition to them, and their representation in the API.
 
 use greenroom_api_types::environment::{
     CleanupFailed, Deployed, Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence,
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
 
-/// Makes a pipeline's named environments those of its definition.
+/// Updates a pipeline's named environments to match its definition.
 pub async fn define(
     command: &mut Command,
     pipeline: PipelineId,
@@ -30,7 +30,8 @@ pub async fn define(
     Ok(command.define_environments(pipeline, &defined).await?)
 }
 
-/// Makes an environment of the template that its name fits, if there is one and it has room.
+/// Creates an environment from the template that its name matches, if there is one and its maximum is not
+/// reached.
 pub async fn make_from_template(
     command: &mut Command,
     pipeline: &Pipeline,
@@ -42,14 +43,13 @@ pub async fn make_from_template(
     let template = definition.template_for(name).filter(|_| valid).ok_or_else(Failure::not_found)?;
     let environment = defined(name, &template.settings)?;
     let pattern = template.pattern();
-    let most = i64::from(template.max);
-    if command.make_from_template(pipeline.id, &pattern, most, &environment).await? {
+    let max = i64::from(template.max);
+    if command.create_from_template(pipeline.id, &pattern, max, &environment).await? {
         return Ok(());
     }
-    let detail = format!(
-        "There are {most} environments of `{pattern}` already, and no more are allowed. Release one."
-    );
-    Err(Failure::new(Code::TemplateFull, detail).with("template", pattern.into()).with("max", most.into()))
+    let detail =
+        format!("There are {max} environments of `{pattern}` already, and no more are allowed. Release one.");
+    Err(Failure::new(Code::TemplateFull, detail).with("template", pattern.into()).with("max", max.into()))
 }
 
 fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironment, Failure> {
@@ -85,7 +85,7 @@ pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>
     }
 }
 
-/// The environment's teardown that did not succeed.
+/// Returns the environment's failed teardown, if there is one.
 pub fn cleanup_failed(view: &LockView) -> Option<CleanupFailed> {
     view.cleanup_failed.as_ref().map(|failed| CleanupFailed {
         deployment_id: failed.deployment_id.to_string(),
@@ -111,21 +111,21 @@ pub fn lock(view: &LockView) -> Lock {
         confirm_by: holder.filter(|holder| !holder.confirmed).map(|holder| holder.expires_at),
         fence: holder.map(|holder| holder.fence),
         queue_length: view.queue_length,
-        handover: view.handover.as_ref().map(|asked| Handover {
+        handover: view.handover.as_ref().map(|handover| Handover {
             requested_by: Holder {
-                id: asked.user_id.to_string(),
-                name: asked.name.clone(),
-                kind: kind(&asked.kind),
+                id: handover.user_id.to_string(),
+                name: handover.name.clone(),
+                kind: kind(&handover.kind),
             },
-            context: asked.context.clone(),
-            requested_at: asked.requested_at,
-            due_at: asked.due_at,
-            on_silence: if asked.accepts { OnSilence::Accept } else { OnSilence::Lapse },
-            session_id: asked.session_id.to_string(),
+            context: handover.context.clone(),
+            requested_at: handover.requested_at,
+            due_at: handover.due_at,
+            on_silence: if handover.accepts { OnSilence::Accept } else { OnSilence::Lapse },
+            session_id: handover.session_id.to_string(),
         }),
     }
 }
 
-pub fn kind(word: &str) -> TokenKind {
-    word.parse::<greenroom_domain::token::TokenKind>().map_or(TokenKind::User, TokenKind::from)
+pub fn kind(text: &str) -> TokenKind {
+    text.parse::<greenroom_domain::token::TokenKind>().map_or(TokenKind::User, TokenKind::from)
 }

@@ -1,4 +1,4 @@
-//! Claiming any free environment of those that have some labels.
+//! Claiming any free environment that has all of some labels.
 
 use std::collections::BTreeSet;
 
@@ -8,55 +8,55 @@ use greenroom_domain::pipeline::Pipeline;
 use greenroom_domain::slug::{InvalidSlug, Slug};
 use greenroom_store::Command;
 use greenroom_store::environment::Environment;
-use greenroom_store::environment_pool::Pool;
+use greenroom_store::environment_pool::EnvironmentPool;
 use greenroom_store::pipeline::PipelineName;
 use serde_json::{Value, json};
 
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::{Base, body};
-use crate::app::refusal::Request;
-use crate::app::session::{self, Ask, Shown, Texts};
+use crate::app::refusal::RefusedRequest;
+use crate::app::session::{self, ClaimRequest, SessionView, ValidatedClaim};
 
-const MOST_LABELS: usize = 20;
-/// A refusal shows this many of a pool's environments; the list shows all.
-const SHOWN: usize = 20;
+const MAX_LABELS: usize = 20;
+/// A refusal lists at most this many of a pool's environments or labels.
+const MAX_LISTED: usize = 20;
 
 pub async fn claim(
     command: &mut Command,
     name: &PipelineName,
     labels: &[String],
-    ask: &Ask,
-) -> Result<Shown, Failure> {
-    check(labels)?;
-    let texts = Texts::of(ask)?;
+    claim: &ClaimRequest,
+) -> Result<SessionView, Failure> {
+    check_labels(labels)?;
+    let validated = ValidatedClaim::new(claim)?;
     let pipeline = session::live_pipeline(command, name).await?;
-    let pool = Pool { pipeline: pipeline.id, labels, ttl_seconds: ask.ttl_seconds };
-    if let Some(seconds) = ask.ttl_seconds.filter(|seconds| *seconds < 1) {
+    let pool = EnvironmentPool { pipeline: pipeline.id, labels, ttl_seconds: claim.ttl_seconds };
+    if let Some(seconds) = claim.ttl_seconds.filter(|seconds| *seconds < 1) {
         return Err(Failure::field("/ttlSeconds", format!("must be 1 or more, not {seconds}")));
     }
     match command.lock_free(pool).await? {
-        Some(mut locked) => session::claim_locked(command, &mut locked, (ask, texts), 0, name).await,
+        Some(mut locked) => session::claim_locked(command, &mut locked, (claim, validated), 0, name).await,
         None => {
             let environments = command.pool_environments(pool.pipeline, pool.labels).await?;
             if environments.is_empty() {
-                return Err(no_such(command, &pipeline, pool.labels).await?);
+                return Err(no_match(command, &pipeline, pool.labels).await?);
             }
-            let request = Request { principal: command.principal(), pipeline: name, ask };
+            let request = RefusedRequest { principal: command.principal(), pipeline: name, claim };
             Err(none_free(request, pool, environments))
         }
     }
 }
 
-fn check(labels: &[String]) -> Result<(), Failure> {
-    if !(1..=MOST_LABELS).contains(&labels.len()) {
-        return Err(Failure::field("/labels", format!("must have 1 to {MOST_LABELS} labels")));
+fn check_labels(labels: &[String]) -> Result<(), Failure> {
+    if !(1..=MAX_LABELS).contains(&labels.len()) {
+        return Err(Failure::field("/labels", format!("must have 1 to {MAX_LABELS} labels")));
     }
-    let wrong = |label: &&String| matches!(label.parse::<Slug>(), Err(InvalidSlug::Shape));
+    let is_invalid = |label: &&String| matches!(label.parse::<Slug>(), Err(InvalidSlug::Shape));
     let errors: Vec<FieldProblem> = labels
         .iter()
         .enumerate()
-        .filter(|(_, label)| wrong(label))
+        .filter(|(_, label)| is_invalid(label))
         .map(|(index, _)| FieldProblem {
             pointer: format!("/labels/{index}"),
             detail: "must be a label: small letters, digits and hyphens, beginning with a letter, 63 at most"
@@ -67,23 +67,27 @@ fn check(labels: &[String]) -> Result<(), Failure> {
     if errors.is_empty() { Ok(()) } else { Err(Failure::fields(errors)) }
 }
 
-/// Why there is none: the lease is too long for all, or all that allow it are taken.
-fn none_free(request: Request<'_>, pool: Pool<'_>, mut environments: Vec<Environment>) -> Failure {
+/// Returns why no environment was granted: no environment allows the lease, or all that allow it are taken.
+fn none_free(
+    request: RefusedRequest<'_>,
+    pool: EnvironmentPool<'_>,
+    mut environments: Vec<Environment>,
+) -> Failure {
     let longest = environments.iter().map(|environment| environment.longest_lease_seconds).max().unwrap_or(0);
     if let Some(seconds) = pool.ttl_seconds {
         if seconds > longest {
             let detail =
-                format!("must be between 1 and {longest}, which the pool's longest lease is, not {seconds}");
+                format!("must be between 1 and {longest} (the longest lease in this pool), got {seconds}");
             return Failure::field("/ttlSeconds", detail);
         }
-        // One that does not allow the lease is not given, so it is not suggested either.
+        // An environment that does not allow the lease can't be granted, so it is not suggested either.
         environments.retain(|environment| environment.longest_lease_seconds >= seconds);
     }
     exhausted(request, pool.labels, &environments)
 }
 
-/// No environment has the labels.
-async fn no_such(command: &mut Command, pipeline: &Pipeline, labels: &[String]) -> Result<Failure, Failure> {
+/// Returns the failure of a claim with labels that no environment has.
+async fn no_match(command: &mut Command, pipeline: &Pipeline, labels: &[String]) -> Result<Failure, Failure> {
     let all = command.pool_environments(pipeline.id, &[]).await?;
     let known: BTreeSet<&str> =
         all.iter().flat_map(|environment| environment.labels.iter().map(String::as_str)).collect();
@@ -105,11 +109,11 @@ async fn no_such(command: &mut Command, pipeline: &Pipeline, labels: &[String]) 
         }
         (None, _) => "name no environment: none of this pipeline's has all of them. Ask for fewer".to_owned(),
     };
-    let known: Vec<&str> = known.into_iter().take(SHOWN).collect();
+    let known: Vec<&str> = known.into_iter().take(MAX_LISTED).collect();
     Ok(Failure::field("/labels", detail).with("knownLabels", json!(known)))
 }
 
-/// The pattern of a template that has the label.
+/// Returns the pattern of a template that has the label.
 async fn template_with(
     command: &mut Command,
     pipeline: &Pipeline,
@@ -122,12 +126,13 @@ async fn template_with(
     Ok(with_label.map(EnvironmentTemplate::pattern))
 }
 
-/// All are held or waited for. The first has the shortest queue, and of those the earliest end of a lease: the text, the moment
-/// and the suggested request all speak of that one.
-fn exhausted(request: Request<'_>, labels: &[String], environments: &[Environment]) -> Failure {
+/// Returns the failure for a pool in which all environments are held or have a queue. The first environment
+/// has the shortest queue, and among those the earliest end of a lease: the text, the time and the suggested
+/// request all refer to that one.
+fn exhausted(request: RefusedRequest<'_>, labels: &[String], environments: &[Environment]) -> Failure {
     let total = environments.len();
     let first = environments.first();
-    // An environment that somebody waits for does not come free for this caller when its lease ends.
+    // An environment with a queue does not become free for this caller when its lease ends.
     let next = first.filter(|first| first.lock.queue_length == 0).and_then(|first| {
         let holder = first.lock.holder.as_ref()?;
         Some((holder.expires_at, &first.name))
@@ -151,7 +156,7 @@ fn exhausted(request: Request<'_>, labels: &[String], environments: &[Environmen
     );
     let shown: Vec<Value> = environments
         .iter()
-        .take(SHOWN)
+        .take(MAX_LISTED)
         .map(|environment| json!({ "envName": environment.name, "lock": lock(&environment.lock) }))
         .collect();
     Failure::new(Code::PoolExhausted, detail)
@@ -169,11 +174,11 @@ fn waiting(environment: &Environment) -> String {
     }
 }
 
-/// What the caller may do instead. `path` is relative to the address of the pipeline's environments.
-fn actions(request: Request<'_>, labels: &[String], first: Option<&Environment>) -> Value {
+/// Returns what the caller may do instead. `path` is relative to the URL path of the pipeline's environments.
+fn actions(request: RefusedRequest<'_>, labels: &[String], first: Option<&Environment>) -> Value {
     let base = Base::environments(request.principal, request.pipeline);
-    let queue = first.map(|first| base.queue(&format!("{}/sessions", first.name), request.ask));
-    let mut body = body(request.ask);
+    let queue = first.map(|first| base.queue(&format!("{}/sessions", first.name), request.claim));
+    let mut body = body(request.claim);
     body.insert("labels".to_owned(), json!(labels));
     let mut wait = base.action_with("wait", "POST", "claim", body);
     wait["headers"] = json!({ "Prefer": "wait=30" });

@@ -1,4 +1,4 @@
-//! Reading events: who may see which.
+//! Reading events: which principal may see which events.
 
 use greenroom_domain::event::{Category, Event};
 use greenroom_domain::policy::Action;
@@ -8,7 +8,8 @@ use greenroom_store::event::EventFilter;
 
 use crate::app::failure::Failure;
 
-/// Narrows a filter to what the principal may see. Asking for audit events outright without the right to is refused.
+/// Narrows a filter to what the principal may see. Fails if the filter requests audit events and the
+/// principal may not see them.
 pub fn visible(principal: &Principal, mut filter: EventFilter) -> Result<EventFilter, Failure> {
     if !principal.may(Action::EventReadAudit) {
         if filter.category == Some(Category::Audit) {
@@ -28,7 +29,7 @@ pub fn sees(principal: &Principal, event: &Event) -> bool {
         && principal.pipelines.contains_subject(&event.subject)
 }
 
-/// The same filter that the store applies in SQL, for events that come by the feed.
+/// Applies the same filter as the store in SQL, for events from the feed.
 pub fn matches(filter: &EventFilter, event: &Event) -> bool {
     filter.category.is_none_or(|category| category == event.category)
         && filter.event_type.as_ref().is_none_or(|event_type| *event_type == event.event_type)

@@ -1,5 +1,5 @@
-//! Why a request was refused or failed. It carries a text for the client and, apart from it, one for the log; only the
-//! first can leave the process.
+//! Why a request was refused or failed. A failure carries a text for the client and, separately, an error for
+//! the log. Only the former is sent to clients.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -40,61 +40,61 @@ macro_rules! codes {
 
 codes! {
     MalformedJson         "malformed_json"          400 "The body is not JSON",
-    InvalidHeader         "invalid_header"          400 "A header can't be read",
+    InvalidHeader         "invalid_header"          400 "Invalid header",
     Unauthenticated       "unauthenticated"         401 "No valid token",
     Forbidden             "forbidden"               403 "Not allowed",
-    TokenExceedsParent    "token_exceeds_parent"    403 "A token can't make a stronger one",
+    TokenExceedsParent    "token_exceeds_parent"    403 "The token would exceed its parent",
     ScopeMissing          "scope_missing"           403 "The token lacks a scope",
     TokenLimited          "token_limited"           403 "The token is limited to pipelines",
     NotFound              "not_found"               404 "Not found",
-    ObjectMissing         "object_missing"          404 "Not in the store any more",
+    ObjectMissing         "object_missing"          404 "Missing from the object store",
     MethodNotAllowed      "method_not_allowed"      405 "Method not allowed",
-    RequestTimeout        "request_timeout"         408 "The request came too slowly",
+    RequestTimeout        "request_timeout"         408 "Timed out receiving the request",
     SlugTaken             "slug_taken"              409 "The slug is in use",
     AlreadyMember         "already_member"          409 "Already a member",
-    LastOwner             "last_owner"              409 "The last owner",
+    LastOwner             "last_owner"              409 "The last owner must stay",
     PipelineArchived      "pipeline_archived"       409 "The pipeline is archived",
-    EnvironmentLocked     "environment_locked"      409 "Somebody else holds it",
-    HeldByYou             "held_by_you"             409 "You hold it already",
-    SessionQueued         "session_queued"          409 "Still waiting for its turn",
-    SessionOverridden     "session_overridden"      409 "Taken over by force",
+    EnvironmentLocked     "environment_locked"      409 "The environment is not free",
+    HeldByYou             "held_by_you"             409 "You already hold the environment",
+    SessionQueued         "session_queued"          409 "The session is still queued",
+    SessionOverridden     "session_overridden"      409 "The session was taken over by force",
     SessionReleased       "session_released"        409 "The session was released",
     SessionExpired        "session_expired"         409 "The session has expired",
     SessionCanceled       "session_canceled"        409 "The session was canceled",
-    HandoverPending       "handover_pending"        409 "Somebody has asked already",
-    HandoverNotRequested  "handover_not_requested"  409 "Nobody has asked for it",
-    AlreadyQueued         "already_queued"          409 "You wait for it already",
-    QueueFull             "queue_full"              409 "No waiting place is left",
-    PoolExhausted         "pool_exhausted"          409 "None of the pool is free",
+    HandoverPending       "handover_pending"        409 "A hand-over was already requested",
+    HandoverNotRequested  "handover_not_requested"  409 "No hand-over was requested",
+    AlreadyQueued         "already_queued"          409 "You are already in the queue",
+    QueueFull             "queue_full"              409 "The queue is full",
+    PoolExhausted         "pool_exhausted"          409 "No environment of the pool is free",
     TemplateFull          "template_full"           409 "Too many environments of this template",
     IdempotencyInProgress "idempotency_in_progress" 409 "The first request is still running",
-    JobCanceled           "job_canceled"            409 "The job is to end",
-    FenceOutdated         "fence_outdated"          409 "The environment has passed on",
-    LogOffset             "log_offset"              409 "A piece of the log is missing",
-    InvalidState          "invalid_state"           409 "Not in this state",
-    LogExpired            "log_expired"             410 "The log was kept for long enough",
-    JobGone               "job_gone"                410 "The job is not this runner's any more",
+    JobCanceled           "job_canceled"            409 "The job was canceled",
+    FenceOutdated         "fence_outdated"          409 "The environment has a newer holder",
+    LogOffset             "log_offset"              409 "Unexpected log offset",
+    InvalidState          "invalid_state"           409 "Not possible in this state",
+    LogExpired            "log_expired"             410 "The log has expired",
+    JobGone               "job_gone"                410 "The job does not belong to this runner",
     RunnerRevoked         "runner_revoked"          410 "The runner was revoked",
-    PreconditionFailed    "precondition_failed"     412 "Changed in the meantime",
+    PreconditionFailed    "precondition_failed"     412 "The record has changed",
     BodyTooLarge          "body_too_large"          413 "The body is too large",
     LogLimitExceeded      "log_limit_exceeded"      413 "The log is too long",
-    UriTooLong            "uri_too_long"            414 "The address is too long",
-    UnsupportedMediaType  "unsupported_media_type"  415 "Not JSON",
-    RangeNotSatisfiable   "range_not_satisfiable"   416 "Nothing in that range",
+    UriTooLong            "uri_too_long"            414 "The URL is too long",
+    UnsupportedMediaType  "unsupported_media_type"  415 "The body must be JSON",
+    RangeNotSatisfiable   "range_not_satisfiable"   416 "Range not satisfiable",
     InvalidRequest        "invalid_request"         422 "Invalid request",
     InvalidDefinition     "invalid_definition"      422 "Invalid pipeline definition",
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
     RateLimited           "rate_limited"            429 "Too many requests",
     Internal              "internal"                500 "Internal error",
     DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
-    ObjectsUnavailable    "objects_unavailable"     503 "Logs and artifacts are away",
-    Busy                  "busy"                    503 "Somebody else was faster",
-    Overloaded            "overloaded"              503 "Too many requests at once",
-    DeadlineExceeded      "deadline_exceeded"       503 "Took too long",
+    ObjectsUnavailable    "objects_unavailable"     503 "Object store unavailable",
+    Busy                  "busy"                    503 "Timed out waiting for another change",
+    Overloaded            "overloaded"              503 "Too many concurrent requests",
+    DeadlineExceeded      "deadline_exceeded"       503 "The request timed out",
 }
 
 impl Code {
-    /// The session that a request is about has ended.
+    /// Returns whether the code means that the session has ended.
     pub const fn is_session_end(self) -> bool {
         matches!(
             self,
@@ -109,9 +109,9 @@ pub struct Failure {
     pub detail: Cow<'static, str>,
     pub errors: Vec<FieldProblem>,
     pub extensions: Map<String, Value>,
-    /// The limit that the request has met, for the header fields that tell of it.
+    /// The limit that the request has exceeded, for the rate limit header fields.
     pub limit: Option<Box<Exceeded>>,
-    /// For the log.
+    /// The underlying error, for the log only.
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -127,7 +127,7 @@ impl Failure {
         }
     }
 
-    /// Not there and not yours are told in the same words.
+    /// The same failure for records that do not exist and for records that the token may not see.
     pub fn not_found() -> Self {
         Self::new(
             Code::NotFound,
@@ -142,7 +142,7 @@ impl Failure {
         )
     }
 
-    /// The token is limited to pipelines, and this belongs to none.
+    /// The token is limited to pipelines, and the record belongs to none.
     pub fn token_limited() -> Self {
         Self::new(
             Code::TokenLimited,
@@ -150,7 +150,7 @@ impl Failure {
         )
     }
 
-    /// One field of a request was wrong.
+    /// One field of the request is invalid.
     pub fn field(pointer: &str, detail: impl std::fmt::Display) -> Self {
         let problem = FieldProblem {
             pointer: pointer.to_owned(),
@@ -175,9 +175,9 @@ impl Failure {
         self
     }
 
-    /// Says, for the log, what was behind it.
+    /// Adds the underlying error, for the log.
     #[must_use]
-    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }

@@ -1,4 +1,4 @@
-//! One reader of the feed per server, which hands each new event to the streams of its organization.
+//! The server's one reader of the event feed. It passes each new event to the streams of its organization.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,16 +7,17 @@ use std::time::Duration;
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_store::system::feed::FeedEntry;
-use greenroom_store::{Store, StoreError, within_patience};
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-const BATCH: i64 = 1_000;
-/// A stream that falls further behind than this goes back to the database for what it missed.
-const BUFFER: usize = 1_024;
-/// NOTIFY tells of new events at once; this is for the ones whose NOTIFY got lost with its connection.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-const AFTER_ERROR: Duration = Duration::from_millis(500);
+const BATCH_SIZE: i64 = 1_000;
+/// A stream that falls further behind than this reads the events that it missed from the database.
+const CHANNEL_CAPACITY: usize = 1_024;
+/// The fallback poll interval: new events are announced by NOTIFY, but a notification is lost with its
+/// connection.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 pub struct Feed {
@@ -24,9 +25,12 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// Every event of the organization that is sequenced from now on.
+    /// Returns every event of the organization that is sequenced from now on.
     pub fn subscribe(&self, organization: OrganizationId) -> broadcast::Receiver<Arc<Event>> {
-        self.channels().entry(organization).or_insert_with(|| broadcast::channel(BUFFER).0).subscribe()
+        self.channels()
+            .entry(organization)
+            .or_insert_with(|| broadcast::channel(CHANNEL_CAPACITY).0)
+            .subscribe()
     }
 
     fn publish(&self, entry: FeedEntry) {
@@ -34,7 +38,7 @@ impl Feed {
         if let Some(channel) = channels.get(&entry.organization_id)
             && channel.send(Arc::new(entry.event)).is_err()
         {
-            // Nobody listens any more.
+            // The organization has no streams any more.
             channels.remove(&entry.organization_id);
         }
     }
@@ -43,7 +47,7 @@ impl Feed {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the feed until it is told to stop.
+    /// Reads the feed until `stop` is canceled.
     pub async fn run(&self, store: Store, stop: CancellationToken) {
         let mut cursor = None;
         loop {
@@ -54,28 +58,28 @@ impl Feed {
             if let Err(error) = ended {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "the feed broke off; connecting again"
+                    "could not read the event feed; will reconnect"
                 );
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(AFTER_ERROR) => {}
+                () = tokio::time::sleep(RETRY_DELAY) => {}
             }
         }
     }
 
     async fn follow(&self, store: &Store, cursor: &mut Option<i64>) -> Result<(), StoreError> {
-        // Listen first, read after: what is told in between is heard.
-        let mut listener = within_patience(store.feed_listener()).await?;
-        // The first time from now on; after a break from where it broke off.
+        // Register for notifications before querying, so that none is lost in between.
+        let mut listener = with_db_timeout(store.feed_listener()).await?;
+        // Start at the head of the feed the first time, and at the last position after an error.
         let mut at = match *cursor {
             Some(at) => at,
-            None => within_patience(store.feed_head()).await?,
+            None => with_db_timeout(store.feed_head()).await?,
         };
         loop {
             *cursor = Some(at);
-            let page = within_patience(store.feed_after(at, BATCH)).await?;
-            let full = page.rows == BATCH as usize;
+            let page = with_db_timeout(store.feed_after(at, BATCH_SIZE)).await?;
+            let is_full = page.rows == BATCH_SIZE as usize;
             at = page.last.unwrap_or(at);
             for entry in page.entries {
                 self.publish(entry);
@@ -84,14 +88,14 @@ impl Feed {
                 metrics::counter!("greenroom_events_unknown_total").increment(page.unknown as u64);
                 tracing::warn!(
                     unknown = page.unknown,
-                    "events of a type or category that this version does not know were skipped"
+                    "skipped events with a type or category that this version does not support"
                 );
             }
             *cursor = Some(at);
             metrics::gauge!("greenroom_feed_position").set(at as f64);
-            if !full {
-                // A lost connection is an answer too: it is read again after it.
-                let _heard = tokio::time::timeout(LOOK_EVERY, listener.try_recv()).await;
+            if !is_full {
+                // A lost connection also ends the wait, and the feed is read again.
+                let _notified = tokio::time::timeout(POLL_INTERVAL, listener.try_recv()).await;
             }
         }
     }

@@ -1,7 +1,7 @@
-//! Requests for hand-over: a place in the queue, and a moment by which the holder answers.
+//! Requests for hand-over: a place in the queue, and a deadline for the holder's response.
 
 use greenroom_domain::definition::{DEFAULT_HANDOVER_GRACE_SECONDS, HANDOVER_GRACE_SECONDS};
-use greenroom_domain::environment::{Command as Change, Effect, Refusal};
+use greenroom_domain::environment::{Effect, LockCommand, Refusal};
 use greenroom_domain::id::SessionId;
 use greenroom_domain::policy::Action;
 use greenroom_domain::session::SessionStatus;
@@ -16,93 +16,97 @@ use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::Base;
 use crate::app::session::{
-    Ask, Place, Shown, Texts, hold, live_pipeline, lock_place, new_claim, new_session, not_active, places,
-    refused, show, terms,
+    ClaimRequest, Place, SessionView, ValidatedClaim, lease_terms, live_pipeline, lock_held, lock_place,
+    lock_places, new_claim, new_session, not_active, read_view, refused,
 };
 
-/// Asks the holder of a session; answers the asker's own, which waits. A session of the asker that waits already goes on
-/// waiting as it is.
+/// Requests the hand-over of a session from its holder. Returns the requester's own session, which is queued.
+/// A session of the requester that is queued already is used unchanged.
 pub async fn request(
     command: &mut Command,
     place: &Place,
     of: SessionId,
-    (ask, grace): (&Ask, Option<i64>),
-) -> Result<Shown, Failure> {
-    let Texts { commit_id, branch, context } = Texts::of(ask)?;
+    (claim, grace): (&ClaimRequest, Option<i64>),
+) -> Result<SessionView, Failure> {
+    let ValidatedClaim { commit_id, branch, context } = ValidatedClaim::new(claim)?;
     if commit_id.is_some() {
         command.principal().require(Action::DeploymentRunOwn)?;
     }
     live_pipeline(command, &place.pipeline).await?;
-    let places = places(command).await?;
+    let places = lock_places(command).await?;
     let mut locked = lock_place(command, place).await?;
     let grace = grace_of(&locked, grace)?;
     let held = command.session(locked.id, of).await?.ok_or_else(Failure::not_found)?;
     if held.status != SessionStatus::Active {
         return Err(not_active(command, &locked, of).await?);
     }
-    let by = new_claim(command.principal(), &locked, terms(&locked, ask.ttl_seconds)?, places);
+    let by = new_claim(command.principal(), &locked, lease_terms(&locked, claim.ttl_seconds)?, places);
     let new = NewSession {
         context: context.map(Reason::into_string),
         commit_id: commit_id.map(|commit| commit.as_str().to_owned()),
         ..new_session(command.principal())
     };
-    let change = Change::RequestHandover { of, by, grace };
-    match command.apply(&mut locked, change, &new).await? {
+    let lock_command = LockCommand::RequestHandover { of, by, grace };
+    match command.apply(&mut locked, lock_command, &new).await? {
         Ok(effects) => {
-            let asks = effects.iter().find_map(|effect| match effect {
+            let requester = effects.iter().find_map(|effect| match effect {
                 Effect::HandoverRequested { by, .. } => Some(*by),
                 _ => None,
             });
-            let asks = asks.unwrap_or(by.session);
-            if let Some(branch) = branch.filter(|_| asks == by.session) {
-                command.name_session_branch(asks, branch.as_str()).await?;
+            let requester = requester.unwrap_or(by.session);
+            if let Some(branch) = branch.filter(|_| requester == by.session) {
+                command.set_session_branch(requester, branch.as_str()).await?;
             }
-            show(command, &locked, asks).await
+            read_view(command, &locked, requester).await
         }
-        Err(refusal) => Err(why(command, &locked, (refusal, of), (place, ask)).await?),
+        Err(refusal) => Err(failure_of(command, &locked, (refusal, of), (place, claim)).await?),
     }
 }
 
-/// The definition's grace time is the default and the least; without one, the product's are.
-fn grace_of(locked: &LockedEnvironment, asked: Option<i64>) -> Result<SignedDuration, Failure> {
+/// Returns the grace period of a request. The definition's grace period is the default and the minimum;
+/// without one, the built-in values are.
+fn grace_of(locked: &LockedEnvironment, requested: Option<i64>) -> Result<SignedDuration, Failure> {
     let seconds = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
     let least = locked.handover_grace_seconds.unwrap_or(seconds(*HANDOVER_GRACE_SECONDS.start()));
     let longest = seconds(*HANDOVER_GRACE_SECONDS.end());
     let default = locked.handover_grace_seconds.unwrap_or(seconds(DEFAULT_HANDOVER_GRACE_SECONDS));
-    let grace = asked.unwrap_or(default);
+    let grace = requested.unwrap_or(default);
     if !(least..=longest).contains(&grace) {
         return Err(Failure::field("/graceSeconds", format!("must be between {least} and {longest}")));
     }
     Ok(SignedDuration::from_secs(grace))
 }
 
-/// Lets go. The first in the queue is granted, who need not be the one who asked.
-pub async fn accept(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
-    answer(command, place, Change::AcceptHandover(id), id, None).await
+/// Accepts a request and releases the environment. It is granted to the first in the queue, which need not be
+/// the requester.
+pub async fn accept(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
+    respond(command, place, LockCommand::AcceptHandover(id), id, None).await
 }
 
-/// Keeps it. Who asked stays in the queue.
+/// Declines a request. The requester stays in the queue.
 pub async fn decline(
     command: &mut Command,
     place: &Place,
     id: SessionId,
     context: Option<&str>,
-) -> Result<Shown, Failure> {
-    answer(command, place, Change::DeclineHandover(id), id, text(context)?).await
+) -> Result<SessionView, Failure> {
+    respond(command, place, LockCommand::DeclineHandover(id), id, text(context)?).await
 }
 
-async fn answer(
+async fn respond(
     command: &mut Command,
     place: &Place,
-    change: Change,
+    lock_command: LockCommand,
     id: SessionId,
     context: Option<String>,
-) -> Result<Shown, Failure> {
-    let mut locked = hold(command, place, id).await?;
-    let said = NewSession { context, ..NewSession::default() };
-    match command.apply(&mut locked, change, &said).await? {
-        Ok(_) => show(command, &locked, id).await,
-        Err(refusal) => Err(why(command, &locked, (refusal, id), (place, &Ask::default())).await?),
+) -> Result<SessionView, Failure> {
+    let mut locked = lock_held(command, place, id).await?;
+    let response = NewSession { context, ..NewSession::default() };
+    match command.apply(&mut locked, lock_command, &response).await? {
+        Ok(_) => read_view(command, &locked, id).await,
+        Err(refusal) => {
+            Err(failure_of(command, &locked, (refusal, id), (place, &ClaimRequest::default())).await?)
+        }
     }
 }
 
@@ -111,32 +115,32 @@ fn text(context: Option<&str>) -> Result<Option<String>, Failure> {
     Ok(reason.map_err(|error| Failure::field("/context", error))?.map(Reason::into_string))
 }
 
-async fn why(
+async fn failure_of(
     command: &mut Command,
     locked: &LockedEnvironment,
     (refusal, id): (Refusal, SessionId),
-    (place, ask): (&Place, &Ask),
+    (place, claim): (&Place, &ClaimRequest),
 ) -> Result<Failure, Failure> {
     match refusal {
         Refusal::NotActive => not_active(command, locked, id).await,
         Refusal::HandoverPending { .. } => {
             let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
             let base = Base::environment(command.principal(), &place.pipeline, &environment.name);
-            Ok(pending(&environment, &base.queue("sessions", ask)))
+            Ok(pending(&environment, &base.queue("sessions", claim)))
         }
         Refusal::NoHandover => {
             let detail =
                 "Nobody asks for this session, or who asked has left the queue. There is nothing to answer.";
             Ok(Failure::new(Code::HandoverNotRequested, detail))
         }
-        other => refused(command, locked, other, (&place.pipeline, ask)).await,
+        other => refused(command, locked, other, (&place.pipeline, claim)).await,
     }
 }
 
 fn pending(environment: &Environment, queue: &Value) -> Failure {
-    let (name, asked) = (&environment.name, environment.lock.handover.as_ref());
-    let who = asked.map_or("Somebody", |asked| asked.name.as_str());
-    let until = asked.map_or_else(String::new, |asked| format!(" by {}", asked.due_at));
+    let (name, handover) = (&environment.name, environment.lock.handover.as_ref());
+    let who = handover.map_or("Another user", |handover| handover.name.as_str());
+    let until = handover.map_or_else(String::new, |handover| format!(" by {}", handover.due_at));
     let detail = format!(
         "{who} has asked for `{name}` already, and its holder has to answer{until}. Queue for it instead, or ask again after that."
     );

@@ -1,24 +1,24 @@
-//! The credentials of a job, owned: for an upload, which goes on in a task of its own.
+//! Job credentials that own their parts, for uploads, which continue in a detached task.
 
 use greenroom_domain::id::JobId;
 use greenroom_domain::token::TokenHash;
-use greenroom_store::job::{JobWord, RunnerPrincipal};
+use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 
 #[derive(Clone)]
-pub struct JobCredentials {
+pub struct OwnedJobCredentials {
     runner: RunnerPrincipal,
     job: JobId,
     secret: TokenHash,
 }
 
-impl JobCredentials {
-    pub fn word(&self) -> JobWord<'_> {
-        JobWord { runner: &self.runner, job: self.job, secret: &self.secret }
+impl OwnedJobCredentials {
+    pub fn credentials(&self) -> JobCredentials<'_> {
+        JobCredentials { runner: &self.runner, job: self.job, secret: &self.secret }
     }
 }
 
-impl From<JobWord<'_>> for JobCredentials {
-    fn from(word: JobWord<'_>) -> Self {
-        Self { runner: word.runner.clone(), job: word.job, secret: *word.secret }
+impl From<JobCredentials<'_>> for OwnedJobCredentials {
+    fn from(credentials: JobCredentials<'_>) -> Self {
+        Self { runner: credentials.runner.clone(), job: credentials.job, secret: *credentials.secret }
     }
 }

@@ -1,124 +1,132 @@
-//! Logs: pieces come in by the number of their first byte, and go out by byte as well. Large pieces go to the object store
-//! at once, small ones when there are enough of them for an object.
+//! Logs. Pieces are appended at a byte offset, and logs are read by byte range. Large pieces are stored as
+//! objects immediately; small pieces are stored in PostgreSQL until there are enough of them for an object.
 
 use bytes::{Bytes, BytesMut};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
-use greenroom_store::job::JobWord;
-use greenroom_store::log::{Appended, LogState, Piece, Segment};
+use greenroom_store::job::JobCredentials;
+use greenroom_store::log::{AppendOutcome, LogState, Segment, SegmentContent};
 use greenroom_store::object::log_name;
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::job::{self, LOG_LIMIT};
-use crate::app::job_credentials::JobCredentials;
-use crate::app::removal;
+use crate::app::job::{self, MAX_LOG_BYTES};
+use crate::app::job_credentials::OwnedJobCredentials;
+use crate::app::object_gc;
 
-pub const LARGEST_PIECE: usize = 1024 * 1024;
-/// From here on a piece is an object of its own.
-const OBJECT: usize = 256 * 1024;
-/// From here on loose pieces are gathered into an object.
-const LOOSE: i64 = 1024 * 1024;
-/// How much a download reads at a time, and so what it holds in memory.
+pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
+/// A piece of at least this size becomes an object.
+const OBJECT_THRESHOLD_BYTES: usize = 256 * 1024;
+/// At this total size the pieces in PostgreSQL are gathered into an object.
+const GATHER_THRESHOLD_BYTES: i64 = 1024 * 1024;
+/// How much a download reads in one call, which is also what it has in memory.
 pub const READ_BYTES: u64 = 256 * 1024;
 
-/// The check before the body of a piece is read: the step runs, in a job of this runner. Returns how long the log is.
-pub async fn authorize(app: &App, word: JobWord<'_>, step: StepRunId) -> Result<u64, Failure> {
-    let end = app.store.log_end(word, step).await?.ok_or_else(job::gone)?;
+/// Checks, before the body of a piece is read, that the step is running in a job of this runner. Returns the
+/// length of the log.
+pub async fn authorize(app: &App, credentials: JobCredentials<'_>, step: StepRunId) -> Result<u64, Failure> {
+    let end = app.store.log_end(credentials, step).await?.ok_or_else(job::gone)?;
     Ok(u64::try_from(end).unwrap_or_default())
 }
 
-/// Takes a piece, after [`authorize`]; says how long the log is now.
+/// Appends a piece, and returns the new length of the log. The caller must have called [`authorize`].
 pub async fn append(
     app: &App,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     (step, end): (StepRunId, u64),
     (offset, at): (u64, Timestamp),
     bytes: Bytes,
 ) -> Result<u64, Failure> {
-    let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= LOG_LIMIT;
-    // Only one that fits is worth an object; whether it still does is decided with the row locked.
-    if bytes.len() < OBJECT || !fits {
+    let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= MAX_LOG_BYTES;
+    // Only a piece that fits is stored as an object. Whether it still fits is decided with the row locked.
+    if bytes.len() < OBJECT_THRESHOLD_BYTES || !fits {
         let length = bytes.len() as i64;
-        let piece = Piece::Here(bytes.to_vec());
-        return append_piece(app, word, step, (signed(offset), at), (&piece, length)).await;
+        let piece = SegmentContent::Inline(bytes.to_vec());
+        return append_piece(app, credentials, step, (signed(offset), at), (&piece, length)).await;
     }
-    // In a task of its own: a client that breaks off must not leave an object that nothing refers to.
-    let (own, credentials) = (app.clone(), JobCredentials::from(word));
-    let stored = app.departures.spawn(async move {
-        append_object(&own, credentials.word(), step, (signed(offset), at), bytes).await
+    // In a detached task: a client that disconnects must not leave an unreferenced object.
+    let (own, credentials) = (app.clone(), OwnedJobCredentials::from(credentials));
+    let stored = app.detached_tasks.spawn(async move {
+        append_object(&own, credentials.credentials(), step, (signed(offset), at), bytes).await
     });
     stored.await.map_err(Failure::internal)?
 }
 
 async fn append_object(
     app: &App,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     step: StepRunId,
     (offset, at): (i64, Timestamp),
     bytes: Bytes,
 ) -> Result<u64, Failure> {
-    let (organization, length) = (word.runner.organization_id, bytes.len() as i64);
+    let (organization, length) = (credentials.runner.organization_id, bytes.len() as i64);
     let name = log_name(organization, step, (offset, length), Uuid::now_v7());
     app.objects.put(&name, bytes).await?;
-    append_piece(app, word, step, (offset, at), (&Piece::Object(name), length)).await
+    append_piece(app, credentials, step, (offset, at), (&SegmentContent::Object(name), length)).await
 }
 
 async fn append_piece(
     app: &App,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     step: StepRunId,
     (offset, at): (i64, Timestamp),
-    (piece, length): (&Piece, i64),
+    (piece, length): (&SegmentContent, i64),
 ) -> Result<u64, Failure> {
-    let organization = word.runner.organization_id;
-    let appended = app.store.append_log(word, step, (offset, at), piece, (length, signed(LOG_LIMIT))).await?;
-    if let Piece::Object(name) = piece
-        && !matches!(appended, Appended::Yes { is_new: true, .. })
+    let organization = credentials.runner.organization_id;
+    let appended =
+        app.store.append_log(credentials, step, (offset, at), piece, (length, signed(MAX_LOG_BYTES))).await?;
+    if let SegmentContent::Object(name) = piece
+        && !matches!(appended, AppendOutcome::Appended { is_new: true, .. })
     {
-        removal::remove_now(app, organization, name).await;
+        object_gc::remove_now(app, organization, name).await;
     }
     match appended {
-        Appended::Yes { bytes, loose, .. } => {
+        AppendOutcome::Appended { bytes, loose, .. } => {
             app.log_tails.advance(organization, step, bytes);
-            if loose >= LOOSE {
-                // Also in a task of its own.
+            if loose >= GATHER_THRESHOLD_BYTES {
+                // Also in a detached task.
                 let own = app.clone();
-                let gathered = app.departures.spawn(async move { gather(&own, organization, step).await });
+                let gathered =
+                    app.detached_tasks.spawn(async move { gather(&own, organization, step).await });
                 gathered.await.map_err(Failure::internal)??;
             }
             Ok(u64::try_from(bytes).unwrap_or_default())
         }
-        Appended::Gap(expected) => {
+        AppendOutcome::Gap(expected) => {
             let detail = format!("The log has {expected} bytes: go on from there.");
             Err(Failure::new(Code::LogOffset, detail).with("expected", expected.into()))
         }
-        Appended::TooLong => {
-            let detail = format!("A step may log {LOG_LIMIT} bytes at most. End the step: it has failed.");
-            Err(Failure::new(Code::LogLimitExceeded, detail).with("limit", LOG_LIMIT.into()))
+        AppendOutcome::TooLong => {
+            let detail =
+                format!("A step may log {MAX_LOG_BYTES} bytes at most. End the step: it has failed.");
+            Err(Failure::new(Code::LogLimitExceeded, detail).with("limit", MAX_LOG_BYTES.into()))
         }
-        Appended::Gone => Err(job::gone()),
+        AppendOutcome::Gone => Err(job::gone()),
     }
 }
 
-/// Puts the loose pieces of a log into one object.
+/// Gathers the pieces of a log that are in PostgreSQL into one object.
 async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Result<(), Failure> {
     let mut parts: Vec<Segment> = Vec::new();
     let mut gathered = BytesMut::new();
     let mut from = 0;
     'log: loop {
-        let segments = app.store.log_segments(organization, step, (from, i64::MAX), (LOOSE, false)).await?;
+        let segments = app
+            .store
+            .log_segments(organization, step, (from, i64::MAX), (GATHER_THRESHOLD_BYTES, false))
+            .await?;
         let Some(last) = segments.last() else { break };
-        // Its first piece is the one that the position before lies in, so an end of the log would be read again and again.
+        // A page begins with the piece that contains `from`, so without this check the last piece would be
+        // read forever.
         let reached = last.start + i64::from(last.bytes);
         if reached <= from {
             break;
         }
         from = reached;
         for segment in segments {
-            if let Piece::Here(bytes) = &segment.piece
-                && gathered.len() < 2 * LARGEST_PIECE
+            if let SegmentContent::Inline(bytes) = &segment.content
+                && gathered.len() < 2 * MAX_PIECE_BYTES
                 && parts.last().is_none_or(|part| part.start + i64::from(part.bytes) == segment.start)
             {
                 gathered.extend_from_slice(bytes);
@@ -127,29 +135,29 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
                 break 'log;
             }
         }
-        if gathered.len() as i64 >= LOOSE {
+        if gathered.len() as i64 >= GATHER_THRESHOLD_BYTES {
             break;
         }
     }
     let Some(first) = parts.first() else { return Ok(()) };
     let name = log_name(organization, step, (first.start, gathered.len() as i64), Uuid::now_v7());
     app.objects.put(&name, gathered.freeze()).await?;
-    if !app.store.gather_log(organization, step, &parts, &name).await? {
-        removal::remove_now(app, organization, &name).await;
+    if !app.store.compact_log(organization, step, &parts, &name).await? {
+        object_gc::remove_now(app, organization, &name).await;
     }
     Ok(())
 }
 
-/// A part of a log that is read on, piece by piece.
+/// A part of a log, as it was read.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct LogPart {
     pub start: u64,
     pub at: Timestamp,
     pub bytes: Bytes,
 }
 
-impl Part {
-    /// The number of the byte behind its last.
+impl LogPart {
+    /// Returns the offset after its last byte.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -173,14 +181,14 @@ pub async fn state(
     }
 }
 
-/// The next parts from a byte on, up to `to`, of at most `max_bytes` in all; nothing at the end.
-pub async fn parts(
+/// Returns the next parts of a byte range, `max_bytes` at most in total. Empty at the end of the range.
+pub async fn read_parts(
     app: &App,
     organization: OrganizationId,
     step: StepRunId,
     (from, to): (u64, u64),
     max_bytes: u64,
-) -> Result<Vec<Part>, Failure> {
+) -> Result<Vec<LogPart>, Failure> {
     if from >= to {
         return Ok(Vec::new());
     }
@@ -192,21 +200,22 @@ pub async fn parts(
         let start = u64::try_from(segment.start).unwrap_or_default();
         let length = u64::try_from(segment.bytes).unwrap_or_default();
         let (begin, end) = (at.max(start), to.min(start + length).min(from.saturating_add(max_bytes)));
-        // Nothing to read of this one, or a gap: the next call begins behind what was read.
+        // The segment has nothing to read, or there is a gap. The next call continues after the bytes that
+        // were read.
         if begin >= end || begin != at {
             continue;
         }
         let (skip, until) = (begin - start, end - start);
-        let bytes = match segment.piece {
-            Piece::Here(bytes) => {
+        let bytes = match segment.content {
+            SegmentContent::Inline(bytes) => {
                 let range =
                     usize::try_from(skip).unwrap_or(usize::MAX)..usize::try_from(until).unwrap_or(usize::MAX);
                 Bytes::copy_from_slice(bytes.get(range).unwrap_or_default())
             }
-            Piece::Object(name) => app.objects.get(&name, skip..until).await?,
+            SegmentContent::Object(name) => app.objects.get(&name, skip..until).await?,
         };
         at = end;
-        parts.push(Part { start: begin, at: segment.at, bytes });
+        parts.push(LogPart { start: begin, at: segment.at, bytes });
     }
     Ok(parts)
 }

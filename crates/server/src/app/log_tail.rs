@@ -1,6 +1,7 @@
-//! Follows logs for this server's streams. There is one tail per step, however many streams follow it: its streams wake only
-//! when that log has grown, and share what was read of its end. An idle stream costs no query: one query at an interval asks
-//! for the length of all followed logs, for what other servers have stored; what this server stores wakes its tail directly.
+//! Follows logs for this server's streams. There is one tail per step, however many streams follow it. Its
+//! streams wake up only when that log has grown, and share the bytes that were read at its end. An idle
+//! stream costs no query: one periodic query reads the lengths of all followed logs, for pieces that other
+//! servers have stored. A piece that this server stores wakes up its tail directly.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,16 +9,16 @@ use std::time::Duration;
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use greenroom_store::log::LogState;
-use greenroom_store::{Store, StoreError, within_patience};
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::{self, Part};
+use crate::app::log::{self, LogPart};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// How much of a log a stream reads at a time, and how much of its end a tail holds while its streams read it.
+/// How much of a log a stream reads in one call, and how much of its end a tail caches for its streams.
 const READ_BYTES: u64 = 64 * 1024;
 
 type Key = (OrganizationId, StepRunId);
@@ -25,7 +26,7 @@ type Key = (OrganizationId, StepRunId);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogProgress {
     pub bytes: u64,
-    /// The step has ended: nothing more comes.
+    /// The step has ended, and the log is complete.
     pub closed: bool,
 }
 
@@ -38,26 +39,26 @@ pub struct Tail {
     key: Key,
     progress: watch::Sender<LogProgress>,
     end: Mutex<End>,
-    /// Held by the stream that reads the end of the log for all.
+    /// Locked by the stream that reads the end of the log for all streams.
     reading: tokio::sync::Mutex<()>,
 }
 
-/// The end of the log, as far as it was read lately.
+/// The cached end of the log.
 #[derive(Default)]
 struct End {
-    parts: VecDeque<Part>,
-    /// It was read since the last poll.
+    parts: VecDeque<LogPart>,
+    /// Whether it was read since the last poll.
     is_fresh: bool,
 }
 
-/// A stream's hold on a tail.
+/// A stream's subscription to a tail.
 pub struct Follower {
     tail: Arc<Tail>,
     progress: watch::Receiver<LogProgress>,
 }
 
 impl LogTails {
-    /// Follows a step's log, which is as `state` says or further.
+    /// Follows a step's log. `state` is its state, which may be stale.
     pub fn follow(&self, organization: OrganizationId, step: StepRunId, state: LogState) -> Follower {
         let (key, now) = ((organization, step), LogProgress::from((state.bytes, state.closed)));
         let mut tails = self.tails();
@@ -66,12 +67,12 @@ impl LogTails {
             Arc::new(Tail { key, progress: watch::Sender::new(now), end, reading })
         }));
         tail.advance(now);
-        // With the tails locked, so that it is not taken for one that nobody follows.
+        // Subscribe with the tails locked, so that `poll` does not remove the tail as one without followers.
         let progress = tail.progress.subscribe();
         Follower { tail, progress }
     }
 
-    /// This server has stored a piece: the log has so many bytes now.
+    /// Called after this server has stored a piece. `bytes` is the new length of the log.
     pub fn advance(&self, organization: OrganizationId, step: StepRunId, bytes: i64) {
         if let Some(tail) = self.tails().get(&(organization, step)) {
             tail.advance(LogProgress::from((bytes, false)));
@@ -84,12 +85,9 @@ impl LogTails {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
-            // Streams stay open while the database is away.
+            // Streams stay open while the database is unavailable.
             if let Err(error) = self.poll(&store).await {
-                tracing::debug!(
-                    error = &error as &dyn std::error::Error,
-                    "the followed logs were not polled"
-                );
+                tracing::debug!(error = &error as &dyn std::error::Error, "could not poll the followed logs");
             }
         }
     }
@@ -105,7 +103,7 @@ impl LogTails {
         if followed.is_empty() {
             return Ok(());
         }
-        let found = within_patience(store.followed_logs(&followed)).await?;
+        let found = with_db_timeout(store.followed_logs(&followed)).await?;
         let mut missing: HashSet<Key> = followed.into_iter().collect();
         let by_step: HashMap<StepRunId, Key> = missing.iter().map(|key| (key.1, *key)).collect();
         let tails = self.tails();
@@ -116,7 +114,7 @@ impl LogTails {
                 tail.advance(LogProgress::from((log.bytes, log.closed)));
             }
         }
-        // Their steps were removed: nothing more comes.
+        // The steps of missing logs were removed, so these logs are closed.
         for tail in missing.iter().filter_map(|key| tails.get(key)) {
             tail.advance(LogProgress { closed: true, ..LogProgress::default() });
         }
@@ -135,7 +133,8 @@ impl From<(i64, bool)> for LogProgress {
 }
 
 impl Tail {
-    /// Wakes the tail's streams if this is news. It never goes back: of two answers the later may come first.
+    /// Wakes up the tail's streams if the log has progressed. Progress never decreases, because concurrent
+    /// results may arrive out of order.
     fn advance(&self, to: LogProgress) {
         self.progress.send_if_modified(|now| {
             let before = *now;
@@ -145,11 +144,11 @@ impl Tail {
         });
     }
 
-    async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<Part>, Failure> {
+    async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
         let (organization, step) = self.key;
         if to.saturating_sub(from) > READ_BYTES {
-            // Far behind, and hardly at the same place as another.
-            return log::parts(app, organization, step, (from, to), READ_BYTES).await;
+            // The stream is far behind, and hardly at the same offset as another stream.
+            return log::read_parts(app, organization, step, (from, to), READ_BYTES).await;
         }
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
@@ -158,7 +157,7 @@ impl Tail {
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
         }
-        let parts = log::parts(app, organization, step, (from, to), READ_BYTES).await?;
+        let parts = log::read_parts(app, organization, step, (from, to), READ_BYTES).await?;
         self.end().add(&parts);
         Ok(parts)
     }
@@ -167,7 +166,8 @@ impl Tail {
         self.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops what no stream has read since the last poll, so that an idle tail holds no memory.
+    /// Drops the cached end if no stream has read it since the last poll, so that an idle tail uses no
+    /// memory.
     fn forget_end(&self) {
         let mut end = self.end();
         if !std::mem::take(&mut end.is_fresh) {
@@ -177,10 +177,10 @@ impl Tail {
 }
 
 impl End {
-    /// All that is held from this byte on; `None` if that byte is not held.
-    fn parts_from(&self, from: u64) -> Option<Vec<Part>> {
+    /// Returns all cached bytes from an offset on; `None` if that offset is not cached.
+    fn parts_from(&self, from: u64) -> Option<Vec<LogPart>> {
         let first = self.parts.iter().position(|part| (part.start..part.end()).contains(&from))?;
-        let mut parts: Vec<Part> = self.parts.iter().skip(first).cloned().collect();
+        let mut parts: Vec<LogPart> = self.parts.iter().skip(first).cloned().collect();
         if let Some(part) = parts.first_mut() {
             let skipped = usize::try_from(from - part.start).unwrap_or(usize::MAX);
             part.bytes = part.bytes.slice(skipped.min(part.bytes.len())..);
@@ -189,7 +189,7 @@ impl End {
         Some(parts)
     }
 
-    fn add(&mut self, parts: &[Part]) {
+    fn add(&mut self, parts: &[LogPart]) {
         let continues = match (self.parts.back(), parts.first()) {
             (Some(last), Some(first)) => last.end() == first.start,
             _ => false,
@@ -198,7 +198,7 @@ impl End {
             self.parts.clear();
         }
         self.parts.extend(parts.iter().cloned());
-        let held = |parts: &VecDeque<Part>| parts.iter().map(|part| part.bytes.len() as u64).sum::<u64>();
+        let held = |parts: &VecDeque<LogPart>| parts.iter().map(|part| part.bytes.len() as u64).sum::<u64>();
         while held(&self.parts) > READ_BYTES {
             self.parts.pop_front();
         }
@@ -207,19 +207,19 @@ impl End {
 }
 
 impl Follower {
-    /// How far the log has come.
+    /// Returns the current progress of the log.
     pub fn progress(&mut self) -> LogProgress {
         *self.progress.borrow_and_update()
     }
 
-    /// Waits until the log has come further than [`Follower::progress`] said last.
+    /// Waits until the log has progressed since the last call of [`Follower::progress`].
     pub async fn changed(&mut self) {
-        // The sender lives in the tail, which is held here.
+        // This can't fail: the sender is owned by the tail, which is referenced here.
         let _open = self.progress.changed().await;
     }
 
-    /// The next parts from a byte on; none if the log was removed.
-    pub async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<Part>, Failure> {
+    /// Returns the next parts from an offset on. Empty if the log was removed.
+    pub async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
         self.tail.read(app, from, to).await
     }
 }
@@ -231,8 +231,8 @@ mod tests {
 
     use super::*;
 
-    fn part(start: u64, text: &'static str) -> Part {
-        Part { start, at: Timestamp::UNIX_EPOCH, bytes: Bytes::from_static(text.as_bytes()) }
+    fn part(start: u64, text: &'static str) -> LogPart {
+        LogPart { start, at: Timestamp::UNIX_EPOCH, bytes: Bytes::from_static(text.as_bytes()) }
     }
 
     fn read(end: &End, from: u64) -> Option<String> {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_log_is_read_from_any_byte_that_is_held() {
+    fn the_end_of_a_log_is_read_from_any_cached_offset() {
         let mut end = End::default();
         end.add(&[part(10, "hello "), part(16, "world")]);
         assert_eq!(read(&end, 10).as_deref(), Some("hello world"));

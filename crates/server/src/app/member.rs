@@ -1,9 +1,9 @@
-//! Members: adding, changing, removing.
+//! Members: adding, changing and removing them.
 
 use greenroom_api_types::member::{AddMember, UpdateMember};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::UserId;
-use greenroom_domain::member::{Member, change_needs, leaves_no_owner, loses_sessions};
+use greenroom_domain::member::{Member, action_for_change, leaves_no_owner, loses_sessions};
 use greenroom_domain::role::Role;
 use greenroom_domain::text::{Email, Name};
 use greenroom_store::Command;
@@ -26,18 +26,18 @@ pub async fn add(command: &mut Command, request: &AddMember) -> Result<Member, F
             "This address is a member already. Change the role with PATCH instead.",
         )
     })?;
-    tell(command, EventType::MemberAdded, &member, None, Some(told(&member))).await?;
+    record_event(command, EventType::MemberAdded, &member, None, Some(event_payload(&member))).await?;
     Ok(member)
 }
 
-/// What a change of a member has done, or would do.
+/// The result of changing a member, or of a dry run.
 pub struct Changed {
     pub member: Member,
-    /// The sessions that end with the right to hold them.
+    /// The sessions that end because the member loses the right to hold them.
     pub ended: Vec<LiveSession>,
 }
 
-/// Changes name or role. Below `developer` the member's sessions end.
+/// Changes the name or the role. With a role below `developer`, the member's sessions end.
 pub async fn update(
     command: &mut Command,
     user: UserId,
@@ -66,12 +66,13 @@ pub async fn update(
     let after = command.change_member(user, name, role).await?;
     let event_type =
         if role == before.role { EventType::MemberUpdated } else { EventType::MemberRoleChanged };
-    tell(command, event_type, &after, Some(told(&before)), Some(told(&after))).await?;
+    record_event(command, event_type, &after, Some(event_payload(&before)), Some(event_payload(&after)))
+        .await?;
     let reason = format!("{} may not hold sessions any more: the role is {role} now", after.name);
     Ok(Changed { ended: end(command, user, ends, &reason).await?, member: after })
 }
 
-/// Removes a member; their tokens stop working in the same moment, and their sessions end.
+/// Removes a member. Their tokens are revoked and their sessions end in the same transaction.
 pub async fn remove(
     command: &mut Command,
     user: UserId,
@@ -90,7 +91,7 @@ pub async fn remove(
         return Ok(Changed { ended: would_end(command, user, ends).await?, member });
     }
     command.remove_member(user).await?;
-    tell(command, EventType::MemberRemoved, &member, Some(told(&member)), None).await?;
+    record_event(command, EventType::MemberRemoved, &member, Some(event_payload(&member)), None).await?;
     let reason = format!("{} is not a member any more", member.name);
     Ok(Changed { ended: end(command, user, ends, &reason).await?, member })
 }
@@ -109,18 +110,18 @@ async fn end(
 }
 
 fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Result<(), Failure> {
-    Ok(command.principal().require(change_needs(from, to))?)
+    Ok(command.principal().require(action_for_change(from, to))?)
 }
 
 fn last_owner() -> Failure {
     Failure::new(Code::LastOwner, "An organization must keep an owner. Make somebody else an owner first.")
 }
 
-fn told(member: &Member) -> Value {
+fn event_payload(member: &Member) -> Value {
     json!({ "userId": member.user_id, "name": member.name, "role": member.role })
 }
 
-async fn tell(
+async fn record_event(
     command: &mut Command,
     event_type: EventType,
     member: &Member,
@@ -128,5 +129,5 @@ async fn tell(
     after: Option<Value>,
 ) -> Result<(), Failure> {
     let subject = format!("members/{}", member.user_id);
-    Ok(command.tell(NewEvent { event_type, subject, before, after, reason: None }).await?)
+    Ok(command.record_event(NewEvent { event_type, subject, before, after, reason: None }).await?)
 }

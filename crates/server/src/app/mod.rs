@@ -1,28 +1,32 @@
-//! Use cases: one file per noun. They check, decide by the domain's rules, and write through the store.
+//! Use cases: one file per noun. They validate requests, apply the domain's rules, and write through the
+//! store.
 
 pub mod archive;
 pub mod artifact;
-pub mod at_once;
-pub mod attendance;
 pub mod authentication;
 pub mod cache;
+pub mod claim_request;
 pub mod cleanup;
+pub mod consistent_read;
 pub mod definition;
 pub mod deployment;
 pub mod deployment_rights;
-pub mod engine_heard;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
 pub mod failure;
+pub mod fast_path;
 pub mod feed;
 pub mod handover;
+pub mod heartbeat_throttle;
 pub mod job;
 pub mod job_credentials;
+pub mod job_response;
 pub mod log;
 pub mod log_tail;
 pub mod member;
 pub mod next_action;
+pub mod object_gc;
 pub mod objects;
 pub mod organization;
 pub mod pipeline;
@@ -30,15 +34,14 @@ pub mod pipeline_archive;
 pub mod planted;
 pub mod precondition;
 pub mod refusal;
-pub mod removal;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
-pub mod settled;
+pub mod stream_rights;
 pub mod token;
 pub mod transfer;
-pub mod vigil;
 pub mod waiting;
+pub mod watcher_heartbeat;
 
 use std::sync::Arc;
 
@@ -49,20 +52,20 @@ use greenroom_worker::sequencer::SequencerBell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::attendance::Attendance;
 use self::authentication::Authentication;
-use self::engine_heard::EngineHeard;
 use self::feed::Feed;
+use self::heartbeat_throttle::HeartbeatThrottle;
 use self::job::JobTiming;
 use self::log_tail::LogTails;
 use self::objects::Objects;
-use self::vigil::Vigil;
+use self::stream_rights::StreamRights;
+use self::watcher_heartbeat::WatcherHeartbeat;
 use crate::limits::{Capacity, Limits};
 
-/// What every use case can reach. Cheap to clone.
+/// The dependencies of every use case. Cheap to clone.
 #[derive(Clone)]
 pub struct App {
-    /// With the connections that this request may use.
+    /// The store whose connection pool this request may use.
     pub store: Store,
     parts: Arc<Parts>,
 }
@@ -73,29 +76,30 @@ pub struct Parts {
     pub limits: Limits,
     pub authentication: Authentication,
     pub feed: Feed,
-    pub vigil: Vigil,
-    pub attendance: Attendance,
+    pub stream_rights: StreamRights,
+    pub watcher_heartbeat: WatcherHeartbeat,
     pub bell: SequencerBell,
-    /// To be rung after the commit of a command that wrote a wake.
+    /// Rung after the commit of a command that wrote a wake-up to the outbox.
     pub relay_bell: RelayBell,
     pub engine: Engine,
-    /// Logs and artifacts.
+    /// The object store with logs, artifacts and caches.
     pub objects: Objects,
     /// The logs that this server's streams follow.
     pub log_tails: LogTails,
-    /// How many uploads and downloads are under way.
+    /// Lease length and heartbeat interval of jobs.
     pub job_timing: JobTiming,
-    /// Jobs of which the engine has heard a moment ago.
-    pub engine_heard: EngineHeard,
+    /// Jobs whose heartbeat was sent to the engine recently.
+    pub heartbeat_throttle: HeartbeatThrottle,
     pub health: Reachability,
-    /// Sessions whose clients are gone, on their way out of the queue.
-    pub departures: TaskTracker,
-    /// Cancelled when the daemon begins to drain: not ready any more, and streams end.
+    /// Tasks that outlive their request, such as storing an upload or leaving the queue for a client that
+    /// disconnected. Shutdown waits for them.
+    pub detached_tasks: TaskTracker,
+    /// Canceled when the daemon begins to drain: the server reports `not ready`, and streams end.
     pub draining: CancellationToken,
 }
 
 impl App {
-    /// `stores`: one with connections for all requests, and one with those that are reserved.
+    /// `store` has the general connections, `reserved` the reserved ones (see [`Capacity`]).
     pub fn new(
         (store, reserved): (Store, Store),
         limits: Limits,
@@ -107,8 +111,8 @@ impl App {
         let parts = Arc::new(Parts {
             authentication: Authentication::new(store.clone(), reserved.clone()),
             feed: Feed::default(),
-            vigil: Vigil::default(),
-            attendance: Attendance::default(),
+            stream_rights: StreamRights::default(),
+            watcher_heartbeat: WatcherHeartbeat::default(),
             general: store.clone(),
             reserved,
             limits,
@@ -118,15 +122,15 @@ impl App {
             objects,
             log_tails: LogTails::default(),
             job_timing,
-            engine_heard: EngineHeard::default(),
+            heartbeat_throttle: HeartbeatThrottle::default(),
             health,
-            departures: TaskTracker::new(),
+            detached_tasks: TaskTracker::new(),
             draining: CancellationToken::new(),
         });
         Self { store, parts }
     }
 
-    /// The same, with the database connections that belong to a capacity.
+    /// Returns the same app with the database connections of a capacity.
     #[must_use]
     pub fn with(&self, capacity: Capacity) -> Self {
         let store = match capacity {
@@ -136,7 +140,7 @@ impl App {
         Self { store: store.clone(), parts: Arc::clone(&self.parts) }
     }
 
-    /// The stores of requests, general and reserved.
+    /// Returns the stores of requests: general and reserved.
     pub fn stores(&self) -> [&Store; 2] {
         [&self.parts.general, &self.parts.reserved]
     }

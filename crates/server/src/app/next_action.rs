@@ -1,15 +1,16 @@
-//! The requests that a refusal suggests instead: complete, with the fields that the caller sent, for a program to send as they are.
+//! The requests that a refusal suggests instead. They are complete, with the fields that the caller sent, so
+//! that a program can send them unchanged.
 
 use greenroom_domain::principal::Principal;
 use greenroom_store::pipeline::PipelineName;
 use serde_json::{Map, Value, json};
 
-use crate::app::session::Ask;
+use crate::app::session::ClaimRequest;
 
-/// Where the API is served; the routes are nested below it.
+/// The path of the API; all routes are nested below it.
 pub const API_ROOT: &str = "/api/v1";
 
-/// The address that the suggested requests' `path` is relative to.
+/// The URL path that the `path` of a suggested request is relative to.
 pub struct Base(String);
 
 impl Base {
@@ -36,25 +37,25 @@ impl Base {
         suggested
     }
 
-    /// To wait in line with the same request.
-    pub fn queue(&self, path: &str, ask: &Ask) -> Value {
-        let mut body = body(ask);
+    /// Suggests to queue with the same request.
+    pub fn queue(&self, path: &str, claim: &ClaimRequest) -> Value {
+        let mut body = body(claim);
         body.insert("queue".to_owned(), true.into());
         self.action_with("queue", "POST", path, body)
     }
 }
 
-/// What the caller sent, without how it was to be claimed.
-pub fn body(ask: &Ask) -> Map<String, Value> {
-    let mut body = commit(ask);
-    body.extend(ask.context.as_ref().map(|context| ("context".to_owned(), context.as_str().into())));
-    body.extend(ask.ttl_seconds.map(|seconds| ("ttlSeconds".to_owned(), seconds.into())));
+/// Returns the fields that the caller sent, without the claim mode.
+pub fn body(claim: &ClaimRequest) -> Map<String, Value> {
+    let mut body = commit(claim);
+    body.extend(claim.context.as_ref().map(|context| ("context".to_owned(), context.as_str().into())));
+    body.extend(claim.ttl_seconds.map(|seconds| ("ttlSeconds".to_owned(), seconds.into())));
     body
 }
 
-/// The commit that the caller sent, and its branch.
-pub fn commit(ask: &Ask) -> Map<String, Value> {
-    let texts = [("commitId", &ask.commit_id), ("branch", &ask.branch)];
+/// Returns the commit that the caller sent, and its branch.
+pub fn commit(claim: &ClaimRequest) -> Map<String, Value> {
+    let texts = [("commitId", &claim.commit_id), ("branch", &claim.branch)];
     let sent = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?)));
     sent.map(|(field, text)| (field.to_owned(), text.as_str().into())).collect()
 }
@@ -64,19 +65,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_has_what_was_sent_and_nothing_else() {
-        let ask = Ask {
+    fn a_body_has_exactly_the_fields_that_were_sent() {
+        let claim = ClaimRequest {
             commit_id: Some("0123abc".to_owned()),
             branch: Some("main".to_owned()),
             context: Some("checkout fix".to_owned()),
             ttl_seconds: Some(600),
-            ..Ask::default()
+            ..ClaimRequest::default()
         };
         let expected = json!({
             "commitId": "0123abc", "branch": "main", "context": "checkout fix", "ttlSeconds": 600,
         });
-        assert_eq!(Value::from(body(&ask)), expected);
-        assert_eq!(Value::from(commit(&ask)), json!({ "commitId": "0123abc", "branch": "main" }));
-        assert_eq!(Value::from(body(&Ask::default())), json!({}));
+        assert_eq!(Value::from(body(&claim)), expected);
+        assert_eq!(Value::from(commit(&claim)), json!({ "commitId": "0123abc", "branch": "main" }));
+        assert_eq!(Value::from(body(&ClaimRequest::default())), json!({}));
     }
 }

@@ -1,5 +1,6 @@
-//! Where logs, artifacts and caches are: one object store, on disk or S3. Nothing here relies on an S3 that compares before it
-//! writes, because not all do: names are never used for two things, and PostgreSQL says what is there.
+//! The object store of logs, artifacts and caches, on disk or S3. Nothing here relies on conditional writes,
+//! because not every S3 implementation has them: a name is never used twice, and PostgreSQL records which
+//! objects exist.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
@@ -18,17 +19,19 @@ use tokio::io::AsyncWriteExt;
 
 use crate::app::failure::{Code, Failure};
 
-/// A stream is sent on in parts; so many of them, and the one that is being gathered, are in memory. S3 takes no smaller parts,
-/// and 10,000 of them are more than the largest archive.
-const PART: usize = 5 * 1024 * 1024;
-const PARTS_AT_ONCE: usize = 2;
-/// A body that brings nothing for this long is given up.
+/// The part size of a multipart upload. S3 accepts no smaller parts, and its maximum of 10,000 parts is more
+/// than the largest archive needs.
+const PART_BYTES: usize = 5 * 1024 * 1024;
+/// This many parts, and the one that is being filled, are in memory.
+const MAX_CONCURRENT_PARTS: usize = 2;
+/// A body from which nothing arrives for this long times out.
 const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long an S3 may take before it counts as away: less than a request has. `AWS_CONNECT_TIMEOUT` and the like win.
-const PATIENCE: [(ClientConfigKey, &str); 3] = [
+/// After these timeouts S3 counts as unavailable. They are shorter than the deadline of a request.
+/// `AWS_CONNECT_TIMEOUT` and similar variables override them.
+const S3_TIMEOUTS: [(ClientConfigKey, &str); 3] = [
     (ClientConfigKey::ConnectTimeout, "3 seconds"),
-    // Nothing comes for so long; an archive as a whole may take an hour.
+    // Between two reads; a whole archive may take an hour.
     (ClientConfigKey::ReadTimeout, "20 seconds"),
     (ClientConfigKey::Timeout, "1 hour"),
 ];
@@ -38,18 +41,19 @@ const PATIENCE: [(ClientConfigKey, &str); 3] = [
 pub struct Objects(Arc<dyn ObjectStore>);
 
 impl Objects {
-    /// By address: `file:///var/lib/greenroom/objects`, or `s3://bucket` with the usual `AWS_…` among the variables.
+    /// Opens the store at an address: `file:///var/lib/greenroom/objects`, or `s3://bucket` with the usual
+    /// `AWS_…` variables.
     pub fn open(
         address: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> anyhow::Result<Self> {
         if let Some(folder) = address.strip_prefix("file://") {
-            // Logs and artifacts are not for other users of the machine.
+            // Other users of the machine must not read logs and artifacts.
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true).mode(0o700);
-            builder.create(folder).with_context(|| format!("can't make the folder {folder}"))?;
+            builder.create(folder).with_context(|| format!("can't create the folder {folder}"))?;
             let disk = object_store::local::LocalFileSystem::new_with_prefix(folder)
-                .with_context(|| format!("can't keep objects in {folder}"))?;
+                .with_context(|| format!("can't store objects in {folder}"))?;
             return Ok(Self(Arc::new(disk.with_automatic_cleanup(true))));
         }
         let store = s3(address, variables)
@@ -58,12 +62,12 @@ impl Objects {
         Ok(Self(Arc::new(store)))
     }
 
-    /// Gone with the process: for tests.
+    /// A store in memory, for tests.
     pub fn in_memory() -> Self {
         Self(Arc::new(object_store::memory::InMemory::new()))
     }
 
-    /// The names of everything that is stored: for tests.
+    /// Returns the names of all stored objects, for tests.
     pub async fn names(&self) -> Result<Vec<String>, Failure> {
         let found = self.0.list(None).map_ok(|found| found.location.to_string());
         found.try_collect().await.map_err(unavailable)
@@ -74,22 +78,23 @@ impl Objects {
         Ok(())
     }
 
-    /// Takes a stream in, part by part; says how long it was, and its SHA-256. Nothing is there before all of it is.
-    pub async fn put_stream(&self, name: &str, body: Body, most: u64) -> Result<(u64, String), Failure> {
-        let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART)
-            .with_max_concurrency(PARTS_AT_ONCE);
-        match pour(&mut upload, body, most).await {
-            Ok(poured) => {
+    /// Stores a stream of at most `max_bytes`, part by part. Returns its length and its SHA-256. The object
+    /// exists only once all of it is stored.
+    pub async fn put_stream(&self, name: &str, body: Body, max_bytes: u64) -> Result<(u64, String), Failure> {
+        let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART_BYTES)
+            .with_max_concurrency(MAX_CONCURRENT_PARTS);
+        match write_body(&mut upload, body, max_bytes).await {
+            Ok(written) => {
                 upload.shutdown().await.map_err(unavailable)?;
-                Ok(poured)
+                Ok(written)
             }
             Err(failure) => {
-                // An S3 keeps the parts until it is told otherwise.
+                // S3 stores the parts until the upload is aborted.
                 if let Err(error) = upload.abort().await {
                     tracing::debug!(
                         error = &error as &dyn std::error::Error,
                         name,
-                        "an upload was not aborted"
+                        "could not abort an upload"
                     );
                 }
                 Err(failure)
@@ -97,7 +102,7 @@ impl Objects {
         }
     }
 
-    /// All of an object, part by part.
+    /// Returns a whole object as a stream.
     pub async fn stream(&self, name: &str) -> Result<Body, Failure> {
         let found = self.0.get(&Path::from(name)).await.map_err(unreadable)?;
         Ok(Body::from_stream(found.into_stream()))
@@ -107,14 +112,14 @@ impl Objects {
         self.0.get_range(&Path::from(name), range).await.map_err(unreadable)
     }
 
-    /// What is not there is gone already. A name that ends in `/` means all below it.
+    /// Removes an object. Idempotent. A name that ends in `/` removes all objects below it.
     pub async fn remove(&self, name: &str) -> Result<(), Failure> {
         let below = match name.strip_suffix('/') {
             Some(folder) => self.0.list(Some(&Path::from(folder))).map_ok(|found| found.location).boxed(),
             None => stream::iter([Ok(Path::from(name))]).boxed(),
         };
-        let mut gone = self.0.delete_stream(below);
-        while let Some(removed) = gone.next().await {
+        let mut removals = self.0.delete_stream(below);
+        while let Some(removed) = removals.next().await {
             match removed {
                 Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
                 Err(error) => return Err(unavailable(error)),
@@ -131,7 +136,7 @@ fn s3(address: &str, variables: impl IntoIterator<Item = (String, String)>) -> A
         retry_timeout: Duration::from_secs(8),
     };
     let mut builder = AmazonS3Builder::new().with_retry(retry);
-    for (key, value) in PATIENCE {
+    for (key, value) in S3_TIMEOUTS {
         builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
     }
     for (name, value) in variables {
@@ -144,7 +149,7 @@ fn s3(address: &str, variables: impl IntoIterator<Item = (String, String)>) -> A
     builder.with_url(address)
 }
 
-async fn pour(upload: &mut BufWriter, body: Body, most: u64) -> Result<(u64, String), Failure> {
+async fn write_body(upload: &mut BufWriter, body: Body, max_bytes: u64) -> Result<(u64, String), Failure> {
     let (mut stream, mut hash, mut length) = (body.into_data_stream(), Sha256::new(), 0);
     loop {
         let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, stream.next()).await.map_err(|_| {
@@ -154,8 +159,8 @@ async fn pour(upload: &mut BufWriter, body: Body, most: u64) -> Result<(u64, Str
         let Some(part) = part else { break };
         let part = part.map_err(|_| Failure::new(Code::RequestTimeout, "The body broke off."))?;
         length += part.len() as u64;
-        if length > most {
-            let detail = format!("An archive may have {most} bytes at most.");
+        if length > max_bytes {
+            let detail = format!("An archive may have {max_bytes} bytes at most.");
             return Err(Failure::new(Code::BodyTooLarge, detail));
         }
         hash.update(&part);
@@ -164,7 +169,7 @@ async fn pour(upload: &mut BufWriter, body: Body, most: u64) -> Result<(u64, Str
     Ok((length, format!("{:x}", hash.finalize())))
 }
 
-/// PostgreSQL says that it is there.
+/// The failure to read an object that should exist according to PostgreSQL.
 fn unreadable(error: object_store::Error) -> Failure {
     match error {
         object_store::Error::NotFound { .. } => Failure::new(
@@ -172,7 +177,7 @@ fn unreadable(error: object_store::Error) -> Failure {
             "This was kept, and is not in the server's store of logs and artifacts any more. Whoever runs the server can say \
              whether that store was emptied, or restored from an older backup than the database.",
         )
-        .because(error),
+        .with_source(error),
         error => unavailable(error),
     }
 }
@@ -182,5 +187,5 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> Failure
         Code::ObjectsUnavailable,
         "The server can't reach its store of logs and artifacts right now. Try again in a moment.",
     )
-    .because(error)
+    .with_source(error)
 }

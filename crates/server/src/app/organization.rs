@@ -1,4 +1,4 @@
-//! The organization itself.
+//! Reading and renaming an organization.
 
 use greenroom_api_types::organization::{Organization as Wire, UpdateOrganization};
 use greenroom_domain::event::{EventType, NewEvent};
@@ -23,7 +23,7 @@ pub async fn update(
     }
     let after = command.rename_organization(&name).await?;
     command
-        .tell(NewEvent {
+        .record_event(NewEvent {
             event_type: EventType::OrganizationUpdated,
             subject: format!("organizations/{}", after.id),
             before: Some(json!({ "name": before.name })),

@@ -3,7 +3,7 @@
 use greenroom_api_types::pipeline::{CreatePipeline, UpdatePipeline};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
-use greenroom_domain::pipeline::{self, Archived, Command as Change, Pipeline, StopMode};
+use greenroom_domain::pipeline::{self, Archived, Pipeline, PipelineCommand, StopMode};
 use greenroom_domain::repository::{Repository, masked};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Name, Reason};
@@ -18,7 +18,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
 use crate::app::runner_pool::check_pools;
 
-/// `checked` is the request's definition.
+/// Creates a pipeline. `checked` is the request's definition.
 pub async fn create(
     command: &mut Command,
     request: &CreatePipeline,
@@ -27,9 +27,8 @@ pub async fn create(
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let slug = match &request.slug {
         Some(slug) => slug.parse().map_err(|error| Failure::field("/slug", error))?,
-        None => Slug::from_name(name.as_str()).ok_or_else(|| {
-            Failure::field("/slug", "is needed, because the name has nothing to make one of")
-        })?,
+        None => Slug::from_name(name.as_str())
+            .ok_or_else(|| Failure::field("/slug", "is required: no slug can be derived from this name"))?,
     };
     let repository = repository(request.repository.as_deref())?;
     let id = PipelineId::from(Uuid::now_v7());
@@ -37,11 +36,11 @@ pub async fn create(
     let made = command.create_pipeline(id, &slug, &name, repository.as_ref(), &checked.stored).await;
     let made = made.map_err(|error| slug_taken(error, slug.as_str()))?;
     environment::define(command, made.id, &checked.definition).await?;
-    tell(command, EventType::PipelineCreated, None, &made, None).await?;
+    record_event(command, EventType::PipelineCreated, None, &made, None).await?;
     Ok(made)
 }
 
-/// `checked` is the request's definition, if it has one.
+/// Edits a pipeline. `checked` is the request's definition, if it has one.
 pub async fn update(
     command: &mut Command,
     name: &PipelineName,
@@ -59,11 +58,11 @@ pub async fn update(
         .map_err(|e| Failure::field("/slug", e))?;
 
     let before = locked(command, name, condition).await?;
-    // A client that sends back what it was shown does not mean to change the address.
-    let shown = before.repository.as_deref().map(masked);
-    let given = request.repository.as_ref().filter(|given| given.as_deref() != shown.as_deref());
+    // A client that sends back the masked address that it has read does not want to change it.
+    let masked_before = before.repository.as_deref().map(masked);
+    let given = request.repository.as_ref().filter(|given| given.as_deref() != masked_before.as_deref());
     let new_repository = given.map(|given| repository(given.as_deref())).transpose()?;
-    pipeline::apply(before.state(), Change::Edit).map_err(archived)?;
+    pipeline::apply(before.state(), PipelineCommand::Edit).map_err(archived)?;
     let new_definition = match checked {
         Some(checked) if checked.stored.digest != command.pipeline_digest(&before).await? => Some(checked),
         _ => None,
@@ -76,11 +75,11 @@ pub async fn update(
             None => before.repository.as_deref(),
         },
     };
-    let same = edit.slug == before.slug
+    let is_unchanged = edit.slug == before.slug
         && edit.name == before.name
         && edit.repository == before.repository.as_deref()
         && new_definition.is_none();
-    if same {
+    if is_unchanged {
         return Ok(before);
     }
     if let Some(checked) = new_definition {
@@ -91,28 +90,28 @@ pub async fn update(
     if let Some(checked) = new_definition {
         environment::define(command, after.id, &checked.definition).await?;
     }
-    tell(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
+    record_event(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
     Ok(after)
 }
 
-/// Stops, resumes or archives. A command that changes nothing tells nothing.
-pub async fn change(
+/// Stops, resumes or archives a pipeline. A command that changes nothing records no event.
+pub async fn change_status(
     command: &mut Command,
     name: &PipelineName,
     condition: &IfMatch,
-    change: Change,
+    pipeline_command: PipelineCommand,
     reason: Option<&str>,
 ) -> Result<Pipeline, Failure> {
     let reason = reason.map(Reason::new).transpose().map_err(|error| Failure::field("/reason", error))?;
     let before = locked(command, name, condition).await?;
-    let to = pipeline::apply(before.state(), change).map_err(archived)?;
-    // The same stop for another reason is told; the same stop again is not.
+    let to = pipeline::apply(before.state(), pipeline_command).map_err(archived)?;
+    // Stopping a stopped pipeline records an event only if the reason is another one.
     let new_reason = reason.as_ref().map(Reason::as_str);
-    let other_reason = matches!(to, pipeline::State::Stopped(_))
+    let has_other_reason = matches!(to, pipeline::State::Stopped(_))
         && new_reason.is_some_and(|reason| {
             before.stop.as_ref().is_some_and(|stop| stop.reason.as_deref() != Some(reason))
         });
-    if to == before.state() && !other_reason {
+    if to == before.state() && !has_other_reason {
         return Ok(before);
     }
     let event_type = match to {
@@ -120,7 +119,7 @@ pub async fn change(
         pipeline::State::Stopped(_) => EventType::PipelineStopped,
         pipeline::State::Archived => EventType::PipelineArchived,
     };
-    let after = command.move_pipeline(&before, to, new_reason).await?;
+    let after = command.set_pipeline_state(&before, to, new_reason).await?;
     match to {
         pipeline::State::Stopped(StopMode::Cancel) => {
             command.cancel_deployments_of_pipeline(after.id, false).await?;
@@ -129,12 +128,12 @@ pub async fn change(
             command.cancel_deployments_of_pipeline(after.id, true).await?;
             command.drop_caches(after.id).await?;
         }
-        // What a stop held back, or a drain let run, is looked at anew.
+        // Wake up the workflows of deployments that a stop has blocked, or that a drain has let run.
         pipeline::State::Active | pipeline::State::Stopped(_) => {
             command.wake_deployments_of_pipeline(after.id).await?;
         }
     }
-    tell(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
+    record_event(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)
 }
 
@@ -169,7 +168,7 @@ fn slug_taken(error: StoreError, slug: &str) -> Failure {
     }
 }
 
-async fn tell(
+async fn record_event(
     command: &mut Command,
     event_type: EventType,
     before: Option<&Pipeline>,
@@ -179,14 +178,14 @@ async fn tell(
     let event = NewEvent {
         event_type,
         subject: format!("pipelines/{}", after.id),
-        before: before.map(told),
-        after: Some(told(after)),
+        before: before.map(event_payload),
+        after: Some(event_payload(after)),
         reason,
     };
-    Ok(command.tell(event).await?)
+    Ok(command.record_event(event).await?)
 }
 
-fn told(pipeline: &Pipeline) -> Value {
+fn event_payload(pipeline: &Pipeline) -> Value {
     json!({
         "id": pipeline.id,
         "slug": pipeline.slug,

@@ -1,6 +1,6 @@
 //! Archiving a pipeline, which ends its sessions.
 
-use greenroom_domain::pipeline::{Command as Change, Pipeline, PipelineStatus};
+use greenroom_domain::pipeline::{Pipeline, PipelineCommand, PipelineStatus};
 use greenroom_store::Command;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::session_ending::{LiveSession, SessionsOf};
@@ -14,8 +14,8 @@ pub struct Archived {
     pub ended: Vec<LiveSession>,
 }
 
-/// Archives for good. The sessions end first, as after a release, so that their clean-up is left when everything else of the
-/// pipeline is canceled. A dry run reads what would end.
+/// Archives a pipeline permanently. Its sessions end first, as in a release, so that their teardowns remain
+/// when everything else of the pipeline is canceled. A dry run returns the sessions that would end.
 pub async fn archive(
     command: &mut Command,
     name: &PipelineName,
@@ -32,6 +32,6 @@ pub async fn archive(
     } else {
         command.end_sessions(of, "the pipeline was archived").await?
     };
-    let pipeline = pipeline::change(command, name, condition, Change::Archive, None).await?;
+    let pipeline = pipeline::change_status(command, name, condition, PipelineCommand::Archive, None).await?;
     Ok(Archived { pipeline, ended })
 }

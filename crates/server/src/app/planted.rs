@@ -1,4 +1,5 @@
-//! The planted bugs that are the server's own; see `greenroom_store::planted`. Nothing of this runs in a real build.
+//! The server's planted bugs; see `greenroom_store::planted`. None of this runs without the feature
+//! `planted`.
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -11,27 +12,27 @@ use greenroom_store::{Command, StoreError};
 use greenroom_worker::sequencer::SequencerBell;
 use moka::future::Cache;
 
-const LATER: Duration = Duration::from_millis(30);
-const STALE: Duration = Duration::from_secs(1);
+const COMMIT_DELAY: Duration = Duration::from_millis(30);
+const CACHE_TTL: Duration = Duration::from_secs(1);
 
 type Key = (OrganizationId, PipelineId, String);
 
-/// Commits, but not before the client was told that it is done. Gives the command back if the bug was not planted.
-#[expect(clippy::disallowed_methods, reason = "nobody waits for the commit: that is the bug")]
+/// Commits after the response was sent. Returns the command if the bug is not planted.
+#[expect(clippy::disallowed_methods, reason = "the response does not wait for the commit: that is the bug")]
 pub fn commit_later(command: Command, bell: &SequencerBell) -> Option<Command> {
     if !planted::is(Bug::AnswerBeforeCommit) {
         return Some(command);
     }
     let bell = bell.clone();
     tokio::spawn(async move {
-        tokio::time::sleep(LATER).await;
-        let _unheard = command.commit().await;
+        tokio::time::sleep(COMMIT_DELAY).await;
+        let _ignored = command.commit().await;
         bell.ring();
     });
     None
 }
 
-/// Reads an environment, or remembers how it was.
+/// Reads an environment, from a stale cache if the bug is planted.
 pub async fn environment(
     key: Key,
     read: impl Future<Output = Result<Option<Environment>, StoreError>>,
@@ -40,9 +41,9 @@ pub async fn environment(
     if !planted::is(Bug::StaleLockCache) {
         return read.await;
     }
-    let cache = CACHE.get_or_init(|| Cache::builder().time_to_live(STALE).build());
-    if let Some(known) = cache.get(&key).await {
-        return Ok(Some(known));
+    let cache = CACHE.get_or_init(|| Cache::builder().time_to_live(CACHE_TTL).build());
+    if let Some(cached) = cache.get(&key).await {
+        return Ok(Some(cached));
     }
     let found = read.await?;
     if let Some(found) = &found {

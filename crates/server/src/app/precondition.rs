@@ -1,13 +1,13 @@
-//! `If-Match`: a change that is meant for the record as its author saw it.
+//! `If-Match`: optimistic concurrency control by the revision of a record.
 
 use crate::app::failure::{Code, Failure};
 
-/// Which revisions of a record a change is meant for.
+/// The revisions of a record that a change applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfMatch {
     #[default]
     Any,
-    /// Tags that are no revision of ours match nothing.
+    /// Tags that are not a revision match nothing.
     Revisions(Vec<i64>),
 }
 

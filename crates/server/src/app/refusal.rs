@@ -1,9 +1,10 @@
-//! Refusals that help: who holds it, since when, until when, how many wait, and what can be done, for programs and people.
+//! Refusals of claims, with everything that a program or a person needs to continue: who holds the
+//! environment, since when, until when, how many wait, and which requests are possible instead.
 
 use greenroom_domain::environment::Refusal;
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
-use greenroom_domain::queue::{PLACES_PER_ENVIRONMENT, PLACES_PER_USER};
+use greenroom_domain::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER};
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::Environment;
 use greenroom_store::pipeline::PipelineName;
@@ -13,18 +14,19 @@ use serde_json::{Value, json};
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::{Base, body, commit};
-use crate::app::session::Ask;
+use crate::app::session::ClaimRequest;
 
-/// A request that was refused: who sent it, by which name it called the pipeline, and what it asked for.
+/// A claim that was refused, its sender, and the name that it used for the pipeline.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct RefusedRequest<'a> {
     pub principal: &'a Principal,
     pub pipeline: &'a PipelineName,
-    pub ask: &'a Ask,
+    pub claim: &'a ClaimRequest,
 }
 
-/// Why a claim was refused. Free text of others is never part of a `detail`, which callers read as ours: it has its own fields.
-pub fn refused(request: Request<'_>, environment: &Environment, refusal: Refusal) -> Failure {
+/// Returns why a claim was refused. Free text of other users is never part of a `detail`, which callers trust
+/// as the server's text: it has its own fields.
+pub fn refused(request: RefusedRequest<'_>, environment: &Environment, refusal: Refusal) -> Failure {
     if let Some(failure) = no_place(environment, refusal) {
         return failure;
     }
@@ -63,7 +65,7 @@ pub fn refused(request: Request<'_>, environment: &Environment, refusal: Refusal
         .with("actions", actions(request, environment, yours))
 }
 
-/// Why there is no waiting place.
+/// Returns why there is no place in the queue, if that is the reason.
 fn no_place(environment: &Environment, refusal: Refusal) -> Option<Failure> {
     let name = &environment.name;
     let (code, detail) = match refusal {
@@ -76,12 +78,14 @@ fn no_place(environment: &Environment, refusal: Refusal) -> Option<Failure> {
         ),
         Refusal::QueueFull => (
             Code::QueueFull,
-            format!("{PLACES_PER_ENVIRONMENT} sessions wait for `{name}`, and no more can. Try again later."),
+            format!(
+                "{MAX_PLACES_PER_ENVIRONMENT} sessions wait for `{name}`, and no more can. Try again later."
+            ),
         ),
         Refusal::PlacesUsedUp => (
             Code::QueueFull,
             format!(
-                "Your `ci` and `agent` tokens wait with {PLACES_PER_USER} sessions in this organization, and no more can. Let \
+                "Your `ci` and `agent` tokens wait with {MAX_PLACES_PER_USER} sessions in this organization, and no more can. Let \
                  some of them leave the queue, or try again later."
             ),
         ),
@@ -96,9 +100,9 @@ fn no_place(environment: &Environment, refusal: Refusal) -> Option<Failure> {
             failure.with("sessionId", session.to_string().into()).with("position", position.into())
         }
         Refusal::QueueFull => {
-            failure.with("limit", PLACES_PER_ENVIRONMENT.into()).with("limitedBy", "environment".into())
+            failure.with("limit", MAX_PLACES_PER_ENVIRONMENT.into()).with("limitedBy", "environment".into())
         }
-        _ => failure.with("limit", PLACES_PER_USER.into()).with("limitedBy", "user".into()),
+        _ => failure.with("limit", MAX_PLACES_PER_USER.into()).with("limitedBy", "user".into()),
     })
 }
 
@@ -106,41 +110,42 @@ fn may_force(principal: &Principal, environment: &Environment) -> bool {
     principal.role >= environment.force_role && principal.token_allow_force
 }
 
-/// What the caller may do instead. `path` is relative to the environment's address.
-fn actions(request: Request<'_>, environment: &Environment, yours: bool) -> Value {
-    let Request { principal, pipeline, ask } = request;
+/// Returns what the caller may do instead. `path` is relative to the environment's URL path.
+fn actions(request: RefusedRequest<'_>, environment: &Environment, yours: bool) -> Value {
+    let RefusedRequest { principal, pipeline, claim } = request;
     let base = Base::environment(principal, pipeline, &environment.name);
-    let mut actions = vec![base.queue("sessions", ask)];
+    let mut actions = vec![base.queue("sessions", claim)];
     if let Some(holder) = &environment.lock.holder {
         let session = format!("sessions/{}", holder.session_id);
         if yours {
-            actions.push(deploy(&base, &session, ask));
+            actions.push(deploy(&base, &session, claim));
         } else if environment.lock.handover.is_none() {
             let path = format!("{session}/request-handover");
-            actions.push(base.action_with("request_handover", "POST", &path, body(ask)));
+            actions.push(base.action_with("request_handover", "POST", &path, body(claim)));
         }
         if yours || (principal.may(Action::SessionEndAny) && principal.token_allow_force) {
             actions.push(base.action("release", "DELETE", &session));
         }
     }
     if may_force(principal, environment) {
-        actions.push(base.action_with("force_claim", "POST", "force-claim", body(ask)));
+        actions.push(base.action_with("force_claim", "POST", "force-claim", body(claim)));
     }
     actions.into()
 }
 
-/// Without a commit in the refused request there is no body: the caller has to say which one.
-fn deploy(base: &Base, session: &str, ask: &Ask) -> Value {
+/// Suggests to deploy. Without a commit in the refused request there is no body: the caller has to choose
+/// one.
+fn deploy(base: &Base, session: &str, claim: &ClaimRequest) -> Value {
     let path = format!("{session}/deploy");
-    match ask.commit_id {
-        Some(_) => base.action_with("deploy", "POST", &path, commit(ask)),
+    match claim.commit_id {
+        Some(_) => base.action_with("deploy", "POST", &path, commit(claim)),
         None => base.action("deploy", "POST", &path),
     }
 }
 
-/// Why a session can't be acted in any more, or not yet.
+/// Returns why a session is not active: it has ended, or it is still queued.
 pub fn not_active(session: &Session, environment: &Environment) -> Failure {
-    let by = session.ended_by_name.as_deref().unwrap_or("the clock");
+    let by = session.ended_by_name.as_deref().unwrap_or("the system");
     let (code, detail) = match session.status {
         SessionStatus::Queued => (
             Code::SessionQueued,

@@ -1,4 +1,4 @@
-//! Runners: making and revoking them.
+//! Runners: creating and revoking them.
 
 use greenroom_api_types::runner_pool::{CreateRunner, Runner};
 use greenroom_domain::definition::DEFAULT_POOL;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::app::failure::Failure;
 use crate::app::token::new_secret_of;
 
-/// Makes a runner. Its token is not kept anywhere.
+/// Creates a runner. Its token is returned once and not stored.
 pub async fn create(command: &mut Command, request: &CreateRunner) -> Result<(Record, TokenSecret), Failure> {
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let pool = request.pool.as_deref().unwrap_or(DEFAULT_POOL);
@@ -23,26 +23,26 @@ pub async fn create(command: &mut Command, request: &CreateRunner) -> Result<(Re
     let secret = new_secret_of(SecretKind::Runner);
     let ids = (RunnerId::from(Uuid::now_v7()), PoolId::from(Uuid::now_v7()));
     let made = command.create_runner(ids, &secret, name.as_str(), pool).await?;
-    tell(command, EventType::RunnerCreated, &made).await?;
+    record_event(command, EventType::RunnerCreated, &made).await?;
     Ok((made, secret))
 }
 
-/// Revoking again changes nothing.
+/// Revokes a runner. Idempotent.
 pub async fn revoke(command: &mut Command, id: RunnerId) -> Result<Record, Failure> {
-    let (revoked, fresh) = command.revoke_runner(id).await?.ok_or_else(Failure::not_found)?;
-    if fresh {
-        tell(command, EventType::RunnerRevoked, &revoked).await?;
+    let (revoked, is_new) = command.revoke_runner(id).await?.ok_or_else(Failure::not_found)?;
+    if is_new {
+        record_event(command, EventType::RunnerRevoked, &revoked).await?;
     }
     Ok(revoked)
 }
 
-async fn tell(command: &mut Command, event_type: EventType, runner: &Record) -> Result<(), Failure> {
+async fn record_event(command: &mut Command, event_type: EventType, runner: &Record) -> Result<(), Failure> {
     let after = Some(json!({ "name": runner.name, "pool": runner.pool }));
     let subject = format!("runners/{}", runner.id);
-    Ok(command.tell(NewEvent { event_type, subject, before: None, after, reason: None }).await?)
+    Ok(command.record_event(NewEvent { event_type, subject, before: None, after, reason: None }).await?)
 }
 
-pub fn shown(record: Record) -> Runner {
+pub fn to_view(record: Record) -> Runner {
     Runner {
         id: record.id.to_string(),
         name: record.name,

@@ -1,4 +1,4 @@
-//! Runner pools: which jobs they take, and what their steps may reach.
+//! Runner pools: which jobs they accept, and which network their steps can reach.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::runner_pool::{InvalidRestriction, Network, Restriction};
 use greenroom_store::Command;
-use greenroom_store::runner_pool::Pool;
+use greenroom_store::runner_pool::RunnerPoolRecord;
 use serde_json::{Value, json};
 
 use crate::app::failure::{Code, Failure};
@@ -22,7 +22,7 @@ pub async fn update(
     name: &str,
     condition: &IfMatch,
     request: &UpdateRunnerPool,
-) -> Result<Pool, Failure> {
+) -> Result<RunnerPoolRecord, Failure> {
     let before = command.runner_pool_for_update(name).await?.ok_or_else(Failure::not_found)?;
     condition.check(before.revision)?;
     let network = request.network.map_or(before.network, Network::from);
@@ -38,18 +38,18 @@ pub async fn update(
     }
     let revision = command.set_pool(before.id, network, &restriction).await?;
     command
-        .tell(NewEvent {
+        .record_event(NewEvent {
             event_type: EventType::RunnerPoolUpdated,
             subject: format!("runner-pools/{name}"),
-            before: Some(event_data(before.network, &before.restriction)),
-            after: Some(event_data(network, &restriction)),
+            before: Some(event_payload(before.network, &before.restriction)),
+            after: Some(event_payload(network, &restriction)),
             reason: None,
         })
         .await?;
-    Ok(Pool { network, restriction, revision, ..before })
+    Ok(RunnerPoolRecord { network, restriction, revision, ..before })
 }
 
-/// What is left out of the request stays as it is.
+/// Returns the new restriction. Fields that the request leaves out stay unchanged.
 fn restriction(before: &Restriction, request: &UpdateRunnerPool) -> Result<Restriction, Failure> {
     let pipelines = match &request.pipelines {
         Some(given) => given.as_deref().map(pipeline_ids).transpose()?,
@@ -68,8 +68,8 @@ fn restriction(before: &Restriction, request: &UpdateRunnerPool) -> Result<Restr
     })
 }
 
-/// Rejects a definition with a stage whose pool is restricted to other pipelines. Which environments a pool takes is checked
-/// when a job is queued: where a stage deploys to depends on the deployment.
+/// Rejects a definition with a stage whose pool is restricted to other pipelines. Which environments a pool
+/// accepts is checked when a job is queued, because the environment of a stage depends on the deployment.
 pub async fn check_pools(
     command: &mut Command,
     pipeline: PipelineId,
@@ -96,7 +96,7 @@ pub async fn check_pools(
     Err(Failure { errors: vec![error], ..Failure::new(Code::InvalidDefinition, detail) })
 }
 
-fn event_data(network: Network, restriction: &Restriction) -> Value {
+fn event_payload(network: Network, restriction: &Restriction) -> Value {
     json!({
         "network": network,
         "pipelines": restriction.pipelines.ids(),
@@ -104,7 +104,7 @@ fn event_data(network: Network, restriction: &Restriction) -> Value {
     })
 }
 
-pub fn shown(pool: Pool) -> RunnerPool {
+pub fn to_view(pool: RunnerPoolRecord) -> RunnerPool {
     RunnerPool {
         id: pool.id.to_string(),
         name: pool.name,

@@ -1,6 +1,6 @@
-//! Sessions: claiming, holding, deploying into, letting go of and taking over an environment.
+//! Sessions: claiming, holding, deploying to, releasing and taking over an environment.
 
-use greenroom_domain::environment::{Command as Change, Effect, Refusal};
+use greenroom_domain::environment::{Effect, LockCommand, Refusal};
 use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
@@ -8,7 +8,7 @@ use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
-use greenroom_domain::text::{Branch, CommitId, Reason};
+use greenroom_domain::text::{CommitId, Reason};
 use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
@@ -20,39 +20,22 @@ use greenroom_store::session::Session;
 use jiff::SignedDuration;
 use uuid::Uuid;
 
+use crate::app::claim_request::parse_branch;
+pub use crate::app::claim_request::{ClaimMode, ClaimRequest, ValidatedClaim};
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
-use crate::app::refusal::{self, Request};
+use crate::app::refusal::{self, RefusedRequest};
 
-/// Where a session is: an environment of a pipeline.
+/// The environment of a session, as the path of a request names it.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub pipeline: PipelineName,
     pub environment: String,
 }
 
-/// What a claim asks for.
-#[derive(Clone, Debug, Default)]
-pub struct Ask {
-    pub commit_id: Option<String>,
-    /// The branch that the commit is on.
-    pub branch: Option<String>,
-    pub context: Option<String>,
-    pub ttl_seconds: Option<i64>,
-    pub how: How,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum How {
-    #[default]
-    Plain,
-    Queue,
-    Force,
-}
-
-/// A session with all that is shown of it.
+/// A session with everything that the API returns about it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct SessionView {
     pub session: Session,
     pub env_name: String,
     pub lock: LockView,
@@ -61,80 +44,64 @@ pub struct Shown {
     pub displaced: Option<Session>,
 }
 
-/// Claims, queues or takes over.
-pub async fn claim(command: &mut Command, place: &Place, ask: &Ask) -> Result<Shown, Failure> {
-    let texts = Texts::of(ask)?;
+/// Claims an environment, queues for it or takes it over, on the slow path.
+pub async fn claim(
+    command: &mut Command,
+    place: &Place,
+    request: &ClaimRequest,
+) -> Result<SessionView, Failure> {
+    let validated = ValidatedClaim::new(request)?;
     let pipeline = live_pipeline(command, &place.pipeline).await?;
-    // Decided before the environment's row is taken: the pipeline's row comes first, here as in an edit of the pipeline.
-    if !command.offers_environment(pipeline.id, &place.environment).await? {
+    // The pipeline's row is locked before the environment's, here as in an edit of the pipeline, so that they
+    // can't deadlock.
+    if !command.is_environment_offered(pipeline.id, &place.environment).await? {
         environment::make_from_template(command, &pipeline, &place.environment).await?;
     }
-    let places = if ask.how == How::Queue { places(command).await? } else { 0 };
+    let places = if request.mode == ClaimMode::Queue { lock_places(command).await? } else { 0 };
     let mut locked = lock(command, &pipeline, place).await?;
-    if ask.how == How::Force {
+    if request.mode == ClaimMode::Force {
         allow_force(command, &locked)?;
-        if locked.force_reason_required && texts.context.is_none() {
+        if locked.force_reason_required && validated.context.is_none() {
             let detail = "must say why: this environment is taken over by force with a reason only";
             return Err(Failure::field("/context", detail));
         }
     }
-    claim_locked(command, &mut locked, (ask, texts), places, &place.pipeline).await
+    claim_locked(command, &mut locked, (request, validated), places, &place.pipeline).await
 }
 
-/// How many waiting places the principal's user has taken through programs. Before the environment's row is locked.
-pub async fn places(command: &mut Command) -> Result<i64, Failure> {
+/// Locks and counts the queue places of the user's `ci` and `agent` tokens. Precedes the lock of the
+/// environment.
+pub async fn lock_places(command: &mut Command) -> Result<i64, Failure> {
     let (user, kind) = (command.principal().user_id, command.principal().token_kind);
-    Ok(if kind == TokenKind::User { 0 } else { command.lock_places_of(user).await? })
+    Ok(if kind == TokenKind::User { 0 } else { command.lock_queue_places_of(user).await? })
 }
 
-/// What a claim says in words, checked.
-pub struct Texts {
-    pub commit_id: Option<CommitId>,
-    pub branch: Option<Branch>,
-    pub context: Option<Reason>,
-}
-
-impl Texts {
-    pub fn of(ask: &Ask) -> Result<Self, Failure> {
-        let commit_id = ask.commit_id.as_deref().map(CommitId::new).transpose();
-        let context = ask.context.as_deref().map(Reason::new).transpose();
-        if ask.branch.is_some() && ask.commit_id.is_none() {
-            return Err(Failure::field("/branch", "needs `commitId`: it is the branch of a commit"));
-        }
-        Ok(Self {
-            branch: branch_of(ask.branch.as_deref())?,
-            commit_id: commit_id.map_err(|error| Failure::field("/commitId", error))?,
-            context: context.map_err(|error| Failure::field("/context", error))?,
-        })
-    }
-}
-
-/// Claims an environment whose row the command has.
+/// Claims an environment whose row the command has locked.
 pub async fn claim_locked(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    (ask, Texts { commit_id, branch, context }): (&Ask, Texts),
+    (request, ValidatedClaim { commit_id, branch, context }): (&ClaimRequest, ValidatedClaim),
     places: i64,
     pipeline: &PipelineName,
-) -> Result<Shown, Failure> {
+) -> Result<SessionView, Failure> {
     // A commit with the claim is deployed once the lock is granted.
     if commit_id.is_some() {
         command.principal().require(Action::DeploymentRunOwn)?;
     }
-    let claim = new_claim(command.principal(), locked, terms(locked, ask.ttl_seconds)?, places);
-    let change = match ask.how {
-        How::Plain => Change::Claim(claim),
-        How::Queue => Change::Queue(claim),
-        How::Force => Change::Force(claim),
+    let claim = new_claim(command.principal(), locked, lease_terms(locked, request.ttl_seconds)?, places);
+    let lock_command = match request.mode {
+        ClaimMode::Plain => LockCommand::Claim(claim),
+        ClaimMode::Queue => LockCommand::Queue(claim),
+        ClaimMode::Force => LockCommand::Force(claim),
     };
     let new = NewSession {
         context: context.map(Reason::into_string),
         commit_id: commit_id.as_ref().map(|commit| commit.as_str().to_owned()),
         ..new_session(command.principal())
     };
-    let effects = match command.apply(locked, change, &new).await? {
+    let effects = match command.apply(locked, lock_command, &new).await? {
         Ok(effects) => effects,
-        Err(refusal) => return Err(refused(command, locked, refusal, (pipeline, ask)).await?),
+        Err(refusal) => return Err(refused(command, locked, refusal, (pipeline, request)).await?),
     };
     let granted = effects
         .iter()
@@ -143,10 +110,10 @@ pub async fn claim_locked(
         let id = DeploymentId::from(Uuid::now_v7());
         command.create_deployment(locked, id, (claim.session, claim.user), commit.as_str()).await?;
         if let Some(branch) = &branch {
-            command.name_branch(id, branch.as_str()).await?;
+            command.set_branch(id, branch.as_str()).await?;
         }
     } else if let Some(branch) = &branch {
-        command.name_session_branch(claim.session, branch.as_str()).await?;
+        command.set_session_branch(claim.session, branch.as_str()).await?;
     }
     let overridden = effects.iter().find_map(|effect| match effect {
         Effect::Ended { session, end: SessionEnd::Overridden } => Some(*session),
@@ -156,11 +123,11 @@ pub async fn claim_locked(
         Some(session) => command.session(locked.id, session).await?,
         None => None,
     };
-    let shown = show(command, locked, claim.session).await?;
-    Ok(Shown { displaced, ..shown })
+    let view = read_view(command, locked, claim.session).await?;
+    Ok(SessionView { displaced, ..view })
 }
 
-/// What a principal asks for, with the rights that it has now.
+/// Makes a claim with the rights that the principal has now.
 pub fn new_claim(principal: &Principal, locked: &LockedEnvironment, terms: LeaseTerms, places: i64) -> Claim {
     Claim {
         session: SessionId::from(Uuid::now_v7()),
@@ -172,7 +139,7 @@ pub fn new_claim(principal: &Principal, locked: &LockedEnvironment, terms: Lease
     }
 }
 
-/// A principal's session, as yet without words.
+/// Makes a session of the principal, without context and commit.
 pub fn new_session(principal: &Principal) -> NewSession {
     NewSession {
         user_name: principal.user_name.clone(),
@@ -190,79 +157,84 @@ pub async fn deploy(
     (commit_id, branch): (&str, Option<&str>),
 ) -> Result<DeploymentRecord, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
-    let branch = branch_of(branch)?;
+    let branch = parse_branch(branch)?;
     live_pipeline(command, &place.pipeline).await?;
-    let mut locked = hold(command, place, id).await?;
+    let mut locked = lock_held(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
     command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
     if let Some(branch) = &branch {
-        command.name_branch(new, branch.as_str()).await?;
+        command.set_branch(new, branch.as_str()).await?;
     }
     command.deployment_record(new).await?.ok_or_else(Failure::not_found)
 }
 
-fn branch_of(text: Option<&str>) -> Result<Option<Branch>, Failure> {
-    text.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))
-}
-
-pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
-    let mut locked = hold(command, place, id).await?;
+pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
+    let mut locked = lock_held(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
-    show(command, &locked, id).await
+    read_view(command, &locked, id).await
 }
 
-/// Lets go, or leaves the queue. A session that has ended stays as it is.
-pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
+/// Releases the environment, or leaves the queue. An ended session is not changed.
+pub async fn release(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
-    let own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
-    if own {
+    let is_own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
+    if is_own {
         principal.require(Action::SessionHold)?;
     } else {
         allow_ending_others(principal)?;
     }
-    apply(command, &mut locked, Change::Release(id)).await?;
-    show(command, &locked, id).await
+    apply(command, &mut locked, LockCommand::Release(id)).await?;
+    read_view(command, &locked, id).await
 }
 
-/// Keeps the place of a waiting session, confirms a granted one. A session that has ended says why.
-pub async fn heartbeat(command: &mut Command, place: &Place, id: SessionId) -> Result<Shown, Failure> {
+/// Keeps the place of a waiting session, and confirms a granted one. Fails with the reason if the session has
+/// ended.
+pub async fn heartbeat(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_place(command, place).await?;
-    let session = own(command, &locked, id).await?;
+    let session = own_session(command, &locked, id).await?;
     if session.status.is_live() {
-        apply(command, &mut locked, Change::Hear(id)).await?;
+        apply(command, &mut locked, LockCommand::Heartbeat(id)).await?;
     }
-    // The clock may have ended it in the meantime.
-    let shown = show(command, &locked, id).await?;
-    if shown.session.status.is_live() { Ok(shown) } else { Err(not_active(command, &locked, id).await?) }
+    // It may have expired in the meantime.
+    let view = read_view(command, &locked, id).await?;
+    if view.session.status.is_live() { Ok(view) } else { Err(not_active(command, &locked, id).await?) }
 }
 
-/// A session that has to be the principal's own.
-async fn own(command: &mut Command, locked: &LockedEnvironment, id: SessionId) -> Result<Session, Failure> {
+/// Reads a session, which must be the principal's own.
+async fn own_session(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    id: SessionId,
+) -> Result<Session, Failure> {
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     if session.user_id == command.principal().user_id { Ok(session) } else { Err(not_own()) }
 }
 
-/// The refusal of what only a session's own user may do.
+/// The failure of an action that only the session's own user may do.
 pub fn not_own() -> Failure {
     let detail =
         "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
     Failure::new(Code::Forbidden, detail)
 }
 
-/// The environment, locked, for its holder to act on. A session that is not active says why.
-pub async fn hold(command: &mut Command, place: &Place, id: SessionId) -> Result<LockedEnvironment, Failure> {
+/// Locks the environment for an action of its holder. Fails with the reason if the session is not active.
+pub async fn lock_held(
+    command: &mut Command,
+    place: &Place,
+    id: SessionId,
+) -> Result<LockedEnvironment, Failure> {
     let locked = lock_place(command, place).await?;
-    let session = own(command, &locked, id).await?;
+    let session = own_session(command, &locked, id).await?;
     if session.status != SessionStatus::Active {
         return Err(not_active(command, &locked, id).await?);
     }
     Ok(locked)
 }
 
-/// Why a session can't be acted in.
+/// Returns why a session is not active.
 pub async fn not_active(
     command: &mut Command,
     locked: &LockedEnvironment,
@@ -278,7 +250,7 @@ async fn renew_locked(
     locked: &mut LockedEnvironment,
     id: SessionId,
 ) -> Result<(), Failure> {
-    match command.apply(locked, Change::Renew(id), &NewSession::default()).await? {
+    match command.apply(locked, LockCommand::Renew(id), &NewSession::default()).await? {
         Ok(_) => Ok(()),
         Err(_) => Err(not_active(command, locked, id).await?),
     }
@@ -287,36 +259,36 @@ async fn renew_locked(
 pub async fn apply(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    change: Change,
+    lock_command: LockCommand,
 ) -> Result<(), Failure> {
-    match command.apply(locked, change, &NewSession::default()).await? {
+    match command.apply(locked, lock_command, &NewSession::default()).await? {
         Ok(_) => Ok(()),
         Err(refusal) => {
             let pipeline = PipelineName::Id(locked.pipeline_id);
-            Err(refused(command, locked, refusal, (&pipeline, &Ask::default())).await?)
+            Err(refused(command, locked, refusal, (&pipeline, &ClaimRequest::default())).await?)
         }
     }
 }
 
-/// Why a request was refused, with what its sender can do instead.
+/// Returns why a claim was refused, with what the caller can do instead.
 pub async fn refused(
     command: &mut Command,
     locked: &LockedEnvironment,
     refusal: Refusal,
-    (pipeline, ask): (&PipelineName, &Ask),
+    (pipeline, claim): (&PipelineName, &ClaimRequest),
 ) -> Result<Failure, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-    let request = Request { principal: command.principal(), pipeline, ask };
+    let request = RefusedRequest { principal: command.principal(), pipeline, claim };
     Ok(refusal::refused(request, &environment, refusal))
 }
 
-pub async fn show(
+pub async fn read_view(
     command: &mut Command,
     locked: &LockedEnvironment,
     id: SessionId,
-) -> Result<Shown, Failure> {
+) -> Result<SessionView, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-    Ok(Shown {
+    Ok(SessionView {
         session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
         env_name: environment.name,
         lock: environment.lock,
@@ -325,13 +297,12 @@ pub async fn show(
     })
 }
 
-/// The environment, locked.
 pub async fn lock_place(command: &mut Command, place: &Place) -> Result<LockedEnvironment, Failure> {
     let pipeline = pipeline(command, &place.pipeline).await?;
     lock(command, &pipeline, place).await
 }
 
-/// Archived ones too: what is held in them can still be let go of.
+/// Finds a pipeline, archived or not: environments of an archived one can still be released.
 pub async fn pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
     command.pipeline(name).await?.ok_or_else(Failure::not_found)
 }
@@ -372,7 +343,8 @@ fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Fail
     Ok(())
 }
 
-/// Ending another's session takes the environment from its holder as force does, so it needs the same of the token.
+/// Ending another user's session takes the environment from its holder like force does, so it needs the same
+/// token right.
 fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
     principal.require(Action::SessionEndAny)?;
     if !principal.token_allow_force {
@@ -383,7 +355,7 @@ fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
     Ok(())
 }
 
-pub fn terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms, Failure> {
+pub fn lease_terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms, Failure> {
     let seconds = ttl.unwrap_or(locked.default_lease_seconds);
     if !(1..=locked.longest_lease_seconds).contains(&seconds) {
         return Err(Failure::field(
@@ -393,6 +365,6 @@ pub fn terms(locked: &LockedEnvironment, ttl: Option<i64>) -> Result<LeaseTerms,
     }
     Ok(LeaseTerms {
         length: SignedDuration::from_secs(seconds),
-        longest: SignedDuration::from_secs(locked.longest_lease_seconds),
+        max_length: SignedDuration::from_secs(locked.longest_lease_seconds),
     })
 }

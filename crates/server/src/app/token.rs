@@ -1,4 +1,4 @@
-//! API tokens: making and revoking them.
+//! API tokens: creating and revoking them.
 
 use greenroom_api_types::token::CreateApiToken;
 use greenroom_domain::event::{EventType, NewEvent};
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
 
-/// Makes a token of the caller's own. The secret is not kept anywhere.
+/// Creates a token for the caller. The secret is returned once and not stored.
 pub async fn create(
     command: &mut Command,
     request: &CreateApiToken,
@@ -24,7 +24,7 @@ pub async fn create(
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let pipelines = request.pipelines.as_deref().map(pipeline_ids).transpose()?;
     let kind = request.kind.map_or(command.principal().token_kind, TokenKind::from);
-    // Locked, so that a revocation of the parent that runs beside this finds the child.
+    // Lock the parent, so that a concurrent revocation of the parent finds the child.
     let own = command.principal().token_id;
     command
         .token_for_update(own)
@@ -50,18 +50,18 @@ pub async fn create(
     let secret = new_secret();
     let token = command.create_token(TokenId::from(Uuid::now_v7()), &secret, &name, &grant).await?;
     command
-        .tell(NewEvent {
+        .record_event(NewEvent {
             event_type: EventType::TokenCreated,
             subject: format!("api-tokens/{}", token.id),
             before: None,
-            after: Some(event_data(&token)),
+            after: Some(event_payload(&token)),
             reason: None,
         })
         .await?;
     Ok((token, secret))
 }
 
-/// The pipelines that a request names by their ids in its field `pipelines`.
+/// Parses the pipeline ids in a request's field `pipelines`.
 pub fn pipeline_ids(texts: &[String]) -> Result<Vec<PipelineId>, Failure> {
     let ids = texts
         .iter()
@@ -83,14 +83,14 @@ fn refused(refusal: TokenRefusal) -> Failure {
     Failure::field(pointer, refusal)
 }
 
-fn event_data(token: &Token) -> Value {
+fn event_payload(token: &Token) -> Value {
     json!({
         "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
         "expiresAt": token.expires_at, "scopes": token.scopes, "pipelines": token.pipelines.ids(),
     })
 }
 
-/// Revokes a token and every token made by it. Revoking again changes nothing. Every token may revoke itself.
+/// Revokes a token and all its descendants. Idempotent. Every token may revoke itself.
 pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure> {
     allow_revoke(command.principal(), id)?;
     let token = command.token_for_update(id).await?.ok_or_else(Failure::not_found)?;
@@ -100,7 +100,7 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
     let mut family = command.revoke_token(id).await?;
     while let Some(revoked) = family.pop() {
         command
-            .tell(NewEvent {
+            .record_event(NewEvent {
                 event_type: EventType::TokenRevoked,
                 subject: format!("api-tokens/{revoked}"),
                 before: None,
@@ -109,14 +109,14 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
             })
             .await?;
         if family.is_empty() {
-            // Once more: a token that was made while this waited for its maker's row was not to be seen before.
+            // Repeat: a token that was created while this waited for its parent's row was not visible before.
             family = command.revoke_token(id).await?;
         }
     }
     command.token_for_update(id).await?.ok_or_else(Failure::not_found)
 }
 
-/// Every token may revoke itself; for others it needs the right to manage tokens.
+/// Checks whether the principal may revoke a token: its own always, others with the right to manage tokens.
 pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
     if id == principal.token_id {
         return Ok(());
@@ -128,7 +128,8 @@ pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
     }
 }
 
-/// One's own tokens, and all of them for an admin. Others' look like not there.
+/// Returns whether the principal may see a token: its user's own ones, and for an admin all. Other tokens are
+/// reported as not found.
 pub fn sees(principal: &Principal, token: &Token) -> bool {
     token.user_id == principal.user_id || principal.may(Action::TokenManageAll)
 }

@@ -1,10 +1,10 @@
-//! Giving a session to somebody else, past the queue.
+//! Transferring a session to another member, ahead of the queue.
 
-use greenroom_domain::environment::Command as Change;
+use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
-use greenroom_domain::policy::{Action, allowed};
+use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
 use greenroom_store::lock::NewSession;
@@ -12,28 +12,29 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use crate::app::failure::Failure;
-use crate::app::session::{Place, Shown, hold, not_active, pipeline, show};
+use crate::app::session::{Place, SessionView, lock_held, not_active, pipeline, read_view};
 
-/// Ends the session and makes a new one of the other user, with a new fence, in one step.
+/// Ends the session and starts one of the other user, with a new fence, in one transaction.
 pub async fn transfer(
     command: &mut Command,
     place: &Place,
     id: SessionId,
     user_id: &str,
-) -> Result<Shown, Failure> {
+) -> Result<SessionView, Failure> {
     let user: UserId =
         user_id.parse().map_err(|_| Failure::field("/userId", "must be a user's id, `usr_…`"))?;
     pipeline(command, &place.pipeline).await?;
-    // Their row comes before the environment's, here as everywhere.
+    // The member's row is locked before the environment's, as in all other transactions, so that they can't
+    // deadlock.
     let member = command.member_for_update(user).await?;
-    let mut locked = hold(command, place, id).await?;
+    let mut locked = lock_held(command, place, id).await?;
     if user == command.principal().user_id {
         return Err(Failure::field("/userId", "is yourself: you hold it already"));
     }
     let member = member.ok_or_else(|| {
         Failure::field("/userId", "is not a member of this organization. `GET …/members` lists them")
     })?;
-    if !allowed(member.role, Action::SessionHold) {
+    if !is_allowed(member.role, Action::SessionHold) {
         let least = Action::SessionHold.least_role();
         let detail = format!(
             "is {}'s, whose role {} can't hold a session: it needs {least}",
@@ -50,7 +51,7 @@ pub async fn transfer(
         session: SessionId::from(Uuid::now_v7()),
         user,
         kind: TokenKind::User,
-        terms: LeaseTerms { length: length.min(longest), longest },
+        terms: LeaseTerms { length: length.min(longest), max_length: longest },
         can_force: false,
         places: 0,
     };
@@ -59,12 +60,12 @@ pub async fn transfer(
         user_kind: TokenKind::User.to_string(),
         context: given.context,
         commit_id: None,
-        // They hold it without having used a token.
+        // The new holder has not used a token.
         token_id: None,
     };
-    match command.apply(&mut locked, Change::Transfer { from: id, to }, &new).await? {
-        Ok(_) => show(command, &locked, to.session).await,
-        // A hand-over was due at this very moment.
+    match command.apply(&mut locked, LockCommand::Transfer { from: id, to }, &new).await? {
+        Ok(_) => read_view(command, &locked, to.session).await,
+        // A hand-over became due concurrently.
         Err(_) => Err(not_active(command, &locked, id).await?),
     }
 }

@@ -1,4 +1,5 @@
-//! JSON bodies: bounded in size, depth and time; broken ones are `400`, wrong or unknown fields `422`, none is `{}`.
+//! JSON bodies, limited in size, depth and time. Malformed JSON is `400`; wrong or unknown fields are `422`;
+//! an empty body is read as `{}`.
 
 use std::time::Duration;
 
@@ -10,29 +11,29 @@ use serde::de::DeserializeOwned;
 
 use crate::app::failure::{Code, Failure};
 
-const SMALL: usize = 256 * 1024;
-const DEEPEST: usize = 32;
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_MAX_BYTES: usize = 256 * 1024;
+const MAX_DEPTH: usize = 32;
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A definition of 1 MiB, with room for what JSON's escapes add to it.
-pub const DEFINITION: usize = 2 * 1024 * 1024;
+/// A definition of 1 MiB, with room for JSON's escape sequences.
+pub const MAX_DEFINITION_BYTES: usize = 2 * 1024 * 1024;
 
-pub struct Body<T, const LIMIT: usize = SMALL> {
+pub struct Body<T, const MAX_BYTES: usize = DEFAULT_MAX_BYTES> {
     pub value: T,
-    /// As it came: what an Idempotency-Key is bound to.
+    /// The body as received: an Idempotency-Key is bound to it.
     pub bytes: Bytes,
 }
 
-impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for Body<T, LIMIT> {
+impl<T: DeserializeOwned, S: Send + Sync, const MAX_BYTES: usize> FromRequest<S> for Body<T, MAX_BYTES> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
-        let bytes = read(request, LIMIT).await?;
+        let bytes = read(request, MAX_BYTES).await?;
         if bytes.is_empty() {
             return Ok(Self { value: parse(b"{}")?, bytes });
         }
-        // A browser's form can send anything but this type to another origin, so it must not be taken for JSON.
+        // Reject other types: a browser's form can send any type but this one to another origin (CSRF).
         let is_json = content_type.is_none_or(|value| {
             let essence = value.to_str().ok().and_then(|text| text.split(';').next());
             essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
@@ -47,12 +48,12 @@ impl<T: DeserializeOwned, S: Send + Sync, const LIMIT: usize> FromRequest<S> for
     }
 }
 
-pub async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
-    let body = Limited::new(request.into_body(), limit);
-    match tokio::time::timeout(PATIENCE, body.collect()).await {
+pub async fn read(request: Request, max_bytes: usize) -> Result<Bytes, Failure> {
+    let body = Limited::new(request.into_body(), max_bytes);
+    match tokio::time::timeout(READ_TIMEOUT, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(Failure::new(Code::BodyTooLarge, format!("The body may have {limit} bytes at most.")))
+            Err(Failure::new(Code::BodyTooLarge, format!("The body may have {max_bytes} bytes at most.")))
         }
         Ok(Err(_)) => Err(Failure::new(Code::MalformedJson, "The body broke off. Send the request again.")),
         Err(_) => Err(Failure::new(Code::RequestTimeout, "The body did not arrive within 10 seconds.")),
@@ -61,10 +62,10 @@ pub async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     let malformed = |detail: String| Failure::new(Code::MalformedJson, detail);
-    if depth(bytes) > DEEPEST {
-        return Err(malformed(format!("Nested deeper than {DEEPEST} levels.")));
+    if depth(bytes) > MAX_DEPTH {
+        return Err(malformed(format!("Nested deeper than {MAX_DEPTH} levels.")));
     }
-    // Serde would read an array as a struct's fields in their order, which no client means.
+    // Serde would deserialize an array as a struct's fields in order, which no client intends.
     let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     if !is_object {
         return match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
@@ -76,7 +77,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let inner = error.inner();
         if inner.is_data() {
-            // The place inside the text is serde's afterthought; the pointer says it better.
+            // The pointer replaces the line and column that serde appends.
             let text = inner.to_string();
             let text = text.split(" at line ").next().unwrap_or(&text);
             let pointer = pointer(error.path());
@@ -107,7 +108,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
     pointer
 }
 
-/// How deep the brackets go. Strings are skipped; whether it is JSON at all is for the parser to say.
+/// Returns the nesting depth of brackets outside of strings. Does not check that the text is JSON.
 fn depth(bytes: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in bytes {
@@ -134,7 +135,7 @@ mod tests {
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Named {
-        #[expect(dead_code, reason = "only whether it can be read is asked")]
+        #[expect(dead_code, reason = "only whether it can be parsed is tested")]
         name: String,
     }
 
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_is_told_from_wrong() {
+    fn malformed_json_and_invalid_fields_are_distinguished() {
         assert_eq!(code(r#"{"name": "x"}"#), None);
         assert_eq!(code("{not json"), Some(Code::MalformedJson));
         assert_eq!(code(r#"{"name": "x"} {}"#), Some(Code::MalformedJson));
@@ -159,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_field_is_named() {
+    fn the_pointer_names_the_invalid_field() {
         let failure = parse::<Named>(br#"{"name": 1}"#).unwrap_err();
         assert_eq!(failure.errors[0].pointer, "/name");
         assert_eq!(failure.errors[0].detail, "invalid type: integer `1`, expected a string");
     }
 
     #[test]
-    fn brackets_in_strings_are_not_depth() {
+    fn brackets_in_strings_do_not_count_as_depth() {
         assert_eq!(depth(br#"{"a": "[[[\"[[", "b": [[1]]}"#), 3);
     }
 }

@@ -1,4 +1,5 @@
-//! `/organizations/{orgId}/pipelines/{pipelineId}/caches`: what a pipeline keeps from one deployment to the next.
+//! `/organizations/{orgId}/pipelines/{pipelineId}/caches`: the caches of a pipeline, shared by its
+//! deployments.
 
 use axum::Json;
 use greenroom_api_types::cache::Cache;
@@ -10,12 +11,12 @@ use utoipa::IntoParams;
 
 use crate::app::cache;
 use crate::app::failure::Failure;
-use crate::http::answer::Answer;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, PipelinePath};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{PathParams, PipelinePath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -33,33 +34,33 @@ pub struct CacheQuery {
     responses((status = 200, body = Data<Vec<Cache>>)))]
 pub async fn list_caches(
     permit: Permit<PipelineEdit>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
 ) -> Result<Json<Data<Vec<Cache>>>, Failure> {
     let (store, organization) = (&permit.app.store, permit.organization());
-    let pipeline = store.pipeline(organization, &name(&path.0.pipeline_id)?).await?;
+    let pipeline = store.pipeline(organization, &parse_name(&path.0.pipeline_id)?).await?;
     let pipeline = pipeline.ok_or_else(Failure::not_found)?;
     Ok(Json(Data { data: cache::list(&permit.app, organization, pipeline.id).await? }))
 }
 
-/// Delete caches of a pipeline: all of them, or those with a key or in a zone. Answers what was deleted
+/// Delete caches of a pipeline: all of them, or those with a key or in a zone. Returns what was deleted
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), CacheQuery, IdempotencyKey),
     responses((status = 200, body = Data<Vec<Cache>>)))]
 pub async fn delete_caches(
     permit: Permit<PipelineEdit>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     query: Query<CacheQuery>,
     key: IdempotencyKey,
-) -> Answered {
-    let name = name(&path.0.pipeline_id)?;
-    let CacheQuery { key: wanted, zone } = query.0;
-    // The same key with other parameters is another request.
-    let fingerprint = format!("{wanted:?} {zone:?}");
+) -> HandlerResult {
+    let name = parse_name(&path.0.pipeline_id)?;
+    let CacheQuery { key: cache_key, zone } = query.0;
+    // An Idempotency-Key with other parameters is a different request.
+    let fingerprint = format!("{cache_key:?} {zone:?}");
     let mut mutation = permit.open(key, fingerprint.as_bytes()).await?;
-    let deleted = cache::delete(&mut mutation.command, &name, wanted.as_deref(), zone.as_deref()).await?;
-    mutation.finish(Answer::ok(&deleted)?).await
+    let deleted = cache::delete(&mut mutation.command, &name, cache_key.as_deref(), zone.as_deref()).await?;
+    mutation.finish(RecordResponse::ok(&deleted)?).await
 }
 
-fn name(text: &str) -> Result<PipelineName, Failure> {
+fn parse_name(text: &str) -> Result<PipelineName, Failure> {
     PipelineName::parse(text).ok_or_else(Failure::not_found)
 }

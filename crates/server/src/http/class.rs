@@ -1,11 +1,12 @@
-//! Which requests have reserved capacity, and which send a body that is taken in piece by piece.
+//! Classifies requests: which have reserved capacity, which stream their body, and which need no database
+//! connection.
 
 use axum::http::Method;
 
 use crate::limits::Class;
 
-/// What keeps a lock or a job alive, or lets one go. If any of these fails for long enough, work is lost that has nothing to
-/// do with the reason.
+/// Requests that keep a lock or a job alive, or release one. If they fail for long enough, locks and jobs are
+/// lost that have nothing to do with the cause of the load.
 const RESERVED: [(&str, &str); 7] = [
     ("POST", "/api/v1/runner/jobs/{jobId}/heartbeat"),
     ("POST", "/api/v1/runner/jobs/{jobId}/steps/{stepRunId}/start"),
@@ -25,14 +26,14 @@ const RESERVED: [(&str, &str); 7] = [
     ),
 ];
 
-/// Archives may have gigabytes: they are not kept in memory, and are not waited for.
+/// Archives of up to several gigabytes: they are streamed, not buffered in memory.
 const UPLOADS: [(&str, &str); 2] =
     [("PUT", "/api/v1/runner/jobs/{jobId}/artifact"), ("PUT", "/api/v1/runner/jobs/{jobId}/caches/{key}")];
 
-/// Works without the database, and has turns of its own.
-const COMPUTED: [(&str, &str); 1] = [("POST", "/api/v1/organizations/{orgId}/pipelines/validate")];
+/// Requests that need no database connection and have their own concurrency limit.
+const WITHOUT_DATABASE: [(&str, &str); 1] = [("POST", "/api/v1/organizations/{orgId}/pipelines/validate")];
 
-pub fn class(method: &Method, route: &str) -> Class {
+pub fn classify(method: &Method, route: &str) -> Class {
     if contains(&RESERVED, method, route) { Class::Reserved } else { Class::General }
 }
 
@@ -40,9 +41,9 @@ pub fn is_upload(method: &Method, route: &str) -> bool {
     contains(&UPLOADS, method, route)
 }
 
-/// Whether a request needs its part of the database connections.
+/// Whether a request counts against the sender's share of the database connections.
 pub fn uses_database(method: &Method, route: &str) -> bool {
-    !contains(&COMPUTED, method, route)
+    !contains(&WITHOUT_DATABASE, method, route)
 }
 
 fn contains(table: &[(&str, &str)], method: &Method, route: &str) -> bool {

@@ -1,4 +1,4 @@
-//! `…/ephemeral-environments/{envName}/cleanup`: what to do about a teardown that failed.
+//! `…/ephemeral-environments/{envName}/cleanup`: repeats or gives up a failed teardown.
 
 use axum::http::StatusCode;
 use greenroom_api_types::deployment::Deployment;
@@ -7,13 +7,13 @@ use greenroom_api_types::environment::{Environment, GiveUp, RepeatCleanup};
 use greenroom_domain::policy::action::CleanupManage;
 
 use crate::app::{cleanup, deployment, environment};
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, EnvironmentPath};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{EnvironmentPath, PathParams};
 use crate::http::permit::Permit;
-use crate::http::session::place;
+use crate::http::record_response::RecordResponse;
+use crate::http::session::parse_place;
 use crate::http::session_wire;
 
 /// Run the teardown that failed again
@@ -25,14 +25,14 @@ use crate::http::session_wire;
     responses((status = 202, description = "The new teardown", body = Data<Deployment>)))]
 pub async fn repeat_cleanup(
     permit: Permit<CleanupManage>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
     key: IdempotencyKey,
     body: Body<RepeatCleanup>,
-) -> Answered {
-    let place = place(&path.0.pipeline_id, &path.0.env_name)?;
+) -> HandlerResult {
+    let place = parse_place(&path.0.pipeline_id, &path.0.env_name)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let made = cleanup::repeat(&mut mutation.command, &place, body.value.commit_id.as_deref()).await?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &deployment::listed(made))?).await
+    let created = cleanup::repeat(&mut mutation.command, &place, body.value.commit_id.as_deref()).await?;
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &deployment::to_summary(created))?).await
 }
 
 /// Give a failed clean-up up: the environment counts as clean
@@ -44,15 +44,15 @@ pub async fn repeat_cleanup(
     responses((status = 200, body = Data<Environment>)))]
 pub async fn give_up_cleanup(
     permit: Permit<CleanupManage>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
     key: IdempotencyKey,
     body: Body<GiveUp>,
-) -> Answered {
-    let place = place(&path.0.pipeline_id, &path.0.env_name)?;
+) -> HandlerResult {
+    let place = parse_place(&path.0.pipeline_id, &path.0.env_name)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     let found = cleanup::give_up(&mut mutation.command, &place, &body.value.reason).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
-    let shown = environment::wire(found, last.map(session_wire::deployment));
-    mutation.finish(Answer::ok(&shown)?).await
+    let view = environment::wire(found, last.map(session_wire::deployment));
+    mutation.finish(RecordResponse::ok(&view)?).await
 }

@@ -1,4 +1,5 @@
-//! The JSON Schema of pipeline definitions, so that editors complete and check them. Public: it holds nobody's data.
+//! The JSON Schema of pipeline definitions, so that editors complete and check them. Public: it contains no
+//! organization's data.
 
 use axum::Json;
 use greenroom_domain::definition;

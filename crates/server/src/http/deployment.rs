@@ -1,4 +1,4 @@
-//! `…/deployments`: beginning, watching, ending and repeating what runs.
+//! `…/deployments`: create, view, cancel and retry.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -16,19 +16,19 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::deployment::{self, answered, attempt, listed, stage};
+use crate::app::deployment::{self, attempt, check_outcome, stage, to_summary};
 use crate::app::deployment_rights::require;
 use crate::app::failure::Failure;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{Answered, Mutation};
+use crate::http::mutation::{HandlerResult, Mutation};
 use crate::http::page::{PageQuery, list_with, page};
-use crate::http::path::{At, DeploymentPath, PipelinePath, StagePath, id};
+use crate::http::path::{DeploymentPath, PathParams, PipelinePath, StagePath, parse_id};
 use crate::http::permit::{Narrowed, Permit};
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 
-/// Any of them opens the operation; which one is needed depends on the deployment (`app/deployment_rights.rs`).
+/// The operation requires one of these; which one depends on the deployment (`app/deployment_rights.rs`).
 type CancelOrRetry = (DeploymentRun, DeploymentRunOwn, DeploymentRunAny);
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -60,13 +60,13 @@ pub async fn list_deployments(
     let page = page(query.0.limit, query.0.offset)?;
     let filter = DeploymentFilter {
         pipeline: None,
-        status: query.0.status.map(|text| plain("status", text)).transpose()?,
-        environment: query.0.env_name.map(|text| plain("envName", text)).transpose()?,
-        commit_id: query.0.commit_id.map(|text| plain("commitId", text)).transpose()?,
+        status: query.0.status.map(|text| check_filter("status", text)).transpose()?,
+        environment: query.0.env_name.map(|text| check_filter("envName", text)).transpose()?,
+        commit_id: query.0.commit_id.map(|text| check_filter("commitId", text)).transpose()?,
         within: permit.principal.pipelines.clone(),
     };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
-    Ok(Json(list_with(page, found, listed)))
+    Ok(Json(list_with(page, found, to_summary)))
 }
 
 /// List the deployments of a pipeline, newest first
@@ -75,7 +75,7 @@ pub async fn list_deployments(
     responses((status = 200, body = List<Deployment>)))]
 pub async fn list_pipeline_deployments(
     permit: Permit<DeploymentRead>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
 ) -> Result<Json<List<Deployment>>, Failure> {
     let page = query.0.page()?;
@@ -84,28 +84,28 @@ pub async fn list_pipeline_deployments(
     let pipeline = store.pipeline(permit.organization(), &name).await?.ok_or_else(Failure::not_found)?;
     let filter = DeploymentFilter { pipeline: Some(pipeline.id), ..DeploymentFilter::default() };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
-    Ok(Json(list_with(page, found, listed)))
+    Ok(Json(list_with(page, found, to_summary)))
 }
 
 /// Deploy a commit through all stages of a pipeline
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreateDeployment,
-    responses((status = 202, description = "Accepted; look at it, or follow its events, to see how it goes on", body = Data<Deployment>)))]
+    responses((status = 202, description = "Accepted; read it, or follow its events, for its progress", body = Data<Deployment>)))]
 pub async fn create_deployment(
     permit: Permit<DeploymentStart>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     key: IdempotencyKey,
     body: Body<CreateDeployment>,
-) -> Answered {
+) -> HandlerResult {
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     let request = &body.value;
-    let made =
+    let created =
         deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref())
             .await?;
-    let record = mutation.command.deployment_record(made).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
+    let record = mutation.command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
 /// View a deployment, with its stages and steps
@@ -114,57 +114,64 @@ pub async fn create_deployment(
     responses((status = 200, body = Data<Deployment>)))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
-    path: At<DeploymentPath>,
+    path: PathParams<DeploymentPath>,
 ) -> Result<Response, Failure> {
-    let found = deployment::view(&permit.app, permit.organization(), id(&path.0.deployment_id)?).await?;
-    Ok(Answer::ok(&found)?.tagged().into_response())
+    let found =
+        deployment::view(&permit.app, permit.organization(), parse_id(&path.0.deployment_id)?).await?;
+    Ok(RecordResponse::ok(&found)?.with_content_etag().into_response())
 }
 
-/// Cancel a deployment: running steps are asked to end, then killed
+/// Cancel a deployment: running steps are signaled to end, then killed
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
     request_body = CancelDeployment,
-    responses((status = 202, description = "As it was when this was asked for; it ends soon", body = Data<Deployment>)))]
+    responses((status = 202, description = "The deployment before the cancellation takes effect; it ends soon", body = Data<Deployment>)))]
 pub async fn cancel_deployment(
     permit: Permit<CancelOrRetry>,
-    path: At<DeploymentPath>,
+    path: PathParams<DeploymentPath>,
     key: IdempotencyKey,
     body: Body<CancelDeployment>,
-) -> Answered {
-    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+) -> HandlerResult {
+    let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     require(&mut mutation.command, deployment).await?;
     let force = body.value.force.unwrap_or(false);
-    answered(mutation.command.cancel_deployment(deployment, force).await?, None)?;
-    accepted(mutation, deployment).await
+    check_outcome(mutation.command.cancel_deployment(deployment, force).await?, None)?;
+    respond_accepted(mutation, deployment).await
 }
 
 /// View a stage of a deployment
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
     responses((status = 200, body = Data<Stage>)))]
-pub async fn get_stage(permit: Permit<DeploymentRead>, path: At<StagePath>) -> Result<Response, Failure> {
-    let (organization, deployment) = (permit.organization(), id(&path.0.deployment_id)?);
+pub async fn get_stage(
+    permit: Permit<DeploymentRead>,
+    path: PathParams<StagePath>,
+) -> Result<Response, Failure> {
+    let (organization, deployment) = (permit.organization(), parse_id(&path.0.deployment_id)?);
     let stages = permit.app.store.stage_records(organization, deployment).await?;
     let found =
         stages.into_iter().find(|stage| stage.key == path.0.stage_key).ok_or_else(Failure::not_found)?;
     let jobs = permit.app.store.job_records(organization, deployment, Some(&found.key)).await?;
-    Ok(Answer::ok(&stage(found, &jobs))?.tagged().into_response())
+    Ok(RecordResponse::ok(&stage(found, &jobs))?.with_content_etag().into_response())
 }
 
 /// List the attempts of a stage, oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
     responses((status = 200, body = Data<Vec<Attempt>>)))]
-pub async fn list_attempts(permit: Permit<DeploymentRead>, path: At<StagePath>) -> Result<Response, Failure> {
-    let (organization, deployment) = (permit.organization(), id(&path.0.deployment_id)?);
+pub async fn list_attempts(
+    permit: Permit<DeploymentRead>,
+    path: PathParams<StagePath>,
+) -> Result<Response, Failure> {
+    let (organization, deployment) = (permit.organization(), parse_id(&path.0.deployment_id)?);
     let stages = permit.app.store.stage_records(organization, deployment).await?;
     if !stages.iter().any(|stage| stage.key == path.0.stage_key) {
         return Err(Failure::not_found());
     }
     let jobs = permit.app.store.job_records(organization, deployment, Some(&path.0.stage_key)).await?;
     let attempts: Vec<Attempt> = jobs.into_iter().map(attempt).collect();
-    Ok(Answer::ok(&attempts)?.tagged().into_response())
+    Ok(RecordResponse::ok(&attempts)?.with_content_etag().into_response())
 }
 
 /// Cancel one stage; what needs it is skipped, and the others go on
@@ -173,15 +180,15 @@ pub async fn list_attempts(permit: Permit<DeploymentRead>, path: At<StagePath>) 
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn cancel_stage(
     permit: Permit<CancelOrRetry>,
-    path: At<StagePath>,
+    path: PathParams<StagePath>,
     key: IdempotencyKey,
-) -> Answered {
-    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+) -> HandlerResult {
+    let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &[]).await?;
     require(&mut mutation.command, deployment).await?;
     let stage = path.0.stage_key.as_str();
-    answered(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
-    accepted(mutation, deployment).await
+    check_outcome(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
+    respond_accepted(mutation, deployment).await
 }
 
 /// Try a stage again, and all that follows it
@@ -191,26 +198,26 @@ pub async fn cancel_stage(
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn retry_stage(
     permit: Permit<CancelOrRetry>,
-    path: At<StagePath>,
+    path: PathParams<StagePath>,
     key: IdempotencyKey,
     body: Body<RetryStage>,
-) -> Answered {
-    let deployment: DeploymentId = id(&path.0.deployment_id)?;
+) -> HandlerResult {
+    let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     require(&mut mutation.command, deployment).await?;
     let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
     let stage = path.0.stage_key.as_str();
-    answered(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
-    accepted(mutation, deployment).await
+    check_outcome(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
+    respond_accepted(mutation, deployment).await
 }
 
-async fn accepted(mut mutation: Mutation, deployment: DeploymentId) -> Answered {
+async fn respond_accepted(mut mutation: Mutation, deployment: DeploymentId) -> HandlerResult {
     let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
-/// PostgreSQL can't hold a NUL, so no record has one.
-fn plain(name: &str, text: String) -> Result<String, Failure> {
+/// Rejects control characters, because PostgreSQL can't store NUL, and `%`, a wildcard.
+fn check_filter(name: &str, text: String) -> Result<String, Failure> {
     if text.chars().any(char::is_control) || text.contains('%') {
         Err(Failure::field(name, "must not contain control characters or `%`"))
     } else {

@@ -1,5 +1,5 @@
-//! Pages for people: the API's reference, one page per error code, and a front page that leads there. All assets come
-//! from this binary.
+//! HTML pages: the API reference, one page per error code, and a front page with links to them. All assets
+//! are embedded in this binary.
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -19,7 +19,7 @@ macro_rules! pages {
     };
 }
 
-/// A test holds this list to the codes.
+/// A test compares this list with the codes.
 const PAGES: &[(&str, &str)] = pages![
     "already_member",
     "already_queued",
@@ -85,26 +85,26 @@ const STYLE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
 
 const NAVIGATION: &str = "<nav><a href=\"/\">Greenroom</a><a href=\"/docs/\">API</a><a href=\"/docs/errors\">Error codes</a></nav>";
 
-/// More than Swagger UI's own page has.
-const LARGEST_PAGE_BYTES: usize = 1 << 20;
+/// Larger than Swagger UI's HTML page.
+const MAX_PAGE_BYTES: usize = 1 << 20;
 
 pub fn router() -> Router {
-    // Swagger UI must not ask a validator on the internet about our document.
+    // Swagger UI must not send our document to its online validator.
     let config = Config::from("/api/v1/openapi.json")
         .validator_url("none")
         .try_it_out_enabled(true)
-        // Without the bar that asks for the address of another document.
+        // Hide the input field for the URL of another document.
         .use_base_layout()
         .default_models_expand_depth(-1);
     let reference = Router::from(SwaggerUi::new("/docs").config(config)).layer(map_response(reference_page));
     Router::new()
-        .route("/", get(front))
-        .route("/docs/errors", get(errors))
-        .route("/docs/errors/{code}", get(error))
+        .route("/", get(front_page))
+        .route("/docs/errors", get(error_index))
+        .route("/docs/errors/{code}", get(error_page))
         .merge(reference)
 }
 
-/// Swagger UI's own page under our title, and a page where it has none.
+/// Sets our title on Swagger UI's page, and replaces its `404` with an HTML page.
 async fn reference_page(response: Response) -> Response {
     if response.status() == StatusCode::NOT_FOUND {
         let text = "# There is no such page\n\nThe API, operation by operation, is at [/docs/](/docs/).\n";
@@ -115,7 +115,7 @@ async fn reference_page(response: Response) -> Response {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    let Ok(bytes) = to_bytes(body, LARGEST_PAGE_BYTES).await else {
+    let Ok(bytes) = to_bytes(body, MAX_PAGE_BYTES).await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let text = String::from_utf8_lossy(&bytes)
@@ -124,7 +124,7 @@ async fn reference_page(response: Response) -> Response {
     Response::from_parts(parts, text.into())
 }
 
-async fn front() -> Html<String> {
+async fn front_page() -> Html<String> {
     page(
         "Greenroom",
         "# Greenroom\n\nThe server is running. \n\n- [The API, operation by operation](/docs/)\n\
@@ -133,8 +133,8 @@ async fn front() -> Html<String> {
     )
 }
 
-/// Every code with its status and its meaning, by status.
-async fn errors() -> Html<String> {
+/// All codes with status and meaning, sorted by status.
+async fn error_index() -> Html<String> {
     let mut codes: Vec<(u16, &str)> = Code::ALL.iter().map(|code| (code.status(), code.name())).collect();
     codes.sort_unstable();
     let mut text = String::from(
@@ -149,7 +149,7 @@ async fn errors() -> Html<String> {
     page("Error codes", &text)
 }
 
-/// The first sentence of a code's page, behind its status.
+/// Returns the first sentence of a code's page after its status.
 fn meaning(page: &str) -> String {
     let paragraph =
         page.lines().skip_while(|line| !line.starts_with("**Status")).take_while(|line| !line.is_empty());
@@ -158,7 +158,7 @@ fn meaning(page: &str) -> String {
     text.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
 }
 
-async fn error(Path(code): Path<String>) -> Response {
+async fn error_page(Path(code): Path<String>) -> Response {
     match PAGES.iter().find(|(name, _)| *name == code) {
         Some((name, text)) => page(name, text).into_response(),
         None => Failure::not_found().into_response(),
@@ -171,7 +171,7 @@ fn page(title: &str, markdown: &str) -> Html<String> {
     Html(out)
 }
 
-/// Nothing from elsewhere is loaded or embedded; Swagger UI styles itself inline.
+/// No content from other origins is loaded, and no page is framed. Swagger UI needs inline styles.
 pub const CONTENT_SECURITY_POLICY: (header::HeaderName, &str) = (
     header::CONTENT_SECURITY_POLICY,
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
@@ -190,16 +190,16 @@ mod tests {
     }
 
     #[test]
-    fn every_page_says_what_its_code_means() {
+    fn every_page_begins_with_a_sentence_of_meaning() {
         for (name, text) in PAGES {
             let meaning = meaning(text);
             assert!(meaning.len() > 10 && meaning.ends_with('.'), "{name}: {meaning:?}");
         }
     }
 
-    /// The table for readers of the repository has all codes, each with its status.
+    /// The table in the repository's documentation has all codes, each with its status.
     #[test]
-    fn the_index_of_the_documentation_is_whole() {
+    fn the_documentation_index_lists_all_codes() {
         let index = include_str!("../../../../docs/README.md");
         for code in Code::ALL {
             let row = format!("| [{0}](errors/{0}.md) | {1} |", code.name(), code.status());

@@ -1,5 +1,5 @@
-//! Bodies of downloads: one piece after the other, read only when the client has taken the one before, and none once the token
-//! or the runner behind it was revoked.
+//! Streamed response bodies. A piece is read only after the client has received the one before, and the
+//! stream fails once the token or runner is revoked.
 
 use std::io;
 
@@ -7,25 +7,25 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
-use crate::app::vigil::Watch;
+use crate::app::stream_rights::RightsWatch;
 use crate::limits::Counted;
 
-/// What is given to the connection at once.
-const MAX_PIECE: usize = 256 * 1024;
+/// The maximum size of a piece that is passed to the connection.
+const MAX_PIECE_BYTES: usize = 256 * 1024;
 
 struct Download<S> {
     pieces: S,
-    /// What was read and not sent yet.
+    /// Bytes that were read and not sent yet.
     rest: Bytes,
-    watch: Watch,
+    watch: RightsWatch,
     _counted: Counted,
 }
 
-/// `counted` and `watch` are held until the last piece was sent, or the client is gone.
+/// Holds `counted` and `watch` until the last piece is sent or the client disconnects.
 pub fn download<E: std::error::Error + Send + Sync + 'static>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     counted: Counted,
-    watch: Watch,
+    watch: RightsWatch,
 ) -> Body {
     let download = Download { pieces: Box::pin(pieces), rest: Bytes::new(), watch, _counted: counted };
     Body::from_stream(stream::try_unfold(download, |mut download| async move {
@@ -42,13 +42,13 @@ pub fn download<E: std::error::Error + Send + Sync + 'static>(
         } else if download.watch.has_ended() {
             return Err(revoked());
         }
-        let length = download.rest.len().min(MAX_PIECE);
+        let length = download.rest.len().min(MAX_PIECE_BYTES);
         let piece = download.rest.split_to(length);
         Ok(Some((piece, download)))
     }))
 }
 
-/// An error, not an end: the client must not take what it has for all of it.
+/// An error instead of an end: the client must not take a partial download for a complete one.
 fn revoked() -> io::Error {
     io::Error::other("the token was revoked during the download")
 }

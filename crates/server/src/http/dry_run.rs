@@ -1,4 +1,4 @@
-//! `?dryRun=true`: what a change would end, without the change.
+//! `?dryRun=true`: the sessions that a change would end, without the change.
 
 use axum::response::IntoResponse;
 use greenroom_api_types::session_ending::EndedSession;
@@ -6,26 +6,26 @@ use greenroom_store::session_ending::LiveSession;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::answer::Answer;
-use crate::http::mutation::{Answered, Mutation};
+use crate::http::mutation::{HandlerResult, Mutation};
+use crate::http::record_response::RecordResponse;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct DryRun {
-    /// Answer with the sessions that would end, and change nothing.
+    /// Return the sessions that would end, and change nothing.
     #[param(default = false)]
     dry_run: Option<bool>,
 }
 
 impl DryRun {
-    pub fn dry_run(self) -> bool {
+    pub fn is_dry_run(self) -> bool {
         self.dry_run.unwrap_or(false)
     }
 
-    /// Commits, unless it is a dry run: then the transaction is rolled back, with the claim of its Idempotency-Key.
-    pub async fn finish(self, mutation: Mutation, answer: Answer) -> Answered {
-        if self.dry_run() { Ok(answer.into_response()) } else { mutation.finish(answer).await }
+    /// Commits. A dry run is rolled back instead, including the claim of its Idempotency-Key.
+    pub async fn finish(self, mutation: Mutation, response: RecordResponse) -> HandlerResult {
+        if self.is_dry_run() { Ok(response.into_response()) } else { mutation.finish(response).await }
     }
 }
 

@@ -13,17 +13,17 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::planted;
-use crate::app::settled::{self, Part};
-use crate::http::answer::Answer;
-use crate::http::path::{At, EnvironmentPath, PipelinePath};
+use crate::http::path::{EnvironmentPath, PathParams, PipelinePath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 use crate::http::session_wire;
 
-/// The documented list, in the envelope of lists but always whole.
+/// All environments, in the envelope of lists but without pages.
 #[derive(Clone, Debug, serde::Serialize, utoipa::ToSchema)]
 pub struct Environments {
     data: Vec<Environment>,
@@ -52,11 +52,11 @@ pub struct HistoryQuery {
     responses((status = 200, body = Environments)))]
 pub async fn list_environments(
     permit: Permit<EnvironmentRead>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
 ) -> Result<Json<Environments>, Failure> {
-    let pipeline = pipeline(&permit, &path.0.pipeline_id).await?;
+    let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let (store, organization) = (&permit.app.store, permit.organization());
-    let found = settled::environments(store, organization, pipeline).await?;
+    let found = consistent_read::environments(store, organization, pipeline).await?;
     let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
     let mut last = store.last_of_environments(organization, &ids).await?;
     let data = found.into_iter().map(|environment| {
@@ -74,12 +74,14 @@ pub async fn list_environments(
     responses((status = 200, body = Data<Environment>)))]
 pub async fn get_environment(
     permit: Permit<EnvironmentRead>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
-    Ok(Answer::ok(&environment::wire(found, last.map(session_wire::deployment)))?.tagged().into_response())
+    Ok(RecordResponse::ok(&environment::wire(found, last.map(session_wire::deployment)))?
+        .with_content_etag()
+        .into_response())
 }
 
 /// List an environment's sessions, newest first
@@ -90,7 +92,7 @@ pub async fn get_environment(
     responses((status = 200, body = History)))]
 pub async fn get_history(
     permit: Permit<EnvironmentRead>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
     query: Query<HistoryQuery>,
 ) -> Result<Json<History>, Failure> {
     let (page, limit) = (query.0.page.unwrap_or(1), query.0.limit.unwrap_or(20));
@@ -106,14 +108,14 @@ pub async fn get_history(
     let sessions = if skip >= total {
         Vec::new()
     } else {
-        let part = Part { newest: total, skip, limit };
-        settled::history(store, organization, environment.id, part).await?
+        let window = HistoryWindow { newest: total, skip, limit };
+        consistent_read::history(store, organization, environment.id, window).await?
     };
     let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
     let mut deployments = store.deployments_of_sessions(organization, &ids).await?;
     let entry = |session: greenroom_store::session::Session| {
         let own = deployments.remove(&session.id).unwrap_or_default();
-        session_wire::entry(session, own)
+        session_wire::history_entry(session, own)
     };
     Ok(Json(History {
         data: sessions.into_iter().map(entry).collect::<Vec<HistoryEntry>>(),
@@ -129,7 +131,7 @@ pub async fn get_history(
     responses((status = 200, body = SessionQueue)))]
 pub async fn get_queue(
     permit: Permit<EnvironmentRead>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
 ) -> Result<Json<SessionQueue>, Failure> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
@@ -138,24 +140,24 @@ pub async fn get_queue(
     Ok(Json(SessionQueue { data: data.collect() }))
 }
 
-/// The environment that a path names.
+/// Returns the environment that a path names.
 pub async fn find<A: Act>(permit: &Permit<A>, pipeline_id: &str, name: &str) -> Result<Record, Failure> {
-    find_in(permit, pipeline(permit, pipeline_id).await?, name).await
+    find_in_pipeline(permit, find_pipeline(permit, pipeline_id).await?, name).await
 }
 
-pub async fn find_in<A: Act>(
+pub async fn find_in_pipeline<A: Act>(
     permit: &Permit<A>,
     pipeline: PipelineId,
     name: &str,
 ) -> Result<Record, Failure> {
     let organization = permit.organization();
-    let read = settled::environment(&permit.app.store, organization, pipeline, name);
+    let read = consistent_read::environment(&permit.app.store, organization, pipeline, name);
     let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
     found.ok_or_else(Failure::not_found)
 }
 
-/// The pipeline that a path names.
-pub async fn pipeline<A: Act>(permit: &Permit<A>, text: &str) -> Result<PipelineId, Failure> {
+/// Returns the id of the pipeline that a path names.
+pub async fn find_pipeline<A: Act>(permit: &Permit<A>, text: &str) -> Result<PipelineId, Failure> {
     let name = PipelineName::parse(text).ok_or_else(Failure::not_found)?;
     let found = permit.app.store.pipeline(permit.organization(), &name).await?;
     Ok(found.ok_or_else(Failure::not_found)?.id)

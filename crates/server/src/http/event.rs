@@ -10,18 +10,18 @@ use greenroom_domain::definition::nearest;
 use greenroom_domain::event::EventType;
 use greenroom_domain::policy::action::EventRead;
 use greenroom_store::event::EventFilter;
-use greenroom_store::page::Listed;
+use greenroom_store::page::PageResult;
 use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::event::{sees, visible};
 use crate::app::failure::{Code, Failure};
-use crate::http::answer::Answer;
 use crate::http::page::{list_with, page};
-use crate::http::path::{At, EventPath, id};
+use crate::http::path::{EventPath, PathParams, parse_id};
 use crate::http::permit::{Narrowed, Permit};
-use crate::http::query::{Query, moment};
+use crate::http::query::{Query, check_timestamp};
+use crate::http::record_response::RecordResponse;
 use crate::http::stream;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -87,23 +87,23 @@ pub async fn list_events(
         event_type: event_type(query.r#type)?,
         actor: actor(query.actor.as_deref())?,
         subject: query.subject,
-        from: moment("from", query.from)?,
-        to: moment("to", query.to)?,
+        from: check_timestamp("from", query.from)?,
+        to: check_timestamp("to", query.to)?,
         ..EventFilter::default()
     };
     let filter = visible(&permit.principal, filter)?;
     let (store, organization) = (&permit.app.store, permit.organization());
-    let listed = match query.after {
+    let found = match query.after {
         None => store.events(organization, &filter, page).await?,
         Some(_) if query.offset.is_some() => {
             return Err(Failure::field("offset", "can't be used together with `after`"));
         }
-        Some(after) => Listed {
+        Some(after) => PageResult {
             rows: store.events_after(organization, &filter, cursor(after)?, page.limit).await?,
             total: store.count_events(organization, &filter).await?,
         },
     };
-    Ok(Json(list_with(page, listed, |event| Event::of(organization, event))))
+    Ok(Json(list_with(page, found, |event| Event::of(organization, event))))
 }
 
 /// View an event
@@ -112,12 +112,12 @@ pub async fn list_events(
     responses((status = 200, body = Data<Event>)))]
 pub async fn get_event(
     permit: Permit<EventRead, Narrowed>,
-    path: At<EventPath>,
+    path: PathParams<EventPath>,
 ) -> Result<Response, Failure> {
     let organization = permit.organization();
-    let found = permit.app.store.event(organization, id(&path.0.event_id)?).await?;
+    let found = permit.app.store.event(organization, parse_id(&path.0.event_id)?).await?;
     let found = found.filter(|event| sees(&permit.principal, event)).ok_or_else(Failure::not_found)?;
-    Ok(Answer::ok(&Event::of(organization, found))?.into_response())
+    Ok(RecordResponse::ok(&Event::of(organization, found))?.into_response())
 }
 
 /// Follow events as they happen (server-sent events)
@@ -125,7 +125,7 @@ pub async fn get_event(
     params(("orgId" = String, Path, description = "Id or slug"), StreamQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is its sequence, `event` its type, `data` the \
-        event. A message `reset` says that events in between are gone; read the list and follow anew.",
+        event. A message `reset` means that events in between are gone; read the list and reconnect.",
         body = String, content_type = "text/event-stream")))]
 pub async fn stream_events(
     permit: Permit<EventRead, Narrowed>,
@@ -144,7 +144,8 @@ pub async fn stream_events(
     stream::open(&permit, filter, last_seen(&headers, query.after)?, None).await
 }
 
-/// Where a stream begins: `Last-Event-ID`, which browsers send by themselves, wins over `after`.
+/// Returns where a stream begins. `Last-Event-ID`, which browsers send on reconnection, takes precedence over
+/// `after`.
 pub fn last_seen(headers: &HeaderMap, after: Option<i64>) -> Result<Option<i64>, Failure> {
     match headers.get("last-event-id") {
         None => after.map(cursor).transpose(),
@@ -158,7 +159,7 @@ pub fn last_seen(headers: &HeaderMap, after: Option<i64>) -> Result<Option<i64>,
     }
 }
 
-/// A type that does not exist is refused: a filter that lets nothing through would look like nothing having happened.
+/// Rejects a type that does not exist: an empty result would look as if no such event had happened.
 fn event_type(text: Option<String>) -> Result<Option<String>, Failure> {
     let Some(text) = text else { return Ok(None) };
     if EventType::NAMES.contains(&text.as_str()) {
@@ -167,17 +168,17 @@ fn event_type(text: Option<String>) -> Result<Option<String>, Failure> {
     let same_noun = |name: &&&str| name.strip_prefix(text.as_str()).is_some_and(|rest| rest.starts_with('.'));
     let expected: Vec<String> =
         EventType::NAMES.iter().filter(same_noun).map(|name| (*name).to_owned()).collect();
-    let meant = nearest(&text, EventType::NAMES.iter().copied());
-    let hint = match (expected.is_empty(), meant) {
+    let suggestion = nearest(&text, EventType::NAMES.iter().copied());
+    let hint = match (expected.is_empty(), suggestion) {
         (false, _) => format!("; `expected` lists those of `{text}`"),
-        (true, Some(meant)) => format!("; did you mean `{meant}`?"),
+        (true, Some(suggestion)) => format!("; did you mean `{suggestion}`?"),
         (true, None) => ", such as `session.claimed`".to_owned(),
     };
     Err(Failure::fields(vec![FieldProblem {
         pointer: "type".to_owned(),
         detail: format!("must be a type of events{hint}"),
         expected,
-        suggestion: meant.map(str::to_owned),
+        suggestion: suggestion.map(str::to_owned),
         ..FieldProblem::default()
     }]))
 }

@@ -1,5 +1,5 @@
-//! The examples of the API's document: ids, names and bodies that look like those of a demo and would work there. Swagger fills its
-//! forms with them, so that what somebody sends without a change does no harm.
+//! Examples for the OpenAPI document: ids, names and bodies like those of the demo data. Swagger UI fills its
+//! forms with them, so sending an example unchanged must do no harm.
 
 use serde_json::{Value, json};
 use utoipa::openapi::path::{Operation, ParameterIn};
@@ -23,8 +23,8 @@ stages:
       - { name: roll out, image: \"alpine:3\", run: ./deploy }
 ";
 
-/// What stands in an address.
-const PATH: &[(&str, &str)] = &[
+/// Examples for path variables.
+const PATH_VARIABLES: &[(&str, &str)] = &[
     ("orgId", "acme"),
     ("pipelineId", "storefront"),
     ("envName", "qa-1"),
@@ -39,8 +39,8 @@ const PATH: &[(&str, &str)] = &[
     ("eventId", "evt_0190a0b0-0000-7000-8000-000000000001"),
 ];
 
-/// Texts of records, where their type says nothing better: by schema and field.
-const FIELDS_OF: &[(&str, &str, &str)] = &[
+/// Examples for string fields, by schema and field. They take precedence over `FIELDS`.
+const SCHEMA_FIELDS: &[(&str, &str, &str)] = &[
     ("ApiToken", "name", "ci/storefront"),
     ("EndedSession", "status", "released"),
     ("Attempt", "status", "succeeded"),
@@ -62,7 +62,7 @@ const FIELDS_OF: &[(&str, &str, &str)] = &[
     ("StepRun", "name", "roll out"),
 ];
 
-/// The same, by field alone.
+/// Examples for string fields, by field.
 const FIELDS: &[(&str, &str)] = &[
     ("branch", "main"),
     ("commitId", COMMIT),
@@ -94,7 +94,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("version", "0.1.0"),
 ];
 
-/// The body of a request, whole.
+/// Examples for complete request bodies, by schema.
 fn body(schema: &str) -> Option<Value> {
     Some(match schema {
         "AddMember" => json!({ "email": "ada@example.com", "name": "Ada Lovelace", "role": "developer" }),
@@ -133,7 +133,7 @@ fn body(schema: &str) -> Option<Value> {
 pub fn complete_path(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(parameter) = parameter else { continue };
-        let example = PATH.iter().find(|(name, _)| *name == parameter.name);
+        let example = PATH_VARIABLES.iter().find(|(name, _)| *name == parameter.name);
         if let (ParameterIn::Path, Some((_, example)), Some(RefOr::T(Schema::Object(schema)))) =
             (&parameter.parameter_in, example, &mut parameter.schema)
         {
@@ -144,35 +144,39 @@ pub fn complete_path(operation: &mut Operation) {
 
 pub fn complete_schemas(components: &mut Components) {
     for (name, schema) in &mut components.schemas {
-        // `List_Session` holds sessions.
-        let of = name.rsplit('_').next().unwrap_or_default();
-        fill(of, schema);
+        // `List_Session` contains sessions.
+        let schema_name = name.rsplit('_').next().unwrap_or_default();
+        fill_examples(schema_name, schema);
         if let (RefOr::T(Schema::Object(object)), Some(example)) = (schema, body(name)) {
             object.example = Some(example);
         }
     }
 }
 
-/// Gives the texts of a record their examples, however deep they are.
-fn fill(of: &str, schema: &mut RefOr<Schema>) {
+/// Sets the examples of string fields, recursively.
+fn fill_examples(schema_name: &str, schema: &mut RefOr<Schema>) {
     match schema {
         RefOr::T(Schema::Object(object)) => {
             for (field, value) in &mut object.properties {
                 match value {
                     RefOr::T(Schema::Object(text)) if takes_example(text) => {
-                        text.example = example_of(of, field);
+                        text.example = example_of(schema_name, field);
                     }
-                    deeper => fill(of, deeper),
+                    deeper => fill_examples(schema_name, deeper),
                 }
             }
         }
         RefOr::T(Schema::Array(array)) => {
             if let ArrayItems::RefOrSchema(items) = &mut array.items {
-                fill(of, items);
+                fill_examples(schema_name, items);
             }
         }
-        RefOr::T(Schema::AllOf(all)) => all.items.iter_mut().for_each(|item| fill(of, item)),
-        RefOr::T(Schema::OneOf(one)) => one.items.iter_mut().for_each(|item| fill(of, item)),
+        RefOr::T(Schema::AllOf(all)) => {
+            all.items.iter_mut().for_each(|item| fill_examples(schema_name, item));
+        }
+        RefOr::T(Schema::OneOf(one)) => {
+            one.items.iter_mut().for_each(|item| fill_examples(schema_name, item));
+        }
         _ => {}
     }
 }
@@ -186,8 +190,8 @@ fn takes_example(schema: &Object) -> bool {
     is_text && schema.example.is_none() && schema.enum_values.is_none() && schema.format.is_none()
 }
 
-fn example_of(of: &str, field: &str) -> Option<Value> {
-    let own = FIELDS_OF.iter().find(|(schema, name, _)| *schema == of && *name == field);
+fn example_of(schema_name: &str, field: &str) -> Option<Value> {
+    let own = SCHEMA_FIELDS.iter().find(|(schema, name, _)| *schema == schema_name && *name == field);
     let common = || FIELDS.iter().find(|(name, _)| *name == field).map(|(_, text)| text);
     own.map(|(_, _, text)| text).or_else(common).map(|text| (*text).into())
 }

@@ -1,4 +1,4 @@
-//! `…/deployments/{deploymentId}/give-up`: ending what its runner does not end.
+//! `…/deployments/{deploymentId}/give-up`: ends deployments and jobs whose runner does not end them.
 
 use axum::http::StatusCode;
 use greenroom_api_types::deployment::Deployment;
@@ -8,14 +8,14 @@ use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::JobGiveUp;
 use greenroom_domain::text::Reason;
 
-use crate::app::deployment::{answered, listed};
+use crate::app::deployment::{check_outcome, to_summary};
 use crate::app::failure::Failure;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{Answered, Mutation};
-use crate::http::path::{At, DeploymentPath, StagePath, id};
+use crate::http::mutation::{HandlerResult, Mutation};
+use crate::http::path::{DeploymentPath, PathParams, StagePath, parse_id};
 use crate::http::permit::Permit;
+use crate::http::record_response::RecordResponse;
 
 /// End a deployment without its runners, and free its environment's work slot
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",
@@ -24,15 +24,15 @@ use crate::http::permit::Permit;
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn give_up_deployment(
     permit: Permit<JobGiveUp>,
-    path: At<DeploymentPath>,
+    path: PathParams<DeploymentPath>,
     key: IdempotencyKey,
     body: Body<GiveUp>,
-) -> Answered {
-    let deployment: DeploymentId = id(&path.0.deployment_id)?;
-    let why = why(&body.value)?;
+) -> HandlerResult {
+    let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
+    let reason = parse_reason(&body.value)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
-    answered(mutation.command.give_up_deployment(deployment, why.as_str()).await?, None)?;
-    accepted(mutation, deployment).await
+    check_outcome(mutation.command.give_up_deployment(deployment, reason.as_str()).await?, None)?;
+    respond_accepted(mutation, deployment).await
 }
 
 /// End the job of a stage without its runner
@@ -42,22 +42,22 @@ pub async fn give_up_deployment(
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn give_up_stage(
     permit: Permit<JobGiveUp>,
-    path: At<StagePath>,
+    path: PathParams<StagePath>,
     key: IdempotencyKey,
     body: Body<GiveUp>,
-) -> Answered {
-    let deployment: DeploymentId = id(&path.0.deployment_id)?;
-    let (stage, why) = (path.0.stage_key.as_str(), why(&body.value)?);
+) -> HandlerResult {
+    let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
+    let (stage, reason) = (path.0.stage_key.as_str(), parse_reason(&body.value)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
-    answered(mutation.command.give_up_stage(deployment, stage, why.as_str()).await?, Some(stage))?;
-    accepted(mutation, deployment).await
+    check_outcome(mutation.command.give_up_stage(deployment, stage, reason.as_str()).await?, Some(stage))?;
+    respond_accepted(mutation, deployment).await
 }
 
-async fn accepted(mut mutation: Mutation, deployment: DeploymentId) -> Answered {
+async fn respond_accepted(mut mutation: Mutation, deployment: DeploymentId) -> HandlerResult {
     let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &listed(record))?).await
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
-fn why(body: &GiveUp) -> Result<Reason, Failure> {
+fn parse_reason(body: &GiveUp) -> Result<Reason, Failure> {
     Reason::new(&body.reason).map_err(|error| Failure::field("/reason", error))
 }

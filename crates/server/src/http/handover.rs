@@ -7,14 +7,14 @@ use greenroom_api_types::session::Session;
 use greenroom_domain::policy::action::SessionHold;
 
 use crate::app::handover;
-use crate::app::session::{Ask, How};
-use crate::http::answer::Answer;
+use crate::app::session::{ClaimMode, ClaimRequest};
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, SessionPath, id};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{PathParams, SessionPath, parse_id};
 use crate::http::permit::Permit;
-use crate::http::session::{place, wire};
+use crate::http::record_response::RecordResponse;
+use crate::http::session::{parse_place, to_wire};
 
 /// Ask the holder to let go; waits for the turn
 #[utoipa::path(post,
@@ -23,19 +23,21 @@ use crate::http::session::{place, wire};
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     request_body(content = Option<RequestHandover>),
-    responses((status = 202, description = "Asked: your own session, which waits", body = Data<Session>)))]
+    responses((status = 202, description = "Requested: your own session, which waits", body = Data<Session>)))]
 pub async fn request_handover(
     permit: Permit<SessionHold>,
-    path: At<SessionPath>,
+    path: PathParams<SessionPath>,
     key: IdempotencyKey,
     body: Body<RequestHandover>,
-) -> Answered {
-    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+) -> HandlerResult {
+    let (place, session_id) =
+        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
-    let ask = Ask { commit_id, branch, context, ttl_seconds, how: How::Queue };
-    let waiting = handover::request(&mut mutation.command, &place, session_id, (&ask, grace_seconds)).await?;
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &wire(waiting))?).await
+    let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
+    let waiting =
+        handover::request(&mut mutation.command, &place, session_id, (&request, grace_seconds)).await?;
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_wire(waiting))?).await
 }
 
 /// Let go, as asked; the first in the queue is granted
@@ -47,13 +49,14 @@ pub async fn request_handover(
     responses((status = 200, description = "Released", body = Data<Session>)))]
 pub async fn accept_handover(
     permit: Permit<SessionHold>,
-    path: At<SessionPath>,
+    path: PathParams<SessionPath>,
     key: IdempotencyKey,
-) -> Answered {
-    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+) -> HandlerResult {
+    let (place, session_id) =
+        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &[]).await?;
     let released = handover::accept(&mut mutation.command, &place, session_id).await?;
-    mutation.finish(Answer::ok(&wire(released))?).await
+    mutation.finish(RecordResponse::ok(&to_wire(released))?).await
 }
 
 /// Keep it, though asked to let go
@@ -66,13 +69,14 @@ pub async fn accept_handover(
     responses((status = 200, description = "Still held", body = Data<Session>)))]
 pub async fn decline_handover(
     permit: Permit<SessionHold>,
-    path: At<SessionPath>,
+    path: PathParams<SessionPath>,
     key: IdempotencyKey,
     body: Body<DeclineHandover>,
-) -> Answered {
-    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+) -> HandlerResult {
+    let (place, session_id) =
+        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
     let context = body.value.context.as_deref();
-    let kept = handover::decline(&mut mutation.command, &place, session_id, context).await?;
-    mutation.finish(Answer::ok(&wire(kept))?).await
+    let declined = handover::decline(&mut mutation.command, &place, session_id, context).await?;
+    mutation.finish(RecordResponse::ok(&to_wire(declined))?).await
 }

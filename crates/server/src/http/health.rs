@@ -1,4 +1,4 @@
-//! Is it alive, is it ready, and how is it doing?
+//! Liveness and readiness probes, and metrics.
 
 use std::borrow::Cow;
 
@@ -16,15 +16,16 @@ struct Probe {
     draining: CancellationToken,
 }
 
-/// `livez` and `readyz`. Liveness must not depend on the database: restarting us would not bring that back.
+/// `livez` and `readyz`. Liveness does not depend on the database: a restart of the server would not repair
+/// that.
 pub fn probes(health: Reachability, draining: CancellationToken) -> Router {
     Router::new()
         .route("/livez", get(async || "alive\n"))
-        .route("/readyz", get(ready))
+        .route("/readyz", get(check_ready))
         .with_state(Probe { health, draining })
 }
 
-async fn ready(State(probe): State<Probe>) -> (StatusCode, Cow<'static, str>) {
+async fn check_ready(State(probe): State<Probe>) -> (StatusCode, Cow<'static, str>) {
     let not_ready = |reason: Cow<'static, str>| (StatusCode::SERVICE_UNAVAILABLE, reason);
     if probe.draining.is_cancelled() {
         return not_ready("draining\n".into());
@@ -37,7 +38,7 @@ async fn ready(State(probe): State<Probe>) -> (StatusCode, Cow<'static, str>) {
     }
 }
 
-/// What operators reach on a port of its own: the probes and Prometheus metrics.
+/// The routes of the operators' port: probes and Prometheus metrics.
 pub fn operator_router(
     health: Reachability,
     draining: CancellationToken,

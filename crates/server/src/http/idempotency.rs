@@ -1,4 +1,4 @@
-//! Reads the `Idempotency-Key` header, and what it is bound to.
+//! Reads the `Idempotency-Key` header and the operation that it is bound to.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::app::failure::{Code, Failure};
 use crate::http::openapi::header;
 use crate::http::permit::with_capacity;
 
-const LONGEST: usize = 255;
+const MAX_KEY_LENGTH: usize = 255;
 const ORGANIZATION: &str = "orgId";
 const PIPELINE: &str = "pipelineId";
 
-/// One user's key for one operation on the same records, however the request spells their names.
+/// One user's key for one operation on the same records, whether the request names them by id or by slug.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
     pub method: String,
-    /// With ids in the place of slugs.
+    /// The path, with ids instead of slugs.
     pub path: String,
-    /// A second path to keep the answer under.
-    pub also: Option<String>,
+    /// A second path to store the response under.
+    pub alias_path: Option<String>,
     pub key: Option<String>,
 }
 
@@ -50,37 +50,38 @@ impl FromRequestParts<App> for IdempotencyKey {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let method = parts.method.to_string();
         let Some(value) = parts.headers.get("idempotency-key") else {
-            return Ok(Self { method, path: String::new(), also: None, key: None });
+            return Ok(Self { method, path: String::new(), alias_path: None, key: None });
         };
-        let key = value.to_str().ok().filter(|text| (1..=LONGEST).contains(&text.len())).map(str::to_owned);
+        let key =
+            value.to_str().ok().filter(|text| (1..=MAX_KEY_LENGTH).contains(&text.len())).map(str::to_owned);
         let key = key.ok_or_else(|| {
             Failure::new(Code::InvalidHeader, "`Idempotency-Key` must be 1 to 255 visible ASCII characters.")
         })?;
-        let route = Route::of(parts, app).await?;
-        let spelled = route.path(None);
+        let route = Route::from_parts(parts, app).await?;
+        let as_sent = route.path(None);
         let resolved = match route.pipeline() {
             None => None,
             Some(name) => pipeline_id(parts, app, name).await?.map(|id| route.path(Some(id))),
         };
         Ok(match resolved {
-            // An edit or the end of a pipeline can take its slug away, and the request is repeated by that slug.
-            Some(path) if route.changes_pipeline(&method) && path != spelled => {
-                Self { method, path, also: Some(spelled), key: Some(key) }
+            // An edit or an archival can free the slug, and the client repeats the request with that slug.
+            Some(path) if route.changes_pipeline(&method) && path != as_sent => {
+                Self { method, path, alias_path: Some(as_sent), key: Some(key) }
             }
-            Some(path) => Self { method, path, also: None, key: Some(key) },
-            None => Self { method, path: spelled, also: None, key: Some(key) },
+            Some(path) => Self { method, path, alias_path: None, key: Some(key) },
+            None => Self { method, path: as_sent, alias_path: None, key: Some(key) },
         })
     }
 }
 
-/// Which operation was called, and its variables, decoded.
+/// The operation's path template and its decoded variables.
 struct Route {
     template: String,
     variables: Vec<(String, String)>,
 }
 
 impl Route {
-    async fn of(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let template = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
         let variables = RawPathParams::from_request_parts(parts, app).await;
         let variables = variables.map_err(|_| Failure::not_found())?;
@@ -97,7 +98,8 @@ impl Route {
         self.template.ends_with("/pipelines/{pipelineId}") && matches!(method, "PUT" | "DELETE")
     }
 
-    /// The operation's path with its variables filled in. The organization is left out: keys are kept per organization.
+    /// Returns the path with its variables filled in, except the organization: keys are stored per
+    /// organization.
     fn path(&self, pipeline: Option<PipelineId>) -> String {
         let mut path = self.template.clone();
         for (name, value) in self.variables.iter().filter(|(name, _)| name != ORGANIZATION) {

@@ -1,5 +1,5 @@
-//! Who sends a request, found out before anything else is done for it: limits go by it. Whether that is enough for the
-//! operation is for `permit` and `job` to say.
+//! The sender of a request, identified before any other work because limits apply per sender. `permit` and
+//! `job` check whether the sender may perform the operation.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,35 +14,37 @@ use crate::app::authentication::{Found, Rejection};
 use crate::app::failure::Failure;
 use crate::limits::{Bearer, Class, Sender};
 
-/// The edge puts it into every request.
+/// The middleware inserts it into the extensions of every request.
 #[derive(Clone)]
 pub enum Identity {
     /// No token, or one that is not valid.
-    Nobody,
+    Anonymous,
     User(Arc<Principal>),
     Runner(Arc<RunnerPrincipal>),
     RevokedRunner,
-    /// The token could not be looked up. An operation that needs none is served all the same.
-    Unclear(Arc<Mutex<Option<Failure>>>),
+    /// The token could not be looked up. Operations that need no token are served nevertheless.
+    LookupFailed(Arc<Mutex<Option<Failure>>>),
 }
 
 impl Identity {
-    /// Fails only if the address has sent too many invalid tokens, before the database is asked for one more.
+    /// Fails only if the address has sent too many invalid tokens; the database is not queried then.
     pub async fn find(
         app: &App,
         headers: &HeaderMap,
         (address, class): (IpAddr, Class),
     ) -> Result<Self, Failure> {
-        // The checksum turns typing errors and noise away before the database hears of them.
-        let Some((kind, secret)) = bearer(headers).and_then(read) else { return Ok(Self::Nobody) };
+        // The checksum rejects typing errors and noise without a database query.
+        let Some((kind, secret)) = bearer_token(headers).and_then(parse_token) else {
+            return Ok(Self::Anonymous);
+        };
         let (authentication, failures) = (&app.authentication, &app.limits.failures);
         let hash = secret.hash();
-        // A program that repeats an invalid token costs no look-up, and takes none from others at its address.
+        // A repeated invalid token costs no lookup, and does not count against other senders at its address.
         if let Some(rejection) = authentication.rejection(&hash).await {
             return Ok(rejection.into());
         }
-        let known = authentication.was_valid(&hash);
-        let _turn = if known { None } else { Some(failures.before_look_up(address).await?) };
+        let was_valid = authentication.was_valid(&hash);
+        let _turn = if was_valid { None } else { Some(failures.before_look_up(address).await?) };
         let found = match kind {
             SecretKind::Runner => {
                 let found = authentication.runner(hash, class).await;
@@ -58,7 +60,7 @@ impl Identity {
                 }
                 rejection.into()
             }
-            Err(failure) => Self::Unclear(Arc::new(Mutex::new(Some(failure)))),
+            Err(failure) => Self::LookupFailed(Arc::new(Mutex::new(Some(failure)))),
         })
     }
 
@@ -66,15 +68,15 @@ impl Identity {
         match self {
             Self::User(principal) => Sender::Bearer(Bearer::from(principal.as_ref())),
             Self::Runner(runner) => Sender::Bearer(Bearer::from(runner.as_ref())),
-            Self::Nobody | Self::RevokedRunner => Sender::Address(address),
-            Self::Unclear(_) => Sender::Unverified(address),
+            Self::Anonymous | Self::RevokedRunner => Sender::Address(address),
+            Self::LookupFailed(_) => Sender::Unverified(address),
         }
     }
 
-    /// Why the token could not be looked up, for the first who asks.
+    /// Returns why the token could not be looked up. Only the first call returns it.
     pub fn take_failure(&self) -> Option<Failure> {
         match self {
-            Self::Unclear(failure) => failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Self::LookupFailed(failure) => failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
             _ => None,
         }
     }
@@ -83,19 +85,19 @@ impl Identity {
 impl From<Rejection> for Identity {
     fn from(rejection: Rejection) -> Self {
         match rejection {
-            Rejection::Invalid => Self::Nobody,
+            Rejection::Invalid => Self::Anonymous,
             Rejection::RevokedRunner => Self::RevokedRunner,
         }
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let header = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn read(token: &str) -> Option<(SecretKind, TokenSecret)> {
-    let of = |kind| TokenSecret::read(kind, token).ok().map(|secret| (kind, secret));
-    of(SecretKind::Api).or_else(|| of(SecretKind::Runner))
+fn parse_token(token: &str) -> Option<(SecretKind, TokenSecret)> {
+    let parse = |kind| TokenSecret::read(kind, token).ok().map(|secret| (kind, secret));
+    parse(SecretKind::Api).or_else(|| parse(SecretKind::Runner))
 }

@@ -1,5 +1,5 @@
-//! `/runner/jobs/…`: what runners say. No role is asked for here: a runner's token opens the jobs of its pool, and each job
-//! has a token of its own. What goes over the wire is in `greenroom_api_types::runner`.
+//! `/runner/jobs/…`: the API for runners. Roles do not apply here: a runner's token gives access to the jobs
+//! of its pool, and each job has its own token. The wire types are in `greenroom_api_types::runner`.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use greenroom_api_types::runner::{
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
-use greenroom_store::job::{JobWord, RunnerPrincipal};
+use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -25,12 +25,12 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::{job, log};
 use crate::http::body::{Body, read};
-use crate::http::flight::Flight;
 use crate::http::identity::Identity;
 use crate::http::job_archive;
-use crate::http::path::id;
+use crate::http::path::parse_id;
 use crate::http::permit::with_capacity;
 use crate::http::rejected_upload::reject;
+use crate::http::request_slot::RequestSlot;
 
 pub fn routes() -> Router<App> {
     Router::new()
@@ -44,10 +44,10 @@ pub fn routes() -> Router<App> {
         .merge(job_archive::routes())
 }
 
-/// The runner that asks, by its token.
-struct Asking(RunnerPrincipal);
+/// The runner, authenticated by its token.
+struct RunnerAuth(RunnerPrincipal);
 
-impl FromRequestParts<App> for Asking {
+impl FromRequestParts<App> for RunnerAuth {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
@@ -55,17 +55,17 @@ impl FromRequestParts<App> for Asking {
             Some(Identity::Runner(runner)) => Ok(Self(RunnerPrincipal::clone(runner))),
             Some(Identity::RevokedRunner) => Err(Failure::new(
                 Code::RunnerRevoked,
-                "This runner's token was revoked. End its jobs at once; an admin can make a new runner.",
+                "This runner's token was revoked. End its jobs immediately; an admin can make a new runner.",
             )),
-            identity => Err(identity.and_then(Identity::take_failure).unwrap_or_else(unknown)),
+            identity => Err(identity.and_then(Identity::take_failure).unwrap_or_else(missing_runner_token)),
         }
     }
 }
 
 /// The app with the database connections that the request may use.
-struct Serving(App);
+struct RequestApp(App);
 
-impl FromRequestParts<App> for Serving {
+impl FromRequestParts<App> for RequestApp {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
@@ -73,31 +73,31 @@ impl FromRequestParts<App> for Serving {
     }
 }
 
-fn unknown() -> Failure {
+fn missing_runner_token() -> Failure {
     Failure::new(
         Code::Unauthenticated,
         "Send `Authorization: Bearer <RUNNER_TOKEN>`: a token that starts with `grr_`, which an admin makes under /runners.",
     )
 }
 
-/// The runner, and the job that it proves to have.
-pub struct Having {
+/// The runner and one of its jobs, authenticated by the tokens of both.
+pub struct JobAuth {
     runner: RunnerPrincipal,
     job: JobId,
     secret: TokenHash,
 }
 
-impl Having {
-    pub const fn word(&self) -> JobWord<'_> {
-        JobWord { runner: &self.runner, job: self.job, secret: &self.secret }
+impl JobAuth {
+    pub const fn credentials(&self) -> JobCredentials<'_> {
+        JobCredentials { runner: &self.runner, job: self.job, secret: &self.secret }
     }
 }
 
-impl FromRequestParts<App> for Having {
+impl FromRequestParts<App> for JobAuth {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let Asking(runner) = Asking::from_request_parts(parts, app).await?;
+        let RunnerAuth(runner) = RunnerAuth::from_request_parts(parts, app).await?;
         let path = axum::extract::RawPathParams::from_request_parts(parts, app)
             .await
             .map_err(|_| Failure::not_found())?;
@@ -105,108 +105,107 @@ impl FromRequestParts<App> for Having {
         let secret = parts.headers.get(JOB_TOKEN_HEADER).and_then(|value| value.to_str().ok());
         let secret =
             secret.and_then(|text| TokenSecret::read(SecretKind::Job, text).ok()).ok_or_else(job::gone)?;
-        Ok(Self { runner, job: id(job)?, secret: secret.hash() })
+        Ok(Self { runner, job: parse_id(job)?, secret: secret.hash() })
     }
 }
 
 async fn acquire(
     State(app): State<App>,
-    Asking(runner): Asking,
-    flight: Flight,
+    RunnerAuth(runner): RunnerAuth,
+    request_slot: RequestSlot,
     headers: HeaderMap,
     body: Body<Acquire>,
 ) -> Result<Response, Failure> {
     let concurrency = headers.get(CONCURRENCY_HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
-    let wait =
-        body.value.wait_seconds.map_or(job::LONGEST_WAIT, |seconds| Duration::from_secs(seconds.into()));
+    let wait = body.value.wait_seconds.map_or(job::MAX_WAIT, |seconds| Duration::from_secs(seconds.into()));
     let version = body.value.version.as_deref().map(Name::new).transpose();
     let version = version.map_err(|error| Failure::field("/version", error))?;
-    flight.polls(concurrency, job::LONGEST_WAIT)?;
+    request_slot.begin_poll(concurrency, job::MAX_WAIT)?;
     let version = version.as_ref().map(Name::as_str);
-    app.store.runner_seen(runner.organization_id, runner.id, version).await?;
-    match job::acquire(&app, runner, wait.min(job::LONGEST_WAIT)).await? {
+    app.store.record_runner_seen(runner.organization_id, runner.id, version).await?;
+    match job::acquire(&app, runner, wait.min(job::MAX_WAIT)).await? {
         Some(job) => Ok(Json(Data { data: job }).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
-async fn heartbeat(Serving(app): Serving, having: Having) -> Result<Json<Data<Heartbeat>>, Failure> {
-    Ok(Json(Data { data: job::heartbeat(&app, having.word()).await? }))
+async fn heartbeat(RequestApp(app): RequestApp, auth: JobAuth) -> Result<Json<Data<Heartbeat>>, Failure> {
+    Ok(Json(Data { data: job::heartbeat(&app, auth.credentials()).await? }))
 }
 
 async fn start_step(
-    Serving(app): Serving,
-    having: Having,
-    at: StepAt,
+    RequestApp(app): RequestApp,
+    auth: JobAuth,
+    path: JobStepPath,
     body: Body<StepStart>,
 ) -> Result<Json<Data<()>>, Failure> {
-    job::begin_step(&app, having.word(), step(&at)?, &body.value).await?;
+    job::begin_step(&app, auth.credentials(), step_id(&path)?, &body.value).await?;
     Ok(Json(Data { data: () }))
 }
 
 async fn end_step(
-    Serving(app): Serving,
-    having: Having,
-    at: StepAt,
-    body: Body<StepEnd, END>,
+    RequestApp(app): RequestApp,
+    auth: JobAuth,
+    path: JobStepPath,
+    body: Body<StepEnd, MAX_STEP_END_BYTES>,
 ) -> Result<Json<Data<()>>, Failure> {
-    job::end_step(&app, having.word(), step(&at)?, body.value).await?;
+    job::end_step(&app, auth.credentials(), step_id(&path)?, body.value).await?;
     Ok(Json(Data { data: () }))
 }
 
 async fn record_checkout(
     State(app): State<App>,
-    having: Having,
+    auth: JobAuth,
     body: Body<CheckedOut>,
 ) -> Result<Json<Data<()>>, Failure> {
-    job::record_checkout(&app, having.word(), &body.value).await?;
+    job::record_checkout(&app, auth.credentials(), &body.value).await?;
     Ok(Json(Data { data: () }))
 }
 
 async fn complete(
-    Serving(app): Serving,
-    having: Having,
+    RequestApp(app): RequestApp,
+    auth: JobAuth,
     body: Body<Complete>,
 ) -> Result<Json<Data<()>>, Failure> {
-    job::complete(&app, having.word(), &body.value).await?;
+    job::complete(&app, auth.credentials(), &body.value).await?;
     Ok(Json(Data { data: () }))
 }
 
 #[derive(Debug, Deserialize)]
 struct LogQuery {
-    /// The number of the first byte.
+    /// The position of the first byte in the log.
     offset: u64,
-    /// When it was written, by the runner's clock.
+    /// When the bytes were written, by the runner's clock.
     at: Timestamp,
 }
 
 async fn append_log(
     State(app): State<App>,
-    having: Having,
-    at: StepAt,
+    auth: JobAuth,
+    path: JobStepPath,
     Query(query): Query<LogQuery>,
     request: Request,
 ) -> Result<Json<Data<LogSize>>, Failure> {
     if query.at < Timestamp::UNIX_EPOCH {
         return Err(Failure::field("at", "must not be before 1970"));
     }
-    let step = step(&at)?;
-    let end = match log::authorize(&app, having.word(), step).await {
+    let step = step_id(&path)?;
+    let end = match log::authorize(&app, auth.credentials(), step).await {
         Ok(end) => end,
         Err(failure) => {
             let (parts, body) = request.into_parts();
             return Err(reject(failure, &parts.headers, body).await);
         }
     };
-    let bytes = read(request, log::LARGEST_PIECE).await?;
-    let bytes = log::append(&app, having.word(), (step, end), (query.offset, query.at), bytes).await?;
+    let bytes = read(request, log::MAX_PIECE_BYTES).await?;
+    let bytes = log::append(&app, auth.credentials(), (step, end), (query.offset, query.at), bytes).await?;
     Ok(Json(Data { data: LogSize { bytes } }))
 }
 
-type StepAt = Path<(String, String)>;
-/// Outputs of 256 KiB, with room for what JSON's escapes add to them.
-const END: usize = 2 * 1024 * 1024;
+type JobStepPath = Path<(String, String)>;
+/// Outputs of 256 KiB, with room for JSON's escape sequences.
+const MAX_STEP_END_BYTES: usize = 2 * 1024 * 1024;
 
-fn step(Path((_, step)): &StepAt) -> Result<StepRunId, Failure> {
-    id(step)
+fn step_id(Path((_, step)): &JobStepPath) -> Result<StepRunId, Failure> {
+    parse_id(step)
 }

@@ -1,4 +1,4 @@
-//! `…/steps/{stepRunId}/logs`: a step's log, all of it or from a byte on. As it comes it is in `log_stream`.
+//! `…/steps/{stepRunId}/logs`: a step's log, all of it or a range. For the live log see `log_stream`.
 
 use std::collections::VecDeque;
 
@@ -14,15 +14,15 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::{self, Part, READ_BYTES};
+use crate::app::log::{self, LogPart, READ_BYTES};
 use crate::http::download::download;
-use crate::http::path::{At, StepPath, id};
+use crate::http::path::{PathParams, StepPath, parse_id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
-use crate::http::range::{not_satisfiable, range};
+use crate::http::range::{not_satisfiable, parse_range};
 
-/// Whether nothing more comes.
-const COMPLETE: &str = "x-log-complete";
+/// Header: whether the log is closed.
+const COMPLETE_HEADER: &str = "x-log-complete";
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -33,18 +33,19 @@ pub struct LogQuery {
     pub after_seq: Option<u64>,
 }
 
-/// Which log is meant.
+/// Identifies a step's log.
 #[derive(Clone, Copy, Debug)]
-pub struct LogOf {
+pub struct LogKey {
     pub organization: OrganizationId,
     pub step: StepRunId,
 }
 
-/// The log that an address means, and how it stands.
-pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(LogOf, LogState), Failure> {
-    let (deployment, step): (DeploymentId, _) = (id(&path.deployment_id)?, id(&path.step_run_id)?);
-    let of = LogOf { organization: permit.organization(), step };
-    Ok((of, log::state(&permit.app, of.organization, deployment, step).await?))
+/// Returns the log that a path names, and its state.
+pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(LogKey, LogState), Failure> {
+    let (deployment, step): (DeploymentId, _) =
+        (parse_id(&path.deployment_id)?, parse_id(&path.step_run_id)?);
+    let log_key = LogKey { organization: permit.organization(), step };
+    Ok((log_key, log::state(&permit.app, log_key.organization, deployment, step).await?))
 }
 
 /// Read a step's log, byte for byte
@@ -55,50 +56,50 @@ pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(L
         body = String, content_type = "text/plain"), (status = 206, description = "The range", body = String, content_type = "text/plain")))]
 pub async fn read_log(
     permit: Permit<DeploymentRead>,
-    path: At<StepPath>,
+    path: PathParams<StepPath>,
     headers: HeaderMap,
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
-    let (LogOf { organization, step, .. }, state) = find(&permit, &path.0).await?;
+    let (LogKey { organization, step, .. }, state) = find(&permit, &path.0).await?;
     let total = u64::try_from(state.bytes).unwrap_or_default();
     let complete = HeaderValue::from_static(if state.closed { "true" } else { "false" });
-    let (from, to) = match headers.get(header::RANGE).map(|value| range(value, total)).transpose()? {
-        Some(Some(asked)) => asked,
+    let (from, to) = match headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()? {
+        Some(Some(range)) => range,
         Some(None) => {
             let mut response = not_satisfiable(total);
-            response.headers_mut().insert(COMPLETE, complete);
+            response.headers_mut().insert(COMPLETE_HEADER, complete);
             return Ok(response);
         }
         None => (query.0.after_seq.map_or(0, |after| after.min(total)), total),
     };
     let counted = permit.app.limits.download(permit.principal.as_ref().into())?;
-    let watch = permit.app.vigil.watch(&permit.principal);
-    let body = download(whole(permit.app.clone(), organization, step, from, to), counted, watch);
-    let partial = headers.contains_key(header::RANGE);
-    let status = if partial { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
+    let watch = permit.app.stream_rights.watch(&permit.principal);
+    let body = download(stream_range(permit.app.clone(), organization, step, from, to), counted, watch);
+    let is_partial = headers.contains_key(header::RANGE);
+    let status = if is_partial { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
     let mut response = (status, body).into_response();
     let out = response.headers_mut();
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     out.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     out.insert(header::CONTENT_LENGTH, HeaderValue::from(to - from));
-    out.insert(COMPLETE, complete);
-    if partial {
+    out.insert(COMPLETE_HEADER, complete);
+    if is_partial {
         let text = format!("bytes {from}-{}/{total}", to.saturating_sub(1));
         out.insert(header::CONTENT_RANGE, HeaderValue::from_str(&text).map_err(Failure::internal)?);
     }
     Ok(response)
 }
 
-fn whole(
+fn stream_range(
     app: App,
     organization: OrganizationId,
     step: StepRunId,
     from: u64,
     to: u64,
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
-    stream::try_unfold((app, from, VecDeque::<Part>::new()), move |(app, mut at, mut ready)| async move {
+    stream::try_unfold((app, from, VecDeque::<LogPart>::new()), move |(app, mut at, mut ready)| async move {
         if ready.is_empty() && at < to {
-            let parts = log::parts(&app, organization, step, (at, to), READ_BYTES).await;
+            let parts = log::read_parts(&app, organization, step, (at, to), READ_BYTES).await;
             ready.extend(parts.map_err(|failure| std::io::Error::other(failure.detail.into_owned()))?);
             if ready.is_empty() {
                 return Err(std::io::Error::other("the log was removed during the download"));

@@ -1,4 +1,4 @@
-//! `…/steps/{stepRunId}/logs/stream`: a step's log as it comes.
+//! `…/steps/{stepRunId}/logs/stream`: a step's live log.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,36 +12,37 @@ use greenroom_domain::policy::action::DeploymentRead;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::Part;
+use crate::app::log::LogPart;
 use crate::app::log_tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
-use crate::http::path::{At, StepPath};
+use crate::http::path::{PathParams, StepPath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
 
-const HEARTBEAT: Duration = Duration::from_secs(15);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Follow a step's log as it comes (server-sent events)
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stepRunId" = String, Path), LogQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "How many bytes were received")),
     responses((status = 200, description = "Messages `log`: `id` is how many bytes there were up to here, `data` is JSON with \
-        `seq` (the number of its first byte), `at` and `text`. A message `end` says that nothing more comes.",
+        `seq` (the number of its first byte), `at` and `text`. A message `end` means that the log is complete.",
         body = String, content_type = "text/event-stream")))]
 pub async fn stream_log(
     permit: Permit<DeploymentRead>,
-    path: At<StepPath>,
+    path: PathParams<StepPath>,
     headers: HeaderMap,
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
-    let (of, state) = find(&permit, &path.0).await?;
-    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
-    let at = seen.or(query.0.after_seq).unwrap_or(0);
+    let (log, state) = find(&permit, &path.0).await?;
+    let last_event_id = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+    let at = last_event_id.or(query.0.after_seq).unwrap_or(0);
     let app = permit.app.clone();
-    let watch = app.vigil.watch(&permit.principal);
+    let watch = app.stream_rights.watch(&permit.principal);
     let counted = app.limits.stream(permit.principal.as_ref().into())?;
-    let follower = app.log_tails.follow(of.organization, of.step, state);
-    let tail = Tail { app: app.clone(), follower, at, torn: None, ready: VecDeque::new(), ended: false };
+    let follower = app.log_tails.follow(log.organization, log.step, state);
+    let tail =
+        Tail { app: app.clone(), follower, at, incomplete: None, ready: VecDeque::new(), ended: false };
     let messages = stream::unfold((tail, watch, counted), |(mut tail, watch, counted)| async move {
         let app = tail.app.clone();
         let message = tokio::select! {
@@ -52,17 +53,17 @@ pub async fn stream_log(
         };
         message.map(|message| (Ok::<_, Infallible>(message), (tail, watch, counted)))
     });
-    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
+    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
 }
 
 struct Tail {
     app: App,
     follower: Follower,
-    /// How many bytes of the log the messages so far have covered.
+    /// How many bytes of the log have been sent.
     at: u64,
-    /// The first bytes of a character whose rest has not come yet: the next part continues it.
-    torn: Option<Part>,
-    ready: VecDeque<Part>,
+    /// The first bytes of a character whose remaining bytes are in the next part.
+    incomplete: Option<LogPart>,
+    ready: VecDeque<LogPart>,
     ended: bool,
 }
 
@@ -70,21 +71,21 @@ impl Tail {
     async fn next(&mut self) -> Option<sse::Event> {
         while !self.ended {
             if let Some(part) = self.ready.pop_front() {
-                if let Some(text) = self.whole_characters(part) {
+                if let Some(text) = self.take_complete_characters(part) {
                     return self.message(text);
                 }
                 continue;
             }
             let LogProgress { bytes, closed } = self.follower.progress();
-            let from = self.torn.as_ref().map_or(self.at, Part::end);
+            let from = self.incomplete.as_ref().map_or(self.at, LogPart::end);
             if from < bytes {
                 let parts = self.follower.read(&self.app, from, bytes).await.ok()?;
-                // Nothing though there should be something: the log was removed.
+                // No parts although bytes are stored: the log was removed.
                 self.ready.extend(Some(parts).filter(|parts| !parts.is_empty())?);
             } else if !closed {
                 self.follower.changed().await;
-            } else if let Some(torn) = self.torn.take() {
-                return self.message(torn);
+            } else if let Some(incomplete) = self.incomplete.take() {
+                return self.message(incomplete);
             } else {
                 self.ended = true;
                 return Some(sse::Event::default().event("end").id(self.at.to_string()).data("{}"));
@@ -93,26 +94,28 @@ impl Tail {
         None
     }
 
-    /// The part that is ready, with what was torn off before it, up to where a character ends. `None` if it ends in the first.
-    fn whole_characters(&mut self, part: Part) -> Option<Part> {
-        let part = match self.torn.take() {
+    /// Joins the incomplete character and the part. Returns the complete characters, if there are any.
+    fn take_complete_characters(&mut self, part: LogPart) -> Option<LogPart> {
+        let part = match self.incomplete.take() {
             None => part,
-            Some(torn) => Part { bytes: [torn.bytes, part.bytes].concat().into(), ..torn },
+            Some(incomplete) => {
+                LogPart { bytes: [incomplete.bytes, part.bytes].concat().into(), ..incomplete }
+            }
         };
-        let whole = match std::str::from_utf8(&part.bytes) {
+        let complete = match std::str::from_utf8(&part.bytes) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => part.bytes.len(),
         };
-        let torn = part.bytes.slice(whole..);
-        let text = Part { bytes: part.bytes.slice(..whole), ..part };
-        if !torn.is_empty() {
-            self.torn = Some(Part { start: text.end(), at: text.at, bytes: torn });
+        let incomplete = part.bytes.slice(complete..);
+        let text = LogPart { bytes: part.bytes.slice(..complete), ..part };
+        if !incomplete.is_empty() {
+            self.incomplete = Some(LogPart { start: text.end(), at: text.at, bytes: incomplete });
         }
         (!text.bytes.is_empty()).then_some(text)
     }
 
-    /// What is no text shows as such. The bytes themselves are to be had from the log.
-    fn message(&mut self, part: Part) -> Option<sse::Event> {
+    /// Invalid UTF-8 is replaced. The original bytes can be read with `read_log`.
+    fn message(&mut self, part: LogPart) -> Option<sse::Event> {
         self.at = part.end();
         let text = String::from_utf8_lossy(&part.bytes);
         let data = serde_json::json!({ "seq": part.start, "at": part.at, "text": text });

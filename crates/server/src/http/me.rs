@@ -1,14 +1,14 @@
-//! Who am I?
+//! `/me`: the authenticated user and token.
 
 use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
 
-use crate::http::permit::Caller;
+use crate::http::permit::AuthenticatedRequest;
 
-/// The caller: user, organization, role and token; for whoever does not know the organization yet
+/// The caller: user, organization, role and token; for clients without the id of the organization
 #[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>)))]
-pub async fn get_me(caller: Caller) -> Json<Data<Me>> {
+pub async fn get_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     Json(Data { data: Me::from(&*caller.principal) })
 }
 
@@ -16,6 +16,6 @@ pub async fn get_me(caller: Caller) -> Json<Data<Me>> {
 #[utoipa::path(get, path = "/organizations/{orgId}/me", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Me>)))]
-pub async fn get_organization_me(caller: Caller) -> Json<Data<Me>> {
+pub async fn get_organization_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     get_me(caller).await
 }

@@ -12,15 +12,15 @@ use greenroom_domain::policy::action::{MemberManage, MemberRead};
 use crate::app::failure::Failure;
 use crate::app::member::{self, Changed};
 use crate::app::precondition::IfMatch;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
+use crate::http::mutation::HandlerResult;
 use crate::http::page::{PageQuery, list};
-use crate::http::path::{At, MemberPath, id};
+use crate::http::path::{MemberPath, PathParams, parse_id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 
 /// List the members
 #[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",
@@ -38,10 +38,13 @@ pub async fn list_members(
 #[utoipa::path(get, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
     responses((status = 200, body = Data<Member>)))]
-pub async fn get_member(permit: Permit<MemberRead>, path: At<MemberPath>) -> Result<Response, Failure> {
-    let user: UserId = id(&path.0.user_id)?;
+pub async fn get_member(
+    permit: Permit<MemberRead>,
+    path: PathParams<MemberPath>,
+) -> Result<Response, Failure> {
+    let user: UserId = parse_id(&path.0.user_id)?;
     let found = permit.app.store.member(permit.organization(), user).await?.ok_or_else(Failure::not_found)?;
-    Ok(answer(StatusCode::OK, found)?.into_response())
+    Ok(respond(StatusCode::OK, found)?.into_response())
 }
 
 /// Add a member
@@ -53,10 +56,10 @@ pub async fn add_member(
     permit: Permit<MemberManage>,
     key: IdempotencyKey,
     body: Body<AddMember>,
-) -> Answered {
+) -> HandlerResult {
     let mut mutation = permit.open(key, &body.bytes).await?;
     let added = member::add(&mut mutation.command, &body.value).await?;
-    mutation.finish(answer(StatusCode::CREATED, added)?).await
+    mutation.finish(respond(StatusCode::CREATED, added)?).await
 }
 
 /// Change a member's role or name; below the role developer their sessions end
@@ -66,17 +69,17 @@ pub async fn add_member(
     responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn update_member(
     permit: Permit<MemberManage>,
-    path: At<MemberPath>,
+    path: PathParams<MemberPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<UpdateMember>,
-) -> Answered {
-    let user = id(&path.0.user_id)?;
+) -> HandlerResult {
+    let user = parse_id(&path.0.user_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let dry_run = query.0.dry_run();
+    let dry_run = query.0.is_dry_run();
     let updated = member::update(&mut mutation.command, user, &condition, &body.value, dry_run).await?;
-    query.0.finish(mutation, changed(updated)?).await
+    query.0.finish(mutation, respond_changed(updated)?).await
 }
 
 /// Remove a member, revoke their tokens and end their sessions
@@ -85,24 +88,24 @@ pub async fn update_member(
     responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,
-    path: At<MemberPath>,
+    path: PathParams<MemberPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
-) -> Answered {
-    let user = id(&path.0.user_id)?;
+) -> HandlerResult {
+    let user = parse_id(&path.0.user_id)?;
     let mut mutation = permit.open(key, &[]).await?;
-    let removed = member::remove(&mut mutation.command, user, &condition, query.0.dry_run()).await?;
-    query.0.finish(mutation, changed(removed)?).await
+    let removed = member::remove(&mut mutation.command, user, &condition, query.0.is_dry_run()).await?;
+    query.0.finish(mutation, respond_changed(removed)?).await
 }
 
-fn changed(Changed { member, ended }: Changed) -> Result<Answer, Failure> {
+fn respond_changed(Changed { member, ended }: Changed) -> Result<RecordResponse, Failure> {
     let revision = member.revision;
     let changed = ChangedMember { member: member.into(), ended: ended_sessions(ended) };
-    Ok(Answer::ok(&changed)?.revision(revision))
+    Ok(RecordResponse::ok(&changed)?.with_revision(revision))
 }
 
-fn answer(status: StatusCode, member: Record) -> Result<Answer, Failure> {
+fn respond(status: StatusCode, member: Record) -> Result<RecordResponse, Failure> {
     let revision = member.revision;
-    Ok(Answer::new(status, &Member::from(member))?.revision(revision))
+    Ok(RecordResponse::new(status, &Member::from(member))?.with_revision(revision))
 }

@@ -1,8 +1,8 @@
-//! The API over HTTP: thin handlers, one file per noun, and the ground rules that hold for all of them.
+//! The API over HTTP: thin handlers, one file per noun, and the extractors, middleware and responses that
+//! they share.
 
-mod answer;
-mod arrival;
 mod body;
+mod buffered_body;
 mod cache;
 mod class;
 mod cleanup;
@@ -11,12 +11,10 @@ mod deployment;
 mod docs;
 mod download;
 mod dry_run;
-mod edge;
 mod environment;
 mod environment_pool;
 mod event;
 mod examples;
-mod flight;
 mod give_up;
 mod handover;
 mod health;
@@ -28,6 +26,7 @@ mod log;
 mod log_stream;
 mod me;
 mod member;
+mod middleware;
 mod mutation;
 mod not_modified;
 mod openapi;
@@ -43,8 +42,10 @@ mod prefer;
 mod problem;
 mod query;
 mod range;
+mod record_response;
 mod rejected_upload;
 mod request_id;
+mod request_slot;
 mod router;
 mod runner;
 mod runner_pool;

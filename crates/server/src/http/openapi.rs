@@ -1,4 +1,4 @@
-//! The OpenAPI document: what the handlers' attributes say, and what holds for all of them.
+//! The OpenAPI document: what the handlers' attributes declare, and what is common to all operations.
 
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -36,12 +36,12 @@ pub fn base() -> OpenApi {
         .build()
 }
 
-/// The document of the whole API, as it is served and committed.
+/// The document of the complete API, as it is served and as it is committed in `openapi/api.json`.
 pub fn document() -> OpenApi {
     crate::http::router::api().into_openapi()
 }
 
-/// Adds what the ground rules give to every operation: the problems it may answer with, and the common headers.
+/// Adds what is common to all operations: problem responses, headers and examples.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     for item in document.paths.paths.values_mut() {
         let operations = [
@@ -65,17 +65,17 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// A refusal's extensions differ per code; the one that programs follow is in the schema.
+/// Problem extensions differ by code. `actions` is in the schema because programs follow it.
 fn describe_actions(components: &mut Components) {
     if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
         let actions = ArrayBuilder::new()
             .items(Ref::from_schema_name("SuggestedRequest"))
-            .description(Some("What this token may do instead, for refusals that have such a way."));
+            .description(Some("Requests that this token may send instead, if there are any."));
         problem.properties.insert("actions".to_owned(), actions.build().into());
     }
 }
 
-/// The groups of operations, in the order in which people need them.
+/// The groups of operations, in the order of the reference.
 fn tags() -> Vec<Tag> {
     let tag = |name: &str, text: &str| TagBuilder::new().name(name).description(Some(text)).build();
     vec![
@@ -85,18 +85,18 @@ fn tags() -> Vec<Tag> {
         tag("events", "What happened, as a list and as a stream"),
         tag("runners", "Programs that carry jobs out, and their pools"),
         tag("identity", "The organization, its members and their tokens"),
-        tag("documents", "What this server says of itself"),
+        tag("documents", "Schemas that this server publishes"),
     ]
 }
 
 fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
-    let public = operation.security.is_some();
+    let is_public = operation.security.is_some();
     let mut statuses = vec![429, 503];
-    if !public {
+    if !is_public {
         statuses.extend([401, 403, 404, 422]);
     }
-    let mutation = !matches!(method, HttpMethod::Get);
-    if mutation {
+    let is_mutation = !matches!(method, HttpMethod::Get);
+    if is_mutation {
         statuses.extend([400, 409]);
     }
     if has_header(operation, "If-Match") {
@@ -124,7 +124,7 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
     let id = || HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String))).build();
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response {
-            // A response without one is not valid OpenAPI.
+            // OpenAPI requires a description for every response.
             if response.description.is_empty() {
                 response.description = operation.summary.clone().unwrap_or_default();
             }
@@ -171,15 +171,15 @@ fn describe(status: u16) -> &'static str {
     match status {
         400 => "The body is not JSON, or a header can't be read",
         401 => "No valid token",
-        403 => "Yours to see, not to do",
+        403 => "Visible, but not permitted for this token",
         404 => "Not there, or not yours",
         408 => "The body came too slowly",
-        409 => "In conflict with how things are: `code` says with what, `actions` what to do instead",
+        409 => "In conflict with the current state: `code` names the conflict, `actions` what to do instead",
         410 => "Removed, because it is older than logs are kept",
         412 => "Changed since you read it",
         413 => "The body is too large",
         415 => "Not JSON",
-        416 => "Nothing in that range; `Content-Range` says how much there is",
+        416 => "Nothing in that range; `Content-Range` has the total size",
         422 => "Wrong or unknown fields or parameters",
         429 => "More than the token, its organization or the address may send",
         _ => "Temporarily unavailable; try again",

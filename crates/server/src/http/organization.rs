@@ -8,11 +8,11 @@ use greenroom_domain::policy::action::{OrganizationRead, OrganizationUpdate};
 use crate::app::failure::Failure;
 use crate::app::organization;
 use crate::app::precondition::IfMatch;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
+use crate::http::mutation::HandlerResult;
 use crate::http::permit::Permit;
+use crate::http::record_response::RecordResponse;
 
 /// View the organization
 #[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",
@@ -21,7 +21,7 @@ use crate::http::permit::Permit;
 pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Response, Failure> {
     let found = permit.app.store.organization(permit.organization()).await?.ok_or_else(Failure::not_found)?;
     let revision = found.revision;
-    Ok(Answer::ok(&organization::wire(found))?.revision(revision).into_response())
+    Ok(RecordResponse::ok(&organization::wire(found))?.with_revision(revision).into_response())
 }
 
 /// Rename the organization
@@ -34,9 +34,9 @@ pub async fn update_organization(
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<UpdateOrganization>,
-) -> Answered {
+) -> HandlerResult {
     let mut mutation = permit.open(key, &body.bytes).await?;
     let updated = organization::update(&mut mutation.command, &condition, &body.value).await?;
     let revision = updated.revision;
-    mutation.finish(Answer::ok(&organization::wire(updated))?.revision(revision)).await
+    mutation.finish(RecordResponse::ok(&organization::wire(updated))?.with_revision(revision)).await
 }

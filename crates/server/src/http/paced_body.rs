@@ -1,5 +1,5 @@
-//! A request body that has to keep coming: below 1 KiB/s for ten seconds it ends with an error. Only the time in which the
-//! server waits for the client counts, so a server that is slow to take the body in is not taken for a slow client.
+//! A request body with a minimum rate: below 1 KiB/s for ten seconds it fails. Only the time in which the
+//! server waits for the client counts, so a server that reads slowly is not mistaken for a slow client.
 
 use std::error::Error;
 use std::fmt;
@@ -30,15 +30,16 @@ impl Error for TooSlow {}
 pub struct PacedBody {
     body: Body,
     window: Duration,
-    /// How much came in this window, and for how long it was waited for before now.
+    /// Bytes received in this window.
     bytes: usize,
+    /// Time spent waiting in this window, without the current wait.
     waited: Duration,
     waiting: Option<Waiting>,
 }
 
 struct Waiting {
     since: Instant,
-    /// Until the window is over.
+    /// Fires at the end of the window.
     timer: Pin<Box<Sleep>>,
 }
 
@@ -47,7 +48,7 @@ impl PacedBody {
         Self { body, window: WINDOW, bytes: 0, waited: Duration::ZERO, waiting: None }
     }
 
-    /// Called while nothing has come. An error once too little has come in a whole window.
+    /// Polls the timer while no data is available. Ready once a complete window had too few bytes.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<TooSlow> {
         loop {
             let left = self.window.saturating_sub(self.waited);
@@ -105,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// A body whose pieces come with a pause before each, in hundredths of a second; a window has a tenth.
+    /// A body with a pause before each piece, in hundredths of a second. A window is a tenth of a second.
     fn paced(pieces: Vec<(u64, usize)>) -> PacedBody {
         let pieces = stream::iter(pieces).then(|(pause, bytes)| async move {
             tokio::time::sleep(Duration::from_millis(10 * pause)).await;
@@ -124,12 +125,12 @@ mod tests {
         assert!(is_too_slow(vec![(100, 1)]).await);
         assert!(is_too_slow(vec![(2, 100); 30]).await);
         assert!(!is_too_slow(vec![(2, 8 * 1024); 30]).await);
-        // A large piece does not pay for a long silence after the next one.
+        // A large piece does not make up for a later window with too few bytes.
         assert!(is_too_slow(vec![(0, 1024 * 1024), (11, 1), (100, 1)]).await);
     }
 
     #[tokio::test]
-    async fn a_reader_that_takes_its_time_is_not_the_clients_fault() {
+    async fn a_slow_reader_does_not_count_against_the_client() {
         let mut body = paced(vec![(1, 10); 5]);
         while let Some(frame) = body.frame().await {
             frame.unwrap();

@@ -1,7 +1,7 @@
-//! `limit` and `offset`, and the list that they cut out.
+//! `limit` and `offset`, and the response for a page of a list.
 
 use greenroom_api_types::envelope::{List, Pagination};
-use greenroom_store::page::{Listed, Page};
+use greenroom_store::page::{Page, PageResult};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -27,7 +27,8 @@ impl PageQuery {
     }
 }
 
-/// Out of range is refused, never silently clamped: a client that got 100 of 500 would think that it had them all.
+/// Rejects values out of range instead of clamping them: a client that requested 500 and got 100 would take
+/// them for all.
 pub fn page(limit: Option<i64>, offset: Option<i64>) -> Result<Page, Failure> {
     let (limit, offset) = (limit.unwrap_or(DEFAULT_LIMIT), offset.unwrap_or(0));
     if !(1..=100).contains(&limit) {
@@ -39,18 +40,18 @@ pub fn page(limit: Option<i64>, offset: Option<i64>) -> Result<Page, Failure> {
     Ok(Page { limit, offset })
 }
 
-pub fn list<T, W: From<T>>(page: Page, listed: Listed<T>) -> List<W> {
-    list_with(page, listed, W::from)
+pub fn list<T, W: From<T>>(page: Page, result: PageResult<T>) -> List<W> {
+    list_with(page, result, W::from)
 }
 
-pub fn list_with<T, W>(page: Page, listed: Listed<T>, wire: impl FnMut(T) -> W) -> List<W> {
+pub fn list_with<T, W>(page: Page, result: PageResult<T>, wire: impl FnMut(T) -> W) -> List<W> {
     List {
-        data: listed.rows.into_iter().map(wire).collect(),
+        data: result.rows.into_iter().map(wire).collect(),
         pagination: Pagination {
             limit: page.limit,
             offset: page.offset,
-            total: listed.total.count,
-            total_capped: listed.total.capped,
+            total: result.total.count,
+            total_capped: result.total.capped,
         },
     }
 }

@@ -1,4 +1,4 @@
-//! The variables of a path. One that can't be what it stands for names nothing: `404`.
+//! Path variables. One that is not valid, such as a malformed id, is `404`.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -10,9 +10,9 @@ use crate::app::failure::Failure;
 use crate::http::pipeline_limit::CheckedPipeline;
 
 /// The path's variables as a struct.
-pub struct At<T>(pub T);
+pub struct PathParams<T>(pub T);
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParams<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
@@ -110,7 +110,7 @@ pub struct EventPath {
     pub event_id: String,
 }
 
-/// Reads an identifier; what is none names nothing.
-pub fn id<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
+/// Parses an id; a malformed one is `404`.
+pub fn parse_id<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
     text.parse().map_err(|_| Failure::not_found())
 }

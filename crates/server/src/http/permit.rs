@@ -1,5 +1,6 @@
-//! The permission to do one thing, as an argument: it authenticates, compares the organization in the path, and checks the
-//! policy, role and scope. A handler without it can't reach anything of a tenant's.
+//! The permission for one action, as an extractor: it authenticates, compares the organization in the path,
+//! and checks role and scope against the policy. A handler without it has no access to an organization's
+//! data.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -12,32 +13,33 @@ use greenroom_domain::policy::Act;
 use greenroom_domain::principal::Principal;
 
 use crate::app::App;
-use crate::app::at_once::Asker;
 use crate::app::failure::Failure;
+use crate::app::fast_path::Caller;
 use crate::http::identity::Identity;
 use crate::http::pipeline_limit;
 use crate::http::request_id::RequestId;
 use crate::limits::Capacity;
 
-/// Who sends the request: authenticated, and a member of the organization in the path. It permits nothing yet: for what
-/// every token may do, and for use cases that require the action themselves.
-pub struct Caller {
+/// A request whose sender is authenticated and a member of the organization in the path. It grants no
+/// permission. Handlers use it for operations that every token may call, and for use cases that check the
+/// action themselves.
+pub struct AuthenticatedRequest {
     pub app: App,
     pub principal: Arc<Principal>,
     pub request_id: RequestId,
 }
 
-impl Caller {
+impl AuthenticatedRequest {
     pub fn organization(&self) -> OrganizationId {
         self.principal.organization_id
     }
 
-    pub fn asker(&self) -> Asker<'_> {
-        Asker { principal: &self.principal, request_id: &self.request_id.0 }
+    pub fn caller(&self) -> Caller<'_> {
+        Caller { principal: &self.principal, request_id: &self.request_id.0 }
     }
 }
 
-impl FromRequestParts<App> for Caller {
+impl FromRequestParts<App> for AuthenticatedRequest {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
@@ -49,67 +51,68 @@ impl FromRequestParts<App> for Caller {
         {
             return Err(Failure::not_found());
         }
-        // For what is extracted after it: an Idempotency-Key is bound to ids of this organization.
+        // For later extractors: an Idempotency-Key is bound to ids of this organization.
         parts.extensions.insert(Arc::clone(&principal));
         Ok(Self { app: with_capacity(parts, app), principal, request_id })
     }
 }
 
-/// `R` is how the operation treats a token that is limited to pipelines.
+/// Permission for the action `A`. `R` is how the operation treats a token that is limited to pipelines.
 pub struct Permit<A, R = InPath> {
-    caller: Caller,
+    request: AuthenticatedRequest,
     types: PhantomData<(A, R)>,
 }
 
-/// The pipeline is in the path; a token that is limited to others gets `404`. Without one in the path it is refused.
+/// The pipeline is in the path. A token that is limited to others gets `404`; without a pipeline in the path,
+/// `403`.
 pub struct InPath;
 
-/// The operation belongs to no single pipeline and narrows what it answers to those of the token by itself.
+/// The operation belongs to no single pipeline, and filters its results by the pipelines of the token.
 pub struct Narrowed;
 
-pub trait Reach: Send + Sync + 'static {
-    const NARROWS_ITSELF: bool;
+pub trait PipelineCheck: Send + Sync + 'static {
+    const FILTERS_RESULTS: bool;
 }
 
-impl Reach for InPath {
-    const NARROWS_ITSELF: bool = false;
+impl PipelineCheck for InPath {
+    const FILTERS_RESULTS: bool = false;
 }
 
-impl Reach for Narrowed {
-    const NARROWS_ITSELF: bool = true;
+impl PipelineCheck for Narrowed {
+    const FILTERS_RESULTS: bool = true;
 }
 
 impl<A, R> Deref for Permit<A, R> {
-    type Target = Caller;
+    type Target = AuthenticatedRequest;
 
-    fn deref(&self) -> &Caller {
-        &self.caller
+    fn deref(&self) -> &AuthenticatedRequest {
+        &self.request
     }
 }
 
-impl<A: Act, R: Reach> FromRequestParts<App> for Permit<A, R> {
+impl<A: Act, R: PipelineCheck> FromRequestParts<App> for Permit<A, R> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        A::check(caller.principal.role, caller.principal.scopes)?;
-        if !R::NARROWS_ITSELF {
-            pipeline_limit::check(&caller, parts).await?;
+        let request = AuthenticatedRequest::from_request_parts(parts, app).await?;
+        A::check(request.principal.role, request.principal.scopes)?;
+        if !R::FILTERS_RESULTS {
+            pipeline_limit::check(&request, parts).await?;
         }
-        Ok(Self { caller, types: PhantomData })
+        Ok(Self { request, types: PhantomData })
     }
 }
 
-/// The app with the database connections that the request may use.
+/// Returns the app with the database connections that the request may use.
 pub fn with_capacity(parts: &Parts, app: &App) -> App {
     app.with(parts.extensions.get().copied().unwrap_or(Capacity::General))
 }
 
-/// Who is asking, whatever they may do.
+/// Returns the authenticated user, without any permission check.
 fn authenticate(parts: &Parts) -> Result<Arc<Principal>, Failure> {
     match parts.extensions.get::<Identity>() {
         Some(Identity::User(principal)) => Ok(Arc::clone(principal)),
         Some(identity) => Err(identity.take_failure().unwrap_or_else(Failure::unauthenticated)),
-        None => Err(Failure::internal("a request whose sender was not looked for")),
+        None => Err(Failure::internal("a request whose sender was not identified")),
     }
 }

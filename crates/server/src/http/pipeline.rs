@@ -10,7 +10,7 @@ use greenroom_api_types::pipeline::{
     ValidateDefinition,
 };
 use greenroom_domain::id::PipelineId;
-use greenroom_domain::pipeline::{Command as Change, Pipeline as Record};
+use greenroom_domain::pipeline::{Pipeline as Record, PipelineCommand};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
@@ -23,15 +23,15 @@ use crate::app::failure::Failure;
 use crate::app::pipeline;
 use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
-use crate::http::answer::Answer;
-use crate::http::body::{Body, DEFINITION};
+use crate::http::body::{Body, MAX_DEFINITION_BYTES};
 use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
+use crate::http::mutation::HandlerResult;
 use crate::http::page::{PageQuery, list, list_with, page};
-use crate::http::path::{At, PipelinePath, VersionPath};
-use crate::http::permit::{Caller, Narrowed, Permit};
+use crate::http::path::{PathParams, PipelinePath, VersionPath};
+use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -59,22 +59,25 @@ pub async fn list_pipelines(
     let page = page(query.0.limit, query.0.offset)?;
     let (store, organization) = (&permit.app.store, permit.organization());
     let (limit, status) = (&permit.principal.pipelines, query.0.status.map(Into::into));
-    let listed = store.pipelines_within(organization, limit, status, page).await?;
-    let mut listed: List<Pipeline> = list(page, listed);
-    with_last(&permit, &mut listed.data).await?;
-    Ok(Json(listed))
+    let found = store.pipelines_within(organization, limit, status, page).await?;
+    let mut pipelines: List<Pipeline> = list(page, found);
+    fill_last_deployments(&permit, &mut pipelines.data).await?;
+    Ok(Json(pipelines))
 }
 
 /// View a pipeline
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Pipeline>)))]
-pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) -> Result<Response, Failure> {
+pub async fn get_pipeline(
+    permit: Permit<PipelineRead>,
+    path: PathParams<PipelinePath>,
+) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id).await?;
     let revision = found.revision;
-    let mut shown = Pipeline::from(found);
-    let last = with_last(&permit, std::slice::from_mut(&mut shown)).await?;
-    Ok(tagged(&shown, revision, last.as_deref())?.into_response())
+    let mut view = Pipeline::from(found);
+    let last = fill_last_deployments(&permit, std::slice::from_mut(&mut view)).await?;
+    Ok(with_etag(&view, revision, last.as_deref())?.into_response())
 }
 
 /// Create a pipeline
@@ -85,12 +88,12 @@ pub async fn get_pipeline(permit: Permit<PipelineRead>, path: At<PipelinePath>) 
 pub async fn create_pipeline(
     permit: Permit<PipelineEdit>,
     key: IdempotencyKey,
-    body: Body<CreatePipeline, DEFINITION>,
-) -> Answered {
+    body: Body<CreatePipeline, MAX_DEFINITION_BYTES>,
+) -> HandlerResult {
     let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     let created = pipeline::create(&mut mutation.command, &body.value, &checked).await?;
-    mutation.finish(answer(StatusCode::CREATED, created)?.warnings(&checked.warnings)?).await
+    mutation.finish(respond(StatusCode::CREATED, created)?.with_warnings(&checked.warnings)?).await
 }
 
 /// Update a pipeline; another definition makes a new version
@@ -100,12 +103,12 @@ pub async fn create_pipeline(
     responses((status = 200, body = SavedPipeline)))]
 pub async fn update_pipeline(
     permit: Permit<PipelineEdit>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     key: IdempotencyKey,
     condition: IfMatch,
-    body: Body<UpdatePipeline, DEFINITION>,
-) -> Answered {
-    let name = name(&path.0.pipeline_id)?;
+    body: Body<UpdatePipeline, MAX_DEFINITION_BYTES>,
+) -> HandlerResult {
+    let name = parse_name(&path.0.pipeline_id)?;
     let checked = match &body.value.definition {
         Some(source) => Some(definition::for_saving(permit.organization(), source).await?),
         None => None,
@@ -114,8 +117,9 @@ pub async fn update_pipeline(
     let (command, checked) = (&mut mutation.command, checked.as_ref());
     let updated = pipeline::update(command, &name, &condition, &body.value, checked).await?;
     let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
-    let answer = with_last_in(&mut mutation.command, updated).await?.warnings(warnings)?;
-    mutation.finish(answer).await
+    let response =
+        respond_with_last_deployment(&mut mutation.command, updated).await?.with_warnings(warnings)?;
+    mutation.finish(response).await
 }
 
 /// Archive a pipeline for good; its sessions end
@@ -124,20 +128,20 @@ pub async fn update_pipeline(
     responses((status = 200, body = Data<ArchivedPipeline>)))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
     condition: IfMatch,
-) -> Answered {
-    let name = name(&path.0.pipeline_id)?;
+) -> HandlerResult {
+    let name = parse_name(&path.0.pipeline_id)?;
     let mut mutation = permit.open(key, &[]).await?;
     let archived =
-        pipeline_archive::archive(&mut mutation.command, &name, &condition, query.0.dry_run()).await?;
+        pipeline_archive::archive(&mut mutation.command, &name, &condition, query.0.is_dry_run()).await?;
     let revision = archived.pipeline.revision;
     let last = mutation.command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
     let pipeline = Pipeline { last_deployment: last, ..archived.pipeline.into() };
-    let shown = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
-    query.0.finish(mutation, Answer::ok(&shown)?.revision(revision)).await
+    let view = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
+    query.0.finish(mutation, RecordResponse::ok(&view)?.with_revision(revision)).await
 }
 
 /// Stop a pipeline: new deployments are held back
@@ -147,18 +151,18 @@ pub async fn archive_pipeline(
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn stop_pipeline(
     permit: Permit<PipelineStop>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<StopPipeline>,
-) -> Answered {
-    let name = name(&path.0.pipeline_id)?;
-    let change = Change::Stop(body.value.mode.unwrap_or(StopMode::Drain).into());
+) -> HandlerResult {
+    let name = parse_name(&path.0.pipeline_id)?;
+    let change = PipelineCommand::Stop(body.value.mode.unwrap_or(StopMode::Drain).into());
     let mut mutation = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
-    let stopped = pipeline::change(&mut mutation.command, &name, &condition, change, reason).await?;
-    let answer = with_last_in(&mut mutation.command, stopped).await?;
-    mutation.finish(answer).await
+    let stopped = pipeline::change_status(&mut mutation.command, &name, &condition, change, reason).await?;
+    let response = respond_with_last_deployment(&mut mutation.command, stopped).await?;
+    mutation.finish(response).await
 }
 
 /// Resume a stopped pipeline: what the stop held back goes on
@@ -168,17 +172,19 @@ pub async fn stop_pipeline(
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn resume_pipeline(
     permit: Permit<PipelineStop>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<ResumePipeline>,
-) -> Answered {
-    let name = name(&path.0.pipeline_id)?;
+) -> HandlerResult {
+    let name = parse_name(&path.0.pipeline_id)?;
     let mut mutation = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
-    let resumed = pipeline::change(&mut mutation.command, &name, &condition, Change::Resume, reason).await?;
-    let answer = with_last_in(&mut mutation.command, resumed).await?;
-    mutation.finish(answer).await
+    let resumed =
+        pipeline::change_status(&mut mutation.command, &name, &condition, PipelineCommand::Resume, reason)
+            .await?;
+    let response = respond_with_last_deployment(&mut mutation.command, resumed).await?;
+    mutation.finish(response).await
 }
 
 /// Check a definition without saving it
@@ -188,7 +194,7 @@ pub async fn resume_pipeline(
     responses((status = 200, description = "Whether it is valid, and if not why", body = Data<DefinitionReport>)))]
 pub async fn validate_definition(
     permit: Permit<PipelineRead>,
-    body: Body<ValidateDefinition, DEFINITION>,
+    body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,
 ) -> Result<Json<Data<DefinitionReport>>, Failure> {
     let data = match definition::validate(permit.organization(), body.value.definition).await? {
         Ok(checked) => DefinitionReport {
@@ -208,13 +214,13 @@ pub async fn validate_definition(
     responses((status = 200, body = List<PipelineVersion>)))]
 pub async fn list_pipeline_versions(
     permit: Permit<PipelineRead>,
-    path: At<PipelinePath>,
+    path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
 ) -> Result<Json<List<PipelineVersion>>, Failure> {
     let page = query.0.page()?;
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
-    let listed = permit.app.store.pipeline_versions(permit.organization(), &pipeline, page).await?;
-    Ok(Json(list_with(page, listed, |version| PipelineVersion { definition: None, ..version.into() })))
+    let found = permit.app.store.pipeline_versions(permit.organization(), &pipeline, page).await?;
+    Ok(Json(list_with(page, found, |version| PipelineVersion { definition: None, ..version.into() })))
 }
 
 /// View one version of a pipeline's definition
@@ -224,46 +230,52 @@ pub async fn list_pipeline_versions(
     responses((status = 200, body = Data<PipelineVersion>)))]
 pub async fn get_pipeline_version(
     permit: Permit<PipelineRead>,
-    path: At<VersionPath>,
+    path: PathParams<VersionPath>,
 ) -> Result<Response, Failure> {
     let version = path.0.version.parse().map_err(|_| Failure::not_found())?;
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.pipeline_version(permit.organization(), pipeline.id, version).await?;
-    Ok(Answer::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
+    Ok(RecordResponse::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
 }
 
-/// Fills in each one's newest deployment; a word that changes with the last of them.
-async fn with_last(permit: &Caller, pipelines: &mut [Pipeline]) -> Result<Option<String>, Failure> {
+/// Sets each pipeline's newest deployment. Returns an ETag suffix for the last of these deployments.
+async fn fill_last_deployments(
+    request: &AuthenticatedRequest,
+    pipelines: &mut [Pipeline],
+) -> Result<Option<String>, Failure> {
     let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
-    let mut word = None;
-    for last in permit.app.store.last_of_pipelines(permit.organization(), &ids).await? {
-        word = Some(tag(&last));
-        let of = last.pipeline_id.to_string();
-        if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == of) {
+    let mut suffix = None;
+    for last in request.app.store.last_of_pipelines(request.organization(), &ids).await? {
+        suffix = Some(etag_suffix(&last));
+        let id = last.pipeline_id.to_string();
+        if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == id) {
             pipeline.last_deployment = Some(last_deployment(last));
         }
     }
-    Ok(word)
+    Ok(suffix)
 }
 
-/// The answer to a change of a pipeline: the same record as a read of it gives.
-async fn with_last_in(command: &mut Command, pipeline: Record) -> Result<Answer, Failure> {
+/// The response to a change of a pipeline: the same record as `get_pipeline` returns.
+async fn respond_with_last_deployment(
+    command: &mut Command,
+    pipeline: Record,
+) -> Result<RecordResponse, Failure> {
     let last = command.last_of_pipeline(pipeline.id).await?;
-    let (revision, tag) = (pipeline.revision, last.as_ref().map(tag));
-    let shown = Pipeline { last_deployment: last.map(last_deployment), ..Pipeline::from(pipeline) };
-    tagged(&shown, revision, tag.as_deref())
+    let (revision, suffix) = (pipeline.revision, last.as_ref().map(etag_suffix));
+    let view = Pipeline { last_deployment: last.map(last_deployment), ..Pipeline::from(pipeline) };
+    with_etag(&view, revision, suffix.as_deref())
 }
 
-/// A deployment changes what is shown and not the pipeline: a change that is meant for this revision still fits.
-fn tagged(shown: &Pipeline, revision: i64, last: Option<&str>) -> Result<Answer, Failure> {
-    let answer = Answer::ok(shown)?;
-    Ok(match last {
-        Some(last) => answer.revision_beside(revision, last),
-        None => answer.revision(revision),
+/// A new deployment changes the tag but not the revision, so `If-Match` still matches.
+fn with_etag(view: &Pipeline, revision: i64, suffix: Option<&str>) -> Result<RecordResponse, Failure> {
+    let response = RecordResponse::ok(view)?;
+    Ok(match suffix {
+        Some(suffix) => response.with_revision_and_suffix(revision, suffix),
+        None => response.with_revision(revision),
     })
 }
 
-fn tag(last: &DeploymentRecord) -> String {
+fn etag_suffix(last: &DeploymentRecord) -> String {
     format!("{}-{}", last.id.uuid().as_simple(), last.status)
 }
 
@@ -278,14 +290,14 @@ fn last_deployment(last: DeploymentRecord) -> LastDeployment {
 }
 
 async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failure> {
-    permit.app.store.pipeline(permit.organization(), &name(text)?).await?.ok_or_else(Failure::not_found)
+    permit.app.store.pipeline(permit.organization(), &parse_name(text)?).await?.ok_or_else(Failure::not_found)
 }
 
-fn name(text: &str) -> Result<PipelineName, Failure> {
+fn parse_name(text: &str) -> Result<PipelineName, Failure> {
     PipelineName::parse(text).ok_or_else(Failure::not_found)
 }
 
-fn answer(status: StatusCode, pipeline: Record) -> Result<Answer, Failure> {
+fn respond(status: StatusCode, pipeline: Record) -> Result<RecordResponse, Failure> {
     let revision = pipeline.revision;
-    Ok(Answer::new(status, &Pipeline::from(pipeline))?.revision(revision))
+    Ok(RecordResponse::new(status, &Pipeline::from(pipeline))?.with_revision(revision))
 }

@@ -1,4 +1,4 @@
-//! Reads `If-Match`, and writes `ETag`: a record's revision in quotes.
+//! Reads `If-Match` and formats `ETag`: a record's revision in quotes.
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
@@ -29,16 +29,18 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
         let mut given = false;
         for value in parts.headers.get_all(header::IF_MATCH) {
             given = true;
-            let text = value.to_str().map_err(|_| unreadable())?;
+            let text = value.to_str().map_err(|_| invalid_if_match())?;
             for tag in text.split(',').map(str::trim) {
                 if tag == "*" {
                     return Ok(Self::Any);
                 }
-                // A weak tag is well-formed, and by the strong comparison that is asked for here matches nothing.
+                // A weak tag is valid syntax, but never matches: `If-Match` uses strong comparison.
                 let (tag, weak) = tag.strip_prefix("W/").map_or((tag, false), |tag| (tag, true));
-                let strong =
-                    tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).ok_or_else(unreadable)?;
-                // Behind a dot stands what belongs to no revision.
+                let strong = tag
+                    .strip_prefix('"')
+                    .and_then(|tag| tag.strip_suffix('"'))
+                    .ok_or_else(invalid_if_match)?;
+                // The suffix after a dot is not part of the revision.
                 let revision = strong.split_once('.').map_or(strong, |(revision, _)| revision);
                 revisions.extend(revision.parse::<i64>().ok().filter(|_| !weak));
             }
@@ -47,6 +49,6 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
-fn unreadable() -> Failure {
+fn invalid_if_match() -> Failure {
     Failure::new(Code::InvalidHeader, "`If-Match` must be `*` or the record's ETag in its quotes.")
 }

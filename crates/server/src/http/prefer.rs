@@ -1,4 +1,4 @@
-//! Reads `Prefer: wait=N` (RFC 7240). A preference may be ignored, so what can't be read is no error.
+//! Reads `Prefer: wait=N` (RFC 7240). A server may ignore preferences, so an invalid one is not an error.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::http::openapi::header;
 
-/// Longer than this nobody waits within a request: proxies would close it.
-const LONGEST: u64 = 30;
+/// The maximum wait within a request: proxies would close a longer one.
+const MAX_WAIT_SECONDS: u64 = 30;
 
-/// How long the client would wait.
+/// How long the client is willing to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefer {
     pub wait: Option<Duration>,
 }
 
 impl Prefer {
-    fn of(headers: &HeaderMap) -> Self {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let texts = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
         let seconds = texts.flat_map(|text| text.split(',')).find_map(|preference| {
             let (name, value) = preference.split(';').next()?.split_once('=')?;
@@ -31,12 +31,12 @@ impl Prefer {
         Self {
             wait: seconds
                 .filter(|seconds| *seconds > 0)
-                .map(|seconds| Duration::from_secs(seconds.min(LONGEST))),
+                .map(|seconds| Duration::from_secs(seconds.min(MAX_WAIT_SECONDS))),
         }
     }
 
-    /// Says that it was heeded, and as what.
-    pub fn applied(self, mut response: Response) -> Response {
+    /// Adds `Preference-Applied` with the wait that was used.
+    pub fn add_applied_header(self, mut response: Response) -> Response {
         if let Some(wait) = self.wait
             && let Ok(value) = HeaderValue::from_str(&format!("wait={}", wait.as_secs()))
         {
@@ -48,7 +48,7 @@ impl Prefer {
 
 impl IntoParams for Prefer {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = "`wait=N`: wait for up to N seconds (30 at most) instead of being refused at once.";
+        let text = "`wait=N`: wait for up to N seconds (30 at most) instead of being refused immediately.";
         vec![header("Prefer", text)]
     }
 }
@@ -57,7 +57,7 @@ impl<S: Sync> FromRequestParts<S> for Prefer {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(Self::of(&parts.headers))
+        Ok(Self::from_headers(&parts.headers))
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_preferred() {
+    fn wait_is_parsed_and_capped() {
         for (text, seconds) in [
             ("wait=5", Some(5)),
             ("Wait = \"5\"", Some(5)),
@@ -81,8 +81,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("prefer", text.parse().unwrap());
-            assert_eq!(Prefer::of(&headers).wait, seconds.map(Duration::from_secs), "{text}");
+            assert_eq!(Prefer::from_headers(&headers).wait, seconds.map(Duration::from_secs), "{text}");
         }
-        assert_eq!(Prefer::of(&HeaderMap::new()).wait, None);
+        assert_eq!(Prefer::from_headers(&HeaderMap::new()).wait, None);
     }
 }

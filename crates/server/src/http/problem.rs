@@ -1,4 +1,4 @@
-//! A failure as `application/problem+json`. The request's id is added by the edge, which alone knows it for all answers.
+//! A failure as `application/problem+json`. The middleware adds the request's id.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,9 +8,9 @@ use crate::app::failure::{Code, Failure};
 
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
-/// Travels in the answer's extensions from the handler to the edge, which writes it out.
+/// Passed in the response's extensions from the handler to the middleware, which serializes it.
 #[derive(Clone)]
-pub struct Pending(pub Problem);
+pub struct PendingProblem(pub Problem);
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
@@ -45,7 +45,7 @@ impl IntoResponse for Failure {
         if let Some(limit) = &self.limit {
             limit.write(headers);
         }
-        response.extensions_mut().insert(Pending(Problem {
+        response.extensions_mut().insert(PendingProblem(Problem {
             r#type: format!("/docs/errors/{}", self.code.name()),
             title: self.code.title().to_owned(),
             status: self.code.status(),

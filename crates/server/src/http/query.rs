@@ -1,4 +1,4 @@
-//! Query parameters: typed, and refused by name if they are unknown or wrong.
+//! Typed query parameters. Unknown or invalid ones are rejected by name.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -26,24 +26,24 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
         let parsed = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let name = error.path().to_string();
             let text = error.inner().to_string().replace("unknown field", "unknown parameter");
-            Failure::field(if name == "." { "query" } else { &name }, plain(&text))
+            Failure::field(if name == "." { "query" } else { &name }, rephrase(&text))
         })?;
         Ok(Self(parsed))
     }
 }
 
-/// A moment that PostgreSQL can compare with.
-pub fn moment(name: &str, given: Option<Timestamp>) -> Result<Option<Timestamp>, Failure> {
+/// Rejects a time that PostgreSQL can't represent.
+pub fn check_timestamp(name: &str, given: Option<Timestamp>) -> Result<Option<Timestamp>, Failure> {
     match given {
-        Some(moment) if !(-4711..=9999).contains(&TimeZone::UTC.to_datetime(moment).year()) => {
+        Some(time) if !(-4711..=9999).contains(&TimeZone::UTC.to_datetime(time).year()) => {
             Err(Failure::field(name, "must be between the years 4712 BC and 9999"))
         }
         other => Ok(other),
     }
 }
 
-/// The standard library's words, in ours.
-fn plain(text: &str) -> &str {
+/// Rephrases messages of the standard library for users of the API.
+fn rephrase(text: &str) -> &str {
     match text {
         "invalid digit found in string" | "cannot parse integer from empty string" => {
             "must be a whole number"

@@ -1,21 +1,21 @@
-//! `Range`: one range of bytes, as RFC 9110 has it.
+//! `Range`: one range of bytes (RFC 9110).
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::failure::{Code, Failure};
 
-/// From the first byte up to, and without, the last number. `None` if nothing that is there is meant.
-pub fn range(value: &HeaderValue, total: u64) -> Result<Option<(u64, u64)>, Failure> {
-    let text = value.to_str().ok().and_then(|text| text.strip_prefix("bytes=")).ok_or_else(unreadable)?;
-    let (first, last) = text.split_once('-').ok_or_else(unreadable)?;
+/// Returns the first byte and the one after the last. `None` if no byte is within the range.
+pub fn parse_range(value: &HeaderValue, total: u64) -> Result<Option<(u64, u64)>, Failure> {
+    let text = value.to_str().ok().and_then(|text| text.strip_prefix("bytes=")).ok_or_else(invalid_range)?;
+    let (first, last) = text.split_once('-').ok_or_else(invalid_range)?;
     let (from, to) = match (first, last) {
-        ("", last) => (total.saturating_sub(number(last)?), total),
-        (first, "") => (number(first)?, total),
+        ("", last) => (total.saturating_sub(parse_number(last)?), total),
+        (first, "") => (parse_number(first)?, total),
         (first, last) => {
-            let (first, last) = (number(first)?, number(last)?);
+            let (first, last) = (parse_number(first)?, parse_number(last)?);
             if last < first {
-                return Err(unreadable());
+                return Err(invalid_range());
             }
             (first, last.saturating_add(1).min(total))
         }
@@ -23,23 +23,25 @@ pub fn range(value: &HeaderValue, total: u64) -> Result<Option<(u64, u64)>, Fail
     Ok((from < to).then_some((from, to)))
 }
 
-/// Only digits: a sign would be read as well.
-fn number(text: &str) -> Result<u64, Failure> {
+/// Accepts digits only: `parse` would accept a sign as well.
+fn parse_number(text: &str) -> Result<u64, Failure> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // More bytes than can be counted lie behind every end.
-    digits.then(|| text.parse().unwrap_or(u64::MAX)).ok_or_else(unreadable)
+    // A number that does not fit is past the end of every log.
+    digits.then(|| text.parse().unwrap_or(u64::MAX)).ok_or_else(invalid_range)
 }
 
-fn unreadable() -> Failure {
+fn invalid_range() -> Failure {
     Failure::new(
         Code::InvalidHeader,
         "`Range` must be one range of bytes: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`.",
     )
 }
 
-/// What a range behind the end is answered: how much there is.
+/// The response to a range past the end: it contains the total size.
 pub fn not_satisfiable(total: u64) -> Response {
-    let detail = format!("There are {total} bytes, and none where the range begins. Ask for what is there.");
+    let detail = format!(
+        "There are {total} bytes, and none where the range begins. Request a range that begins before the end."
+    );
     let failure = Failure::new(Code::RangeNotSatisfiable, detail).with("bytes", total.into());
     let mut response = failure.into_response();
     if let Ok(value) = HeaderValue::from_str(&format!("bytes */{total}")) {
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read() {
+    fn valid_ranges_are_parsed() {
         for (text, total, expected) in [
             ("bytes=0-0", 10, Some((0, 1))),
             ("bytes=2-5", 10, Some((2, 6))),
@@ -67,13 +69,13 @@ mod tests {
             ("bytes=-0", 10, None),
             ("bytes=0-", 0, None),
         ] {
-            let found = range(&HeaderValue::from_static(text), total).unwrap();
+            let found = parse_range(&HeaderValue::from_static(text), total).unwrap();
             assert_eq!(found, expected, "{text} of {total}");
         }
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn invalid_ranges_are_rejected() {
         for text in [
             "",
             "bytes",
@@ -85,7 +87,7 @@ mod tests {
             "lines=1-2",
             "bytes=0-1,4-5",
         ] {
-            assert!(range(&HeaderValue::from_static(text), 10).is_err(), "{text}");
+            assert!(parse_range(&HeaderValue::from_static(text), 10).is_err(), "{text}");
         }
     }
 }

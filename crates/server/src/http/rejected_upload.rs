@@ -1,5 +1,6 @@
-//! Rejects an upload whose body was not read. A client that still sends while the server closes the connection may lose the
-//! response, so a little of the body is read and thrown away first: no memory, no place, and not for long.
+//! Rejects an upload whose body was not read. A client that still sends while the server closes the
+//! connection may lose the response, so a small part of the body is read and discarded first, within a short
+//! timeout.
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use futures_util::StreamExt;
 use crate::app::failure::Failure;
 
 const MAX_BYTES: usize = 1024 * 1024;
-const MAX_TIME: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the failure, after the client had a moment to finish sending.
+/// Returns the failure after the client has had time to finish sending.
 pub async fn reject(failure: Failure, headers: &HeaderMap, body: Body) -> Failure {
-    // A client that waits for `100 Continue` has sent nothing, and need not.
+    // A client that waits for `100 Continue` has not sent the body.
     if headers.contains_key(header::EXPECT) {
         return failure;
     }
@@ -28,7 +29,7 @@ pub async fn reject(failure: Failure, headers: &HeaderMap, body: Body) -> Failur
             }
         }
     };
-    // Whether it came to its end does not matter.
-    let _ended = tokio::time::timeout(MAX_TIME, rest).await;
+    // Whether the body ended within the timeout does not matter.
+    let _ended = tokio::time::timeout(DRAIN_TIMEOUT, rest).await;
     failure
 }

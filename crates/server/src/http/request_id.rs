@@ -1,4 +1,4 @@
-//! The id that ties an answer to its log lines and events.
+//! The id that links a response to its log lines and events.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -9,18 +9,18 @@ use crate::app::failure::Failure;
 
 pub const HEADER: &str = "x-request-id";
 
-/// Put into every request by the edge.
+/// The middleware inserts it into the extensions of every request.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
 impl RequestId {
-    /// A client's own id is kept if it can't do harm in a log.
-    pub fn of(headers: &HeaderMap) -> Self {
-        let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| {
+    /// Returns the client's id if it is safe to log, and a new one otherwise.
+    pub fn from_headers(headers: &HeaderMap) -> Self {
+        let sent = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| {
             (1..=64).contains(&text.len())
                 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
         });
-        Self(given.map_or_else(|| format!("req_{}", Uuid::now_v7().as_hyphenated()), str::to_owned))
+        Self(sent.map_or_else(|| format!("req_{}", Uuid::now_v7().as_hyphenated()), str::to_owned))
     }
 }
 

@@ -13,16 +13,16 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::{
-    cache, cleanup, definition_schema, deployment, docs, edge, environment, environment_pool, event, give_up,
-    handover, health, job, log, log_stream, me, member, not_modified, openapi, organization, pipeline,
-    runner, runner_pool, schema, session, token, transfer, watch,
+    cache, cleanup, definition_schema, deployment, docs, environment, environment_pool, event, give_up,
+    handover, health, job, log, log_stream, me, member, middleware, not_modified, openapi, organization,
+    pipeline, runner, runner_pool, schema, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
 #[openapi(components(schemas(Problem, FieldProblem, SuggestedRequest)))]
 struct Problems;
 
-/// The API below `/api/v1`, with its document.
+/// The routes below `/api/v1`, with their OpenAPI document.
 pub fn api() -> ApiRouter {
     let mut base = openapi::base();
     base.merge(Problems::openapi());
@@ -94,11 +94,11 @@ impl ApiRouter {
     }
 }
 
-/// Everything that one server answers.
+/// All routes of a server: the API, its documentation and the probes.
 pub fn router(app: App) -> Router {
     let ApiRouter { router, document } = api();
     let document = serde_json::to_string(&document).unwrap_or_default();
-    // The list is asked for with and without the slash at its end.
+    // Clients request the list with and without a trailing slash.
     let list = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/";
     let api = router.route(list, get(environment::list_environments)).route(
         "/openapi.json",
@@ -122,7 +122,7 @@ pub fn router(app: App) -> Router {
             Failure::new(Code::MethodNotAllowed, "This address does not answer to this method. See /docs.")
                 .into_response()
         })
-        .layer(axum::middleware::from_fn_with_state(app.clone(), edge::edge))
-        // Outside of the limits: a server with much to do is alive.
+        .layer(axum::middleware::from_fn_with_state(app.clone(), middleware::handle))
+        // Outside of the limits: a server under load is still alive.
         .merge(health::probes(app.health.clone(), app.draining.clone()))
 }

@@ -1,4 +1,4 @@
-//! `/organizations/{orgId}/runners`: who may carry jobs out. What runners themselves say is in `job`.
+//! `/organizations/{orgId}/runners`: manages runners. The API that runners call is in `job`.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -8,12 +8,12 @@ use greenroom_domain::policy::action::RunnerManage;
 
 use crate::app::failure::Failure;
 use crate::app::runner;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, RunnerPath, id};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{PathParams, RunnerPath, parse_id};
 use crate::http::permit::Permit;
+use crate::http::record_response::RecordResponse;
 
 /// List the runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
@@ -21,7 +21,7 @@ use crate::http::permit::Permit;
     responses((status = 200, body = Data<Vec<Runner>>)))]
 pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, Failure> {
     let found = permit.app.store.runners(permit.organization()).await?;
-    Ok(Json(Data { data: found.into_iter().map(runner::shown).collect() }))
+    Ok(Json(Data { data: found.into_iter().map(runner::to_view).collect() }))
 }
 
 /// Make a runner; its token is in this answer only
@@ -33,13 +33,13 @@ pub async fn create_runner(
     permit: Permit<RunnerManage>,
     key: IdempotencyKey,
     body: Body<CreateRunner>,
-) -> Answered {
+) -> HandlerResult {
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let (made, secret) = runner::create(&mut mutation.command, &body.value).await?;
+    let (created, secret) = runner::create(&mut mutation.command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
-    let kept = CreatedRunner { record: runner::shown(made), token: None };
-    let shown = CreatedRunner { token: Some(secret.reveal().to_owned()), ..kept.clone() };
-    mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await
+    let stored = CreatedRunner { record: runner::to_view(created), token: None };
+    let sent = CreatedRunner { token: Some(secret.reveal().to_owned()), ..stored.clone() };
+    mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
 /// Revoke a runner: it gets no more jobs, and loses those that it has
@@ -48,11 +48,11 @@ pub async fn create_runner(
     responses((status = 200, body = Data<Runner>)))]
 pub async fn revoke_runner(
     permit: Permit<RunnerManage>,
-    path: At<RunnerPath>,
+    path: PathParams<RunnerPath>,
     key: IdempotencyKey,
-) -> Answered {
-    let runner_id = id(&path.0.runner_id)?;
+) -> HandlerResult {
+    let runner_id = parse_id(&path.0.runner_id)?;
     let mut mutation = permit.open(key, &[]).await?;
     let revoked = runner::revoke(&mut mutation.command, runner_id).await?;
-    mutation.finish(Answer::ok(&runner::shown(revoked))?).await
+    mutation.finish(RecordResponse::ok(&runner::to_view(revoked))?).await
 }

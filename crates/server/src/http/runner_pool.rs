@@ -1,21 +1,21 @@
-//! `/organizations/{orgId}/runner-pools`: which runners there are to choose from, and what their steps may reach.
+//! `/organizations/{orgId}/runner-pools`: pools of runners, and the networks that their steps may access.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner_pool::{RunnerPool, UpdateRunnerPool};
 use greenroom_domain::policy::action::RunnerManage;
-use greenroom_store::runner_pool::Pool;
+use greenroom_store::runner_pool::RunnerPoolRecord;
 
 use crate::app::failure::Failure;
 use crate::app::precondition::IfMatch;
 use crate::app::runner_pool;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, RunnerPoolPath};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{PathParams, RunnerPoolPath};
 use crate::http::permit::Permit;
+use crate::http::record_response::RecordResponse;
 
 /// List the pools, with how much waits for their runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
@@ -23,7 +23,7 @@ use crate::http::permit::Permit;
     responses((status = 200, body = Data<Vec<RunnerPool>>)))]
 pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<RunnerPool>>>, Failure> {
     let found = permit.app.store.runner_pools(permit.organization()).await?;
-    Ok(Json(Data { data: found.into_iter().map(runner_pool::shown).collect() }))
+    Ok(Json(Data { data: found.into_iter().map(runner_pool::to_view).collect() }))
 }
 
 /// View a pool
@@ -32,10 +32,10 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
     responses((status = 200, body = Data<RunnerPool>)))]
 pub async fn get_runner_pool(
     permit: Permit<RunnerManage>,
-    path: At<RunnerPoolPath>,
+    path: PathParams<RunnerPoolPath>,
 ) -> Result<Response, Failure> {
     let found = permit.app.store.runner_pool(permit.organization(), &path.0.pool_name).await?;
-    Ok(answer(found.ok_or_else(Failure::not_found)?)?.into_response())
+    Ok(respond(found.ok_or_else(Failure::not_found)?)?.into_response())
 }
 
 /// Set what a pool's steps may reach, and restrict it to pipelines and environments; holds for jobs given out from then on
@@ -45,19 +45,19 @@ pub async fn get_runner_pool(
     responses((status = 200, body = Data<RunnerPool>)))]
 pub async fn update_runner_pool(
     permit: Permit<RunnerManage>,
-    path: At<RunnerPoolPath>,
+    path: PathParams<RunnerPoolPath>,
     key: IdempotencyKey,
     condition: IfMatch,
     body: Body<UpdateRunnerPool>,
-) -> Answered {
+) -> HandlerResult {
     let mut mutation = permit.open(key, &body.bytes).await?;
     let updated =
         runner_pool::update(&mut mutation.command, &path.0.pool_name, &condition, &body.value).await?;
-    mutation.finish(answer(updated)?).await
+    mutation.finish(respond(updated)?).await
 }
 
-fn answer(pool: Pool) -> Result<Answer, Failure> {
-    // Jobs come and go without changing the pool: a change that is meant for this revision still fits.
+fn respond(pool: RunnerPoolRecord) -> Result<RecordResponse, Failure> {
+    // The load is in the tag's suffix: `If-Match` still matches after a job has started or ended.
     let (revision, load) = (pool.revision, format!("{}-{}-{}", pool.runners, pool.queued, pool.running));
-    Ok(Answer::ok(&runner_pool::shown(pool))?.revision_beside(revision, &load))
+    Ok(RecordResponse::ok(&runner_pool::to_view(pool))?.with_revision_and_suffix(revision, &load))
 }

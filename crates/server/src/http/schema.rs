@@ -1,4 +1,5 @@
-//! Turns requests away while the database's schema does not fit this build: each would fail with an error of its own.
+//! Rejects requests while the database's schema does not match this build: each of them would fail with
+//! another error.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

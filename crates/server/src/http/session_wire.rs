@@ -1,4 +1,4 @@
-//! Sessions as they go over the wire.
+//! Converts sessions to their wire types.
 
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{
@@ -7,7 +7,7 @@ use greenroom_api_types::session::{
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
-use greenroom_store::session::{Declined, Session as Record};
+use greenroom_store::session::{DeclinedHandover, Session as Record};
 
 use crate::app::environment::{cleanup_failed, kind, lock};
 
@@ -48,7 +48,7 @@ pub fn session(
     }
 }
 
-pub fn entry(record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry {
+pub fn history_entry(record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry {
     let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
         from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
     };
@@ -86,8 +86,8 @@ pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
     }
 }
 
-fn declined(declined: Declined) -> HandoverDeclined {
-    let Declined { by, by_name, at, context } = declined;
+fn declined(declined: DeclinedHandover) -> HandoverDeclined {
+    let DeclinedHandover { by, by_name, at, context } = declined;
     let by = by.map(|id| Person { id: id.to_string(), name: by_name.unwrap_or_default() });
     HandoverDeclined { by, at, context }
 }

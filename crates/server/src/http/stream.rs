@@ -1,5 +1,5 @@
-//! Server-sent events: first what was missed, from the database, then what comes, from the feed; each event once, in
-//! order.
+//! Server-sent events: first those after the client's position from the database, then live ones from the
+//! feed. Each event is sent once, in order.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -14,63 +14,63 @@ use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
 use greenroom_store::event::EventFilter;
-use greenroom_store::within_patience;
+use greenroom_store::with_db_timeout;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::app::App;
-use crate::app::attendance::Attending;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
-use crate::http::permit::Caller;
+use crate::app::watcher_heartbeat::WatcherGuard;
+use crate::http::permit::AuthenticatedRequest;
 use crate::limits::Counted;
 
-const PAGE: i64 = 500;
-const RECONNECT: Duration = Duration::from_secs(1);
-const HEARTBEAT: Duration = Duration::from_secs(15);
+const PAGE_SIZE: i64 = 500;
+const RECONNECT_DELAY: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Opens a stream after `last_seen`, or with what comes next. `attending` ends with it.
+/// Opens a stream that begins after `last_seen`, or with the next event. `watcher` lives as long as it.
 pub async fn open(
-    permit: &Caller,
+    request: &AuthenticatedRequest,
     filter: EventFilter,
     last_seen: Option<i64>,
-    attending: Option<Attending>,
+    watcher: Option<WatcherGuard>,
 ) -> Result<Response, Failure> {
-    if permit.app.draining.is_cancelled() {
+    if request.app.draining.is_cancelled() {
         return Err(Failure::new(
             Code::Overloaded,
             "This server is shutting down. Connect again to reach another.",
         ));
     }
-    let counted = permit.app.limits.stream(permit.principal.as_ref().into())?;
-    let organization = permit.organization();
-    // Subscribed before the history is read, so that nothing falls in between.
-    let live = permit.app.feed.subscribe(organization);
-    let (oldest, head) = permit.app.store.event_bounds(organization).await?;
-    // Tells at once that the stream is open, and how soon to come back when it breaks.
-    let mut waiting = VecDeque::from([sse::Event::default().retry(RECONNECT).comment("open")]);
+    let counted = request.app.limits.stream(request.principal.as_ref().into())?;
+    let organization = request.organization();
+    // Subscribe before reading the history, so that no event is lost in between.
+    let live = request.app.feed.subscribe(organization);
+    let (oldest, head) = request.app.store.event_bounds(organization).await?;
+    // The first message confirms that the stream is open, and sets the client's reconnection delay.
+    let mut pending = VecDeque::from([sse::Event::default().retry(RECONNECT_DELAY).comment("open")]);
     let sequence = match last_seen {
         None => head,
-        // Dropped with their month, or from a database that is no more: either way the reader's picture has a hole.
-        Some(seen) if seen > head || seen + 1 < oldest => {
-            waiting.push_back(sse::Event::default().event("reset").id(head.to_string()).data("{}"));
+        // Events are missing: their partition was dropped, or the position is from another database.
+        Some(position) if position > head || position + 1 < oldest => {
+            pending.push_back(sse::Event::default().event("reset").id(head.to_string()).data("{}"));
             head
         }
-        Some(seen) => seen,
+        Some(position) => position,
     };
     let follower = Follower {
-        app: permit.app.clone(),
-        principal: Arc::clone(&permit.principal),
+        app: request.app.clone(),
+        principal: Arc::clone(&request.principal),
         organization,
         filter,
         live,
         sequence,
-        behind: sequence < head,
-        waiting,
-        _attending: attending,
+        is_behind: sequence < head,
+        pending,
+        _watcher: watcher,
         _counted: counted,
     };
-    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response())
+    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
 }
 
 struct Follower {
@@ -79,21 +79,21 @@ struct Follower {
     organization: OrganizationId,
     filter: EventFilter,
     live: Receiver<Arc<Event>>,
-    /// The last sequence that was dealt with.
+    /// The last sequence that was sent or filtered out.
     sequence: i64,
-    /// There is more in the database than this stream has seen.
-    behind: bool,
-    waiting: VecDeque<sse::Event>,
-    /// Says for as long as the stream is open that its user is there.
-    _attending: Option<Attending>,
+    /// The database has events that this stream has not read.
+    is_behind: bool,
+    pending: VecDeque<sse::Event>,
+    /// Keeps the place of a session in the queue while the stream is open.
+    _watcher: Option<WatcherGuard>,
     _counted: Counted,
 }
 
 fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let (app, watch) = (follower.app.clone(), follower.app.vigil.watch(&follower.principal));
+    let (app, watch) = (follower.app.clone(), follower.app.stream_rights.watch(&follower.principal));
     stream::unfold((follower, app, watch), |(mut follower, app, watch)| async move {
         let event = tokio::select! {
-            // The end first: a stream that always has a next event would else never come to it.
+            // Check for the end first: a stream that always has a next event would never end otherwise.
             biased;
             () = watch.ended() => None,
             () = app.draining.cancelled() => None,
@@ -104,26 +104,26 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
 }
 
 impl Follower {
-    /// The next event; `None` ends the stream, and its reader comes back with `Last-Event-ID`.
+    /// Returns the next event. `None` ends the stream; the client reconnects with `Last-Event-ID`.
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
-            if let Some(event) = self.waiting.pop_front() {
+            if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
-            if self.behind {
+            if self.is_behind {
                 self.catch_up().await?;
                 continue;
             }
             match self.live.recv().await {
-                // The feed may repeat what the history has shown, and what it skipped is read from there.
+                // The feed may repeat events of the history. Events that it skips are read from the database.
                 Ok(event) if event.sequence <= self.sequence => {}
                 Ok(event) if event.sequence == self.sequence + 1 => {
                     self.sequence = event.sequence;
                     if matches(&self.filter, &event) {
-                        self.waiting.push_back(message(self.organization, Event::clone(&event)));
+                        self.pending.push_back(message(self.organization, Event::clone(&event)));
                     }
                 }
-                Ok(_) | Err(RecvError::Lagged(_)) => self.behind = true,
+                Ok(_) | Err(RecvError::Lagged(_)) => self.is_behind = true,
                 Err(RecvError::Closed) => return None,
             }
         }
@@ -131,27 +131,31 @@ impl Follower {
 
     async fn catch_up(&mut self) -> Option<()> {
         let read = async {
-            // Read before the page, so that whatever the page leaves out is known to be there.
+            // Read the head before the page: a page that is not full then covers everything up to the head.
             let (_, head) = self.app.store.event_bounds(self.organization).await?;
-            let page =
-                self.app.store.events_after(self.organization, &self.filter, self.sequence, PAGE).await?;
+            let page = self
+                .app
+                .store
+                .events_after(self.organization, &self.filter, self.sequence, PAGE_SIZE)
+                .await?;
             Ok::<_, greenroom_store::StoreError>((head, page))
         };
-        let (head, page) = match within_patience(read).await {
+        let (head, page) = match with_db_timeout(read).await {
             Ok(read) => read,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "a stream could not read on and was ended"
+                    "ended an event stream: reading further events failed"
                 );
                 return None;
             }
         };
-        self.behind = page.len() == PAGE as usize;
+        self.is_behind = page.len() == PAGE_SIZE as usize;
         let last = page.last().map_or(self.sequence, |event| event.sequence);
-        // A page that is not full has shown all up to the head; events that the filter left out count as seen.
-        self.sequence = if self.behind { last } else { last.max(head) };
-        self.waiting.extend(page.into_iter().map(|event| message(self.organization, event)));
+        // A page that is not full covers everything up to the head, including events that the filter
+        // excludes.
+        self.sequence = if self.is_behind { last } else { last.max(head) };
+        self.pending.extend(page.into_iter().map(|event| message(self.organization, event)));
         Some(())
     }
 }

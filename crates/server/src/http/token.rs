@@ -12,14 +12,14 @@ use utoipa::IntoParams;
 
 use crate::app::failure::Failure;
 use crate::app::token;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
+use crate::http::mutation::HandlerResult;
 use crate::http::page::{list, page};
-use crate::http::path::{At, TokenPath, id};
-use crate::http::permit::{Caller, Narrowed, Permit};
+use crate::http::path::{PathParams, TokenPath, parse_id};
+use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::query::Query;
+use crate::http::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -57,10 +57,13 @@ pub async fn list_api_tokens(
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path)),
     responses((status = 200, body = Data<ApiToken>)))]
-pub async fn get_api_token(permit: Permit<TokenManageOwn>, path: At<TokenPath>) -> Result<Response, Failure> {
-    let found = permit.app.store.token(permit.organization(), id(&path.0.token_id)?).await?;
+pub async fn get_api_token(
+    permit: Permit<TokenManageOwn>,
+    path: PathParams<TokenPath>,
+) -> Result<Response, Failure> {
+    let found = permit.app.store.token(permit.organization(), parse_id(&path.0.token_id)?).await?;
     let found = found.filter(|found| token::sees(&permit.principal, found)).ok_or_else(Failure::not_found)?;
-    Ok(Answer::ok(&ApiToken::from(found))?.into_response())
+    Ok(RecordResponse::ok(&ApiToken::from(found))?.into_response())
 }
 
 /// Make an API token; its secret is in this answer only
@@ -69,27 +72,31 @@ pub async fn get_api_token(permit: Permit<TokenManageOwn>, path: At<TokenPath>) 
     request_body = CreateApiToken,
     responses((status = 201, body = Data<CreatedApiToken>)))]
 pub async fn create_api_token(
-    // A token that is limited to pipelines makes tokens with the same limit.
+    // A token that is limited to pipelines can create tokens with the same limit.
     permit: Permit<TokenManageOwn, Narrowed>,
     key: IdempotencyKey,
     body: Body<CreateApiToken>,
-) -> Answered {
+) -> HandlerResult {
     let mut mutation = permit.open(key, &body.bytes).await?;
-    let (made, secret) = token::create(&mut mutation.command, &body.value).await?;
+    let (created, secret) = token::create(&mut mutation.command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
-    let kept = CreatedApiToken { record: made.into(), token: None };
-    let shown = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..kept.clone() };
-    mutation.finish(Answer::new(StatusCode::CREATED, &shown)?.keeping(&kept)?).await
+    let stored = CreatedApiToken { record: created.into(), token: None };
+    let sent = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..stored.clone() };
+    mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
 /// Revoke an API token and all that were made by it; every token may revoke itself
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>)))]
-pub async fn revoke_api_token(caller: Caller, path: At<TokenPath>, key: IdempotencyKey) -> Answered {
-    let token_id = id(&path.0.token_id)?;
+pub async fn revoke_api_token(
+    caller: AuthenticatedRequest,
+    path: PathParams<TokenPath>,
+    key: IdempotencyKey,
+) -> HandlerResult {
+    let token_id = parse_id(&path.0.token_id)?;
     token::allow_revoke(&caller.principal, token_id)?;
     let mut mutation = caller.open(key, &[]).await?;
     let revoked = token::revoke(&mut mutation.command, token_id).await?;
-    mutation.finish(Answer::ok(&ApiToken::from(revoked))?).await
+    mutation.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await
 }

@@ -6,13 +6,13 @@ use greenroom_api_types::session::{Session, TransferSession};
 use greenroom_domain::policy::action::SessionHold;
 
 use crate::app::transfer;
-use crate::http::answer::Answer;
 use crate::http::body::Body;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::Answered;
-use crate::http::path::{At, SessionPath, id};
+use crate::http::mutation::HandlerResult;
+use crate::http::path::{PathParams, SessionPath, parse_id};
 use crate::http::permit::Permit;
-use crate::http::session::{place, wire};
+use crate::http::record_response::RecordResponse;
+use crate::http::session::{parse_place, to_wire};
 
 /// Give the environment to another member, past the queue
 #[utoipa::path(post,
@@ -24,12 +24,13 @@ use crate::http::session::{place, wire};
     responses((status = 201, description = "The new holder's session; this one is `released`", body = Data<Session>)))]
 pub async fn transfer_session(
     permit: Permit<SessionHold>,
-    path: At<SessionPath>,
+    path: PathParams<SessionPath>,
     key: IdempotencyKey,
     body: Body<TransferSession>,
-) -> Answered {
-    let (place, session_id) = (place(&path.0.pipeline_id, &path.0.env_name)?, id(&path.0.session_id)?);
+) -> HandlerResult {
+    let (place, session_id) =
+        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
     let mut mutation = permit.open(key, &body.bytes).await?;
     let given = transfer::transfer(&mut mutation.command, &place, session_id, &body.value.user_id).await?;
-    mutation.finish(Answer::new(StatusCode::CREATED, &wire(given))?).await
+    mutation.finish(RecordResponse::new(StatusCode::CREATED, &to_wire(given))?).await
 }

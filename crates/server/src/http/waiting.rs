@@ -1,4 +1,5 @@
-//! Claims that wait within the request, for as long as the client prefers: for a turn, or for one of a pool to come free.
+//! Claims that wait within the request, up to the client's `Prefer: wait`: for a turn in the queue, or for a
+//! free environment of a pool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,141 +17,146 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::app::App;
 use crate::app::environment_pool;
 use crate::app::failure::Code;
-use crate::app::session::{self, Ask, How, Place};
-use crate::app::waiting::{self, Presence, Waited};
-use crate::http::answer::Answer;
-use crate::http::flight::Flight;
+use crate::app::session::{self, ClaimMode, ClaimRequest, Place};
+use crate::app::waiting::{self, QueueGuard, WaitState};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{Answered, Exit};
+use crate::http::mutation::{HandlerResult, Interruption};
 use crate::http::permit::Permit;
-use crate::http::session::wire;
+use crate::http::record_response::RecordResponse;
+use crate::http::request_slot::RequestSlot;
+use crate::http::session::to_wire;
 
-/// Events tell that something has changed; this is for what the clock decides, and for events that come late.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+/// Fallback poll interval: a deadline can pass without an event, and events can arrive late.
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 
-/// A request that asks again: the key and the body under which its answer is kept.
+/// The Idempotency-Key and the body of a request that opens several commands.
 #[derive(Clone, Copy)]
-pub struct Keyed<'a> {
+pub struct KeyedRequest<'a> {
     pub key: &'a IdempotencyKey,
     pub body: &'a [u8],
 }
 
-/// Queues, and waits for the turn. When the wait is over it leaves the queue and is refused, unless the client had asked
-/// to be queued anyway: then it stays.
+/// Joins the queue and waits for the turn. When the wait is over, the session leaves the queue and the claim
+/// is refused, unless the client requested `queue: true`: then the session stays queued.
 pub async fn claim<A: Act>(
     permit: &Permit<A>,
     place: &Place,
-    Keyed { key, body }: Keyed<'_>,
-    ask: &Ask,
-    (wait, flight): (Duration, &Flight),
-) -> Answered {
-    let (app, organization, stays) = (&permit.app, permit.organization(), ask.how == How::Queue);
-    flight.waits(wait)?;
-    let over = Instant::now() + wait;
-    // Before anything is asked for, so that no news of it is missed.
-    let mut live = app.feed.subscribe(organization);
+    KeyedRequest { key, body }: KeyedRequest<'_>,
+    request: &ClaimRequest,
+    (wait, request_slot): (Duration, &RequestSlot),
+) -> HandlerResult {
+    let (app, organization) = (&permit.app, permit.organization());
+    let stays_queued = request.mode == ClaimMode::Queue;
+    request_slot.begin_wait(wait)?;
+    let deadline = Instant::now() + wait;
+    // Subscribe before the claim, so that no event is lost in between.
+    let mut events = app.feed.subscribe(organization);
     let mut mutation = permit.open(key.clone(), body).await?;
-    let queued = Ask { how: How::Queue, ..ask.clone() };
-    let shown = session::claim(&mut mutation.command, place, &queued).await?;
-    let id = shown.session.id;
-    if shown.session.status != SessionStatus::Queued {
-        return mutation.finish(Answer::new(StatusCode::CREATED, &wire(shown))?).await;
+    let queued = ClaimRequest { mode: ClaimMode::Queue, ..request.clone() };
+    let view = session::claim(&mut mutation.command, place, &queued).await?;
+    let id = view.session.id;
+    if view.session.status != SessionStatus::Queued {
+        return mutation.finish(RecordResponse::new(StatusCode::CREATED, &to_wire(view))?).await;
     }
-    // From here on, whatever ends this request ends the wait.
+    // From here on, the guard removes the session from the queue if this request ends early.
     let locked = session::lock_place(&mut mutation.command, place).await?;
-    let about = subject(locked.pipeline_id, &locked.name);
-    let presence = (!stays).then(|| {
+    let environment = subject(locked.pipeline_id, &locked.name);
+    let guard = (!stays_queued).then(|| {
         let place = (organization, locked.id);
-        Presence::of(app.clone(), place, (id, permit.principal.user_id), key.parts())
+        QueueGuard::new(app.clone(), place, (id, permit.principal.user_id), key.parts())
     });
-    mutation.finish(Answer::new(StatusCode::ACCEPTED, &wire(shown))?).await?;
+    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_wire(view))?).await?;
     loop {
-        let news = next(app, &mut live, over, |event| event.subject == about).await;
-        if matches!(news, News::Event) {
+        let reason = wait_for_event(app, &mut events, deadline, |event| event.subject == environment).await;
+        if matches!(reason, WakeReason::Event) {
             let record = app.store.session(organization, locked.id, id).await?;
             if record.is_some_and(|record| record.status == SessionStatus::Queued) {
                 continue;
             }
         }
-        let ends = matches!(news, News::Over);
-        let looked = async {
+        let is_last = matches!(reason, WakeReason::Deadline);
+        let polled = async {
             let mut mutation = permit.open_again(key.clone(), body).await?;
-            let waited = waiting::look(&mut mutation.command, (place, ask), id, ends && !stays).await?;
-            Ok::<_, Exit>((mutation, waited))
+            let state =
+                waiting::poll(&mut mutation.command, (place, request), id, is_last && !stays_queued).await?;
+            Ok::<_, Interruption>((mutation, state))
         };
-        let answered = match looked.await {
-            Ok((mutation, Waited::Granted(shown))) => {
-                Ok(mutation.finish(Answer::new(StatusCode::CREATED, &wire(*shown))?).await?)
+        let result = match polled.await {
+            Ok((mutation, WaitState::Granted(view))) => {
+                Ok(mutation.finish(RecordResponse::new(StatusCode::CREATED, &to_wire(*view))?).await?)
             }
-            Ok((mutation, Waited::Left(failure))) => {
-                mutation.forget().await?;
-                Err(Exit::Refused(failure))
+            Ok((mutation, WaitState::Left(failure))) => {
+                mutation.commit_and_forget().await?;
+                Err(Interruption::Refused(failure))
             }
-            Ok((mutation, Waited::Waits(shown))) if ends => {
-                Ok(mutation.finish(Answer::new(StatusCode::ACCEPTED, &wire(*shown))?).await?)
+            Ok((mutation, WaitState::Queued(view))) if is_last => {
+                Ok(mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_wire(*view))?).await?)
             }
-            Ok((mutation, Waited::Waits(_))) => {
+            Ok((mutation, WaitState::Queued(_))) => {
                 mutation.commit().await?;
                 continue;
             }
-            // Others were in the way: no reason to give up the place in the queue.
-            Err(exit) if !ends && exit.passes() => continue,
-            Err(exit) => return Err(exit),
+            // A transient failure is no reason to leave the queue: retry at the next wake-up.
+            Err(interruption) if !is_last && interruption.is_transient() => continue,
+            Err(interruption) => return Err(interruption),
         };
-        if let Some(presence) = presence {
-            presence.ends_well();
+        if let Some(guard) = guard {
+            guard.disarm();
         }
-        return answered;
+        return result;
     }
 }
 
-/// Tries until one of the pool is free.
+/// Retries the claim until an environment of the pool is free, or the wait is over.
 pub async fn claim_from_pool<A: Act>(
     permit: &Permit<A>,
     (pipeline, labels): (&PipelineName, &[String]),
-    Keyed { key, body }: Keyed<'_>,
-    ask: &Ask,
-    (wait, flight): (Duration, &Flight),
-) -> Answered {
-    flight.waits(wait)?;
-    let over = Instant::now() + wait;
-    let mut live = permit.app.feed.subscribe(permit.organization());
-    let mut ends = false;
+    KeyedRequest { key, body }: KeyedRequest<'_>,
+    request: &ClaimRequest,
+    (wait, request_slot): (Duration, &RequestSlot),
+) -> HandlerResult {
+    request_slot.begin_wait(wait)?;
+    let deadline = Instant::now() + wait;
+    let mut events = permit.app.feed.subscribe(permit.organization());
+    let mut is_last = false;
     loop {
-        let tried = async {
+        let attempt = async {
             let mut mutation = permit.open(key.clone(), body).await?;
-            let shown = environment_pool::claim(&mut mutation.command, pipeline, labels, ask).await?;
-            mutation.finish(Answer::new(StatusCode::CREATED, &wire(shown))?).await
+            let view = environment_pool::claim(&mut mutation.command, pipeline, labels, request).await?;
+            mutation.finish(RecordResponse::new(StatusCode::CREATED, &to_wire(view))?).await
         };
-        match tried.await {
-            Err(exit) if !ends && (exit.is(Code::PoolExhausted) || exit.passes()) => {}
-            answered => return answered,
+        match attempt.await {
+            Err(interruption)
+                if !is_last
+                    && (interruption.has_code(Code::PoolExhausted) || interruption.is_transient()) => {}
+            result => return result,
         }
-        // What an end tells is that something may have come free; whose, the next try finds out.
-        let news = next(&permit.app, &mut live, over, |event| event.event_type.starts_with("session."));
-        ends = matches!(news.await, News::Over);
+        // Any session event can mean that an environment of the pool is free; the next attempt finds out.
+        let is_relevant = |event: &Event| event.event_type.starts_with("session.");
+        let reason = wait_for_event(&permit.app, &mut events, deadline, is_relevant).await;
+        is_last = matches!(reason, WakeReason::Deadline);
     }
 }
 
-/// What ended a piece of waiting.
-pub enum News {
+/// Why `wait_for_event` returned.
+pub enum WakeReason {
     Event,
-    Tick,
-    /// The client waits no longer, or this server is about to stop.
-    Over,
+    Poll,
+    /// The wait is over, or this server is draining.
+    Deadline,
 }
 
-/// Waits for an event that matters, a while, or the end.
-pub async fn next(
+/// Waits for a relevant event, the poll interval or the deadline.
+pub async fn wait_for_event(
     app: &App,
-    live: &mut Receiver<Arc<Event>>,
-    over: Instant,
-    matters: impl Fn(&Event) -> bool,
-) -> News {
+    events: &mut Receiver<Arc<Event>>,
+    deadline: Instant,
+    is_relevant: impl Fn(&Event) -> bool,
+) -> WakeReason {
     let event = async {
         loop {
-            match live.recv().await {
-                Ok(event) if !matters(&event) => {}
+            match events.recv().await {
+                Ok(event) if !is_relevant(&event) => {}
                 Ok(_) | Err(RecvError::Lagged(_)) => return,
                 Err(RecvError::Closed) => std::future::pending().await,
             }
@@ -158,9 +164,9 @@ pub async fn next(
     };
     tokio::select! {
         biased;
-        () = app.draining.cancelled() => News::Over,
-        () = sleep_until(over) => News::Over,
-        () = event => News::Event,
-        () = sleep(LOOK_EVERY) => News::Tick,
+        () = app.draining.cancelled() => WakeReason::Deadline,
+        () = sleep_until(deadline) => WakeReason::Deadline,
+        () = event => WakeReason::Event,
+        () = sleep(POLL_INTERVAL) => WakeReason::Poll,
     }
 }

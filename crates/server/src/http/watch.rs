@@ -1,4 +1,4 @@
-//! `…/ephemeral-environments/{envName}/events`: one environment, watched.
+//! `…/ephemeral-environments/{envName}/events`: the event stream of one environment.
 
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -8,16 +8,16 @@ use greenroom_domain::id::{EnvironmentId, SessionId};
 use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_store::event::EventFilter;
-use greenroom_store::system::attendance::Attendant;
+use greenroom_store::system::watcher::Watcher;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::attendance::Attending;
 use crate::app::failure::Failure;
 use crate::app::session::not_own;
-use crate::http::environment::{find_in, pipeline};
+use crate::app::watcher_heartbeat::WatcherGuard;
+use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
-use crate::http::path::{At, EnvironmentPath, id};
+use crate::http::path::{EnvironmentPath, PathParams, parse_id};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
 use crate::http::stream;
@@ -35,49 +35,55 @@ pub struct WatchQuery {
 
 /// Follow an environment's events as they happen (server-sent events)
 ///
-/// With `sessionId`, the open stream keeps that session's place in the queue; without it, it keeps nobody's.
+/// With `sessionId`, the open stream keeps that session's place in the queue; without it, it keeps no session's place.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), WatchQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is its sequence, `event` its type, `data` the \
-        event. A message `reset` says that events in between are gone; read the environment and follow anew.",
+        event. A message `reset` means that events in between are gone; read the environment and reconnect.",
         body = String, content_type = "text/event-stream")))]
 pub async fn watch_environment(
     permit: Permit<EnvironmentRead>,
-    path: At<EnvironmentPath>,
+    path: PathParams<EnvironmentPath>,
     headers: HeaderMap,
     query: Query<WatchQuery>,
 ) -> Result<Response, Failure> {
     let last_seen = last_seen(&headers, query.0.after)?;
-    let pipeline = pipeline(&permit, &path.0.pipeline_id).await?;
-    let environment = find_in(&permit, pipeline, &path.0.env_name).await?;
+    let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
+    let environment = find_in_pipeline(&permit, pipeline, &path.0.env_name).await?;
     let filter = EventFilter {
         category: Some(Category::Deployment),
         subject: Some(subject(pipeline, &environment.name)),
         ..EventFilter::default()
     };
-    let attending = match &query.0.session_id {
-        Some(session) => Some(attend(&permit, environment.id, session).await?),
+    let watcher = match &query.0.session_id {
+        Some(session) => Some(register_watcher(&permit, environment.id, session).await?),
         None => None,
     };
-    stream::open(&permit, filter, last_seen, attending).await
+    stream::open(&permit, filter, last_seen, watcher).await
 }
 
-/// Keeping a place is part of holding sessions, so it needs that right and one's own session.
-async fn attend(
+/// Registers the stream as the session's watcher. The session must be the caller's, and the caller must have
+/// the permission to hold sessions.
+async fn register_watcher(
     permit: &Permit<EnvironmentRead>,
     environment_id: EnvironmentId,
     session: &str,
-) -> Result<Attending, Failure> {
+) -> Result<WatcherGuard, Failure> {
     let (principal, organization_id) = (&permit.principal, permit.organization());
     principal.require(Action::SessionHold)?;
-    let session_id: SessionId = id(session)?;
+    let session_id: SessionId = parse_id(session)?;
     let found = permit.app.store.session(organization_id, environment_id, session_id).await?;
     if found.ok_or_else(Failure::not_found)?.user_id != principal.user_id {
         return Err(not_own());
     }
     let token_id = principal.token_id;
-    Ok(permit.app.attendance.attend(Attendant { organization_id, environment_id, session_id, token_id }))
+    Ok(permit.app.watcher_heartbeat.register(Watcher {
+        organization_id,
+        environment_id,
+        session_id,
+        token_id,
+    }))
 }

@@ -1,5 +1,5 @@
-//! From which address a request comes. Behind a proxy that is the rightmost address in `X-Forwarded-For` which no trusted
-//! proxy has: everything to the left of it could have been made up by the client.
+//! The client address of a request. Behind a proxy that is the rightmost address in `X-Forwarded-For` that is
+//! not a trusted proxy's: the client could have forged everything to the left of it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -13,21 +13,21 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 #[derive(Clone, Copy, Debug)]
 pub struct PeerAddress(pub IpAddr);
 
-/// What limits per address go by.
+/// The address that limits per address apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
 impl Limits {
     pub fn client_address(&self, peer: Option<PeerAddress>, headers: &HeaderMap) -> ClientAddress {
-        // Every request comes through the listener; one that did not has nobody's address.
+        // Every request comes through the listener. One that did not has no address.
         let peer = peer.map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.0.to_canonical());
         let mut client = peer;
         if self.is_trusted(peer) {
             let texts = headers.get_all(FORWARDED_FOR).iter().map(|value| value.to_str().unwrap_or_default());
             let hops: Vec<&str> = texts.flat_map(|text| text.split(',')).collect();
             for hop in hops.into_iter().rev() {
-                // What stands to the left of something unreadable was not written by a trusted proxy.
-                let Some(address) = read(hop) else { break };
+                // Everything to the left of an invalid entry was not written by a trusted proxy.
+                let Some(address) = parse(hop) else { break };
                 client = address;
                 if !self.is_trusted(address) {
                     break;
@@ -43,15 +43,16 @@ impl Limits {
     }
 }
 
-/// Some proxies add the port.
-fn read(hop: &str) -> Option<IpAddr> {
+/// Parses an entry; some proxies add the port.
+fn parse(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim();
     let plain = hop.trim_start_matches('[').trim_end_matches(']');
     let address = plain.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
     address.map(|address: IpAddr| address.to_canonical())
 }
 
-/// Whoever has one IPv6 address mostly has 2^64 of them: they count as one.
+/// Returns the address under which a client is counted. The holder of one IPv6 address usually has its whole
+/// /64 network, which counts as one address.
 pub fn counted_as(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

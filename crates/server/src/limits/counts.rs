@@ -1,5 +1,5 @@
-//! How much of the server each party uses at this moment. A party has an entry only while it uses something, so the table
-//! is never larger than what is in use.
+//! How much of the server each party uses at this moment. A party has an entry only while it uses something,
+//! so the size of the table is bounded by the total use.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-/// Whose use of the server is limited.
+/// The party whose use of the server is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Party {
     /// An API token or a runner's token, by the id of its record.
     Token(Uuid),
     Organization(Uuid),
     Address(IpAddr),
-    /// All addresses together that come after the table of addresses is full.
+    /// All addresses that do not fit into the table of addresses, counted together.
     OtherAddresses,
 }
 
@@ -32,7 +32,8 @@ impl Party {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Requests,
-    /// Requests with reserved capacity are counted apart, so that others of the same party can't keep them out.
+    /// Requests with reserved capacity are counted separately, so that other requests of the same party can't
+    /// block them.
     ReservedRequests,
     /// Requests whose token could not be looked up.
     UnverifiedRequests,
@@ -64,7 +65,7 @@ pub struct Counts {
     in_use: Arc<Mutex<HashMap<Key, u32>>>,
 }
 
-/// One use that was counted, for its parties. It ends when this is dropped.
+/// A use that is counted for its parties until this is dropped.
 #[derive(Debug)]
 #[must_use = "the use ends when this is dropped"]
 pub struct Counted {
@@ -73,8 +74,8 @@ pub struct Counted {
 }
 
 impl Counts {
-    /// Counts one use for each of these parties, or for none of them: then the one that has reached its limit is returned.
-    /// A limit of 0 is off.
+    /// Counts one use for each of these parties. If one has reached its limit, counts it for none and returns
+    /// that party and its limit. A limit of 0 is off.
     pub fn count(&self, kind: Kind, parties: [Option<(Party, u32)>; 2]) -> Result<Counted, (Party, u32)> {
         let parties = parties.map(|party| party.filter(|(_, limit)| *limit > 0));
         let mut in_use = self.in_use();
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_or_none_are_counted_and_nothing_stays() {
+    fn all_or_none_are_counted_and_no_entry_remains() {
         let counts = Counts::default();
         let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
         let organization = Party::Organization(Uuid::from_u128(3));
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(count(one, 1).unwrap_err(), (one, 1));
         let second = count(other, 1).unwrap();
         assert_eq!(count(Party::Token(Uuid::from_u128(4)), 1).unwrap_err(), (organization, 2));
-        // Another kind has a count of its own, and a limit of 0 is none.
+        // Another kind is counted separately, and a limit of 0 is off.
         drop(counts.count(Kind::Polls, [Some((one, 1)), Some((organization, 1))]).unwrap());
         drop(counts.count(Kind::Streams, [Some((one, 0)), None]).unwrap());
         assert_eq!(counts.len(), 3);

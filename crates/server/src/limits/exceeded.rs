@@ -1,5 +1,5 @@
-//! A limit that a request has met, and how the client learns of it: a problem, `Retry-After`, and the header fields of
-//! draft-ietf-httpapi-ratelimit-headers.
+//! A limit that a request has exceeded, and how it is reported to the client: a problem, `Retry-After`, and
+//! the header fields of draft-ietf-httpapi-ratelimit-headers.
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ pub struct Exceeded {
     party: &'static str,
     what: &'static str,
     quota: u32,
-    /// The quota is for each second, and not for what happens at once.
+    /// Whether the quota is a rate per second; otherwise it is a number of concurrent uses.
     per_second: bool,
     retry_after: u64,
 }
 
 impl Exceeded {
-    /// More at once than the party may have.
-    pub const fn at_once(kind: Kind, (party, quota): (Party, u32)) -> Self {
+    /// The party has too many concurrent uses of a kind.
+    pub const fn concurrency(kind: Kind, (party, quota): (Party, u32)) -> Self {
         Self { party: party.name(), what: kind.name(), quota, per_second: false, retry_after: 1 }
     }
 
-    /// More in a second than the party may have, for so much longer.
+    /// The party has exceeded a rate per second, and can retry after `wait`.
     pub fn rate(what: &'static str, (party, quota): (Party, u32), wait: Duration) -> Self {
         let retry_after = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
         Self { party: party.name(), what, quota, per_second: true, retry_after }
     }
 
-    /// `token_in_flight`, `address_failures` and so on: for programs, and for metrics.
+    /// Returns the name for programs and metrics: `token_in_flight`, `address_failures` and so on.
     pub fn name(&self) -> String {
         format!("{}_{}", self.party, self.what)
     }
@@ -81,7 +81,7 @@ mod tests {
     fn the_header_fields_have_the_form_of_the_draft() {
         let mut headers = HeaderMap::new();
         let token = Party::Token(uuid::Uuid::nil());
-        Exceeded::at_once(Kind::Requests, (token, 64)).write(&mut headers);
+        Exceeded::concurrency(Kind::Requests, (token, 64)).write(&mut headers);
         assert_eq!(headers["retry-after"], "1");
         assert_eq!(headers["ratelimit-policy"], "\"token_in_flight\";q=64;qu=\"concurrent-requests\"");
         assert_eq!(headers["ratelimit"], "\"token_in_flight\";r=0;t=1");

@@ -1,7 +1,8 @@
-//! Failed authentications, per address. A token with a right checksum costs a database query, so after too many failures
-//! unknown tokens are refused for a while without one. Tokens that this server has found valid within the last hour, or
-//! invalid within the last minute, are not unknown and do not come here (`app/authentication.rs`): the former are served
-//! although an attacker has the same address, and the latter do not count again.
+//! Failed authentications, per address. A token with a valid checksum costs a database query, so after too
+//! many failures unknown tokens are refused for a while without one. Tokens that this server has found valid
+//! within the last hour, or invalid within the last minute, are not unknown and are not counted here
+//! (`app/authentication.rs`): the former are served even if an attacker has the same address, and the latter
+//! do not count again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,9 +15,9 @@ use crate::limits::shares::{Share, Shares};
 use crate::limits::{Exceeded, Party};
 
 /// How long unknown tokens of an address are refused after too many failures.
-const REFUSED_FOR: Duration = Duration::from_secs(1);
-/// Unknown tokens of one address that are looked up at once; more wait for those before them.
-const LOOK_UPS: usize = 32;
+const REFUSAL_DURATION: Duration = Duration::from_secs(1);
+/// How many unknown tokens of one address are looked up concurrently; further ones wait.
+const MAX_CONCURRENT_LOOK_UPS: usize = 32;
 const MAX_ADDRESSES: usize = 100_000;
 
 #[derive(Debug)]
@@ -29,13 +30,14 @@ pub struct Failures {
 
 impl Failures {
     pub fn new(per_second: u32) -> Self {
-        let look_ups = Shares::new(if per_second == 0 { 0 } else { LOOK_UPS });
-        // Twice as many at once: several users at one address may each have several expired tokens.
+        let look_ups = Shares::new(if per_second == 0 { 0 } else { MAX_CONCURRENT_LOOK_UPS });
+        // The burst is twice the rate: several users at one address may each have several expired tokens.
         let rate = Rate::new("failures", per_second, per_second.saturating_mul(2));
         Self { per_second, rate, look_ups, refused_until: Mutex::default() }
     }
 
-    /// Before an unknown token is looked up. A request that waits here has used no database connection yet.
+    /// Called before an unknown token is looked up. A request that waits here uses no database connection
+    /// yet.
     pub async fn before_look_up(&self, address: IpAddr) -> Result<Share, Failure> {
         self.check(address)?;
         let turn = self.look_ups.acquire(Party::Address(address), 1).await;
@@ -43,12 +45,12 @@ impl Failures {
         Ok(turn)
     }
 
-    /// After a look-up found an unknown token invalid.
+    /// Called after a look-up has found an unknown token invalid.
     pub fn failed(&self, address: IpAddr) {
         if self.rate.check(Party::Address(address)).is_err() {
             let mut refused = self.refused();
             if refused.len() < MAX_ADDRESSES || refused.contains_key(&address) {
-                refused.insert(address, Instant::now() + REFUSED_FOR);
+                refused.insert(address, Instant::now() + REFUSAL_DURATION);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What one server takes on, and how much of it one token, one organization or one address can have. Everything is counted
-//! in this process; nothing here reads the database.
+//! The limits of one server, and what one token, one organization or one address can use of it. Everything is
+//! counted in this process; nothing here reads the database.
 
 mod bodies;
 mod client_address;
@@ -36,17 +36,18 @@ pub use self::shares::Share;
 use self::slots::Slots;
 pub use self::slots::{Capacity, Slot};
 
-/// A runner that does not state how many jobs it runs at once has as many requests for a job as it has requests.
-const POLLS_UNSTATED: u32 = 64;
-/// A runner's concurrency is at most this (`greenroom-runner --concurrency`).
+/// How many requests for a job a runner can have that does not send its concurrency. Equals the default of
+/// `token_in_flight`.
+const DEFAULT_MAX_POLLS: u32 = 64;
+/// The largest concurrency of a runner (`greenroom-runner --concurrency`).
 const MAX_CONCURRENCY: u32 = 256;
-/// Uploads of artifacts and caches that this server stores at once: each holds a few MiB of memory.
+/// How many uploads of artifacts and caches this server stores concurrently: each uses a few MiB of memory.
 const MAX_UPLOADS: usize = 24;
-/// How long an upload waits to be stored before its runner has to retry.
+/// How long an upload waits for memory before its runner has to retry.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Whose token a request carries.
+/// The token of a request, and its organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bearer {
     token: Uuid,
@@ -65,22 +66,22 @@ impl From<&RunnerPrincipal> for Bearer {
     }
 }
 
-/// Who a request is counted for.
+/// The party that a request is counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     Bearer(Bearer),
-    /// Without a valid token.
+    /// The request has no valid token.
     Address(IpAddr),
-    /// With a token that could not be looked up. It may be valid, so requests without a valid token from the same address
+    /// The token could not be looked up. It may be valid, so requests without a valid token from the same address
     /// do not use up its rate.
     Unverified(IpAddr),
 }
 
-/// Which limits a request meets.
+/// Which limits apply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     General,
-    /// What keeps locks and jobs alive has capacity of its own.
+    /// Requests that keep locks and jobs alive have reserved capacity.
     Reserved,
 }
 
@@ -103,7 +104,7 @@ pub struct Parts {
     uploads: Arc<Semaphore>,
 }
 
-/// Requests with reserved capacity have rates of their own.
+/// The rates of general or of reserved requests.
 #[derive(Debug)]
 struct Rates {
     token: Rate,
@@ -125,7 +126,7 @@ impl Rates {
 }
 
 impl Limits {
-    /// The default limits, with another number of requests at once.
+    /// The default limits, with another number of concurrent requests.
     pub fn new(deadline: Duration, max_in_flight: usize) -> Self {
         Self::with(deadline, LimitSettings { max_in_flight, ..LimitSettings::default() })
     }
@@ -147,7 +148,7 @@ impl Limits {
         }))
     }
 
-    /// Counts a request for its sender, until the result is dropped.
+    /// Counts a request for its sender until the result is dropped.
     pub fn admit(&self, sender: Sender, class: Class) -> Result<Counted, Failure> {
         let settings = &self.settings;
         let admitted = match (sender, class) {
@@ -168,19 +169,20 @@ impl Limits {
         admitted.map_err(Exceeded::failure)
     }
 
-    /// An event or log stream: to be held for as long as it is open.
+    /// Counts an event or log stream. Hold the result for as long as it is open.
     pub fn stream(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_streams, self.settings.organization_streams);
         self.count(Kind::Streams, bearer, limits).map_err(Exceeded::failure)
     }
 
-    /// An upload of an artifact or a cache: to be held until it has ended.
+    /// Counts an upload of an artifact or a cache. Hold the result until it has ended.
     pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_uploads, self.settings.organization_uploads);
         self.count(Kind::Uploads, bearer, limits).map_err(Exceeded::failure)
     }
 
-    /// Memory for storing an upload: to be held until it is stored. Waits while the whole server stores too many.
+    /// Reserves memory for storing an upload. Hold the result until it is stored. Waits while the server
+    /// stores too many uploads.
     pub async fn upload_memory(&self) -> Result<OwnedSemaphorePermit, Failure> {
         let permit = Arc::clone(&self.uploads).acquire_owned();
         match tokio::time::timeout(UPLOAD_TIMEOUT, permit).await {
@@ -192,27 +194,28 @@ impl Limits {
         }
     }
 
-    /// A download of a log, an artifact or a cache: to be held for as long as its body is sent.
+    /// Counts a download of a log, an artifact or a cache. Hold the result for as long as its body is sent.
     pub fn download(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_downloads, self.settings.organization_downloads);
         self.count(Kind::Downloads, bearer, limits).map_err(Exceeded::failure)
     }
 
-    /// A runner's request that waits for a job. `concurrency` is how many jobs the runner says that it runs at once.
+    /// Counts a runner's request that waits for a job. `concurrency` is the number of concurrent jobs that
+    /// the runner has sent.
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
-        let polls = concurrency.map_or(POLLS_UNSTATED, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
+        let polls = concurrency.map_or(DEFAULT_MAX_POLLS, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
         let polls = if self.settings.limits == Switch::On { polls } else { 0 };
         self.count(Kind::Polls, bearer, (polls, self.settings.organization_polls)).map_err(Exceeded::failure)
     }
 
-    /// A connection from an address; `None` if it has too many. Trusted proxies have no limit.
+    /// Counts a connection from an address; `None` if it has too many. Trusted proxies have no limit.
     pub fn connection(&self, peer: IpAddr) -> Option<Counted> {
         let limit = if self.is_trusted(peer) { 0 } else { self.settings.address_connections };
         let party = Party::Address(client_address::counted_as(peer));
         self.counts.count(Kind::Connections, [Some((party, limit)), None]).ok()
     }
 
-    /// A place among the requests of the whole server that wait and do nothing else.
+    /// Counts a request that only waits, for a job or a turn. Fails if too many wait on this server.
     pub fn wait(&self) -> Result<OwnedSemaphorePermit, Failure> {
         Arc::clone(&self.waiting).try_acquire_owned().map_err(|_| {
             let detail =
@@ -221,7 +224,7 @@ impl Limits {
         })
     }
 
-    /// Forgets, every few seconds, whoever has not been seen for a while.
+    /// Removes idle parties every few seconds.
     pub async fn forget_idle(&self, stop: CancellationToken) {
         while tokio::time::timeout(FORGET_IDLE_INTERVAL, stop.cancelled()).await.is_err() {
             for rates in [&self.general, &self.reserved] {
@@ -235,7 +238,7 @@ impl Limits {
 
     fn count_address(&self, kind: Kind, address: IpAddr) -> Result<Counted, Exceeded> {
         let party = (Party::Address(address), self.settings.address_in_flight);
-        self.counts.count(kind, [Some(party), None]).map_err(|full| Exceeded::at_once(kind, full))
+        self.counts.count(kind, [Some(party), None]).map_err(|full| Exceeded::concurrency(kind, full))
     }
 
     fn count(
@@ -248,7 +251,7 @@ impl Limits {
             Some((Party::Token(bearer.token), token)),
             Some((Party::Organization(bearer.organization), organization)),
         ];
-        self.counts.count(kind, parties).map_err(|full| Exceeded::at_once(kind, full))
+        self.counts.count(kind, parties).map_err(|full| Exceeded::concurrency(kind, full))
     }
 }
 

@@ -7,7 +7,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use crate::limits::{Exceeded, Party};
 
-/// Tokens and organizations are those of the database, but anybody can come from many addresses.
+/// The tokens and organizations are bounded by the database, but a client can use any number of addresses.
 const MAX_ADDRESSES: usize = 100_000;
 
 pub struct Rate {
@@ -27,7 +27,7 @@ impl Rate {
         Self { what, per_second, limiter }
     }
 
-    /// Counts one, unless that would be too many.
+    /// Counts one request, or fails if the rate is exceeded.
     pub fn check(&self, party: Party) -> Result<(), Exceeded> {
         let Some(limiter) = &self.limiter else { return Ok(()) };
         let party = match party {
@@ -40,7 +40,7 @@ impl Rate {
         })
     }
 
-    /// Forgets the parties whose next request would find the same as their first one did.
+    /// Removes the parties whose state equals that of a new party.
     pub fn forget_idle(&self) {
         if let Some(limiter) = &self.limiter {
             limiter.retain_recent();

@@ -1,4 +1,4 @@
-//! The numbers behind the limits, as an operator sets them. A limit of 0 is off.
+//! The settings of the limits. A limit of 0 is off.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-/// How long a request may take from when its body has arrived until its response begins.
+/// How long a request may take from the end of its body until its response begins.
 pub const DEADLINE: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,90 +17,95 @@ pub enum Switch {
 
 #[derive(Clone, Debug, Args)]
 pub struct LimitSettings {
-    /// How many database connections this server may open for requests. One organization can use half of them at once, and a
-    /// quarter more if no other has that.
+    /// How many database connections this server may open for requests. One organization can use half of them
+    /// concurrently, and a further quarter if no other organization uses that.
     #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = DEFAULTS.database_connections)]
     pub database_connections: u32,
-    /// How many requests this server works on at once; more are answered 503.
+    /// How many requests this server handles concurrently; further requests get a 503 response.
     #[arg(long, env = "GREENROOM_MAX_IN_FLIGHT", default_value_t = DEFAULTS.max_in_flight)]
     pub max_in_flight: usize,
-    /// How many heartbeats, step starts, completions, renewals and releases it works on at once beside them.
+    /// How many heartbeats, step starts, completions, renewals and releases it handles concurrently, in
+    /// addition to `--max-in-flight`.
     #[arg(long, env = "GREENROOM_RESERVED_IN_FLIGHT", default_value_t = DEFAULTS.reserved_in_flight)]
     pub reserved_in_flight: usize,
-    /// How many database connections are kept for those requests, beside `--database-connections`. One organization can use
-    /// half of them at once.
+    /// How many database connections are reserved for those requests, in addition to
+    /// `--database-connections`. One organization can use half of them concurrently.
     #[arg(long = "reserved-database-connections", env = "GREENROOM_RESERVED_DATABASE_CONNECTIONS", default_value_t = DEFAULTS.reserved_connections)]
     pub reserved_connections: u32,
-    /// How many requests of all organizations may wait for a job or a turn at once.
+    /// How many requests of all organizations may wait for a job or a turn concurrently.
     #[arg(long, env = "GREENROOM_MAX_WAITING", default_value_t = DEFAULTS.max_waiting)]
     pub max_waiting: usize,
-    /// How many connections are open at once; more wait to be accepted.
+    /// How many connections may be open; further connections wait to be accepted.
     #[arg(long, env = "GREENROOM_MAX_CONNECTIONS", default_value_t = DEFAULTS.max_connections)]
     pub max_connections: usize,
-    /// Memory for request bodies that are on their way, in MiB.
+    /// Memory for request bodies that are being received, in MiB.
     #[arg(long, env = "GREENROOM_BODY_MEMORY_MIB", default_value_t = DEFAULTS.body_memory_mib)]
     pub body_memory_mib: usize,
     /// `off`: no limits per token, organization and address. For measurements.
     #[arg(long, env = "GREENROOM_LIMITS", value_enum, default_value = "on")]
     pub limits: Switch,
-    /// Requests under way at once, per token.
+    /// Concurrent requests, per token.
     #[arg(long, env = "GREENROOM_TOKEN_IN_FLIGHT", default_value_t = DEFAULTS.token_in_flight)]
     pub token_in_flight: u32,
     /// Requests per second, per token.
     #[arg(long, env = "GREENROOM_TOKEN_RATE", default_value_t = DEFAULTS.token_rate)]
     pub token_rate: u32,
-    /// How many of them may come at once.
+    /// The size of a burst of such requests.
     #[arg(long, env = "GREENROOM_TOKEN_BURST", default_value_t = DEFAULTS.token_burst)]
     pub token_burst: u32,
     /// Open event and log streams, per token.
     #[arg(long, env = "GREENROOM_TOKEN_STREAMS", default_value_t = DEFAULTS.token_streams)]
     pub token_streams: u32,
-    /// Uploads of artifacts and caches at once, per token.
+    /// Concurrent uploads of artifacts and caches, per token.
     #[arg(long, env = "GREENROOM_TOKEN_UPLOADS", default_value_t = DEFAULTS.token_uploads)]
     pub token_uploads: u32,
-    /// Downloads of logs, artifacts and caches at once, per token.
+    /// Concurrent downloads of logs, artifacts and caches, per token.
     #[arg(long, env = "GREENROOM_TOKEN_DOWNLOADS", default_value_t = DEFAULTS.token_downloads)]
     pub token_downloads: u32,
-    /// Requests under way at once, per organization.
+    /// Concurrent requests, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_IN_FLIGHT", default_value_t = DEFAULTS.organization_in_flight)]
     pub organization_in_flight: u32,
     /// Requests per second, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_RATE", default_value_t = DEFAULTS.organization_rate)]
     pub organization_rate: u32,
-    /// How many of them may come at once.
+    /// The size of a burst of such requests.
     #[arg(long, env = "GREENROOM_ORGANIZATION_BURST", default_value_t = DEFAULTS.organization_burst)]
     pub organization_burst: u32,
     /// Open event and log streams, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_STREAMS", default_value_t = DEFAULTS.organization_streams)]
     pub organization_streams: u32,
-    /// Runners' requests that wait for a job, per organization. Each runner may have one more than its concurrency.
+    /// Runners' requests that wait for a job, per organization. Each runner may have one more than its
+    /// concurrency.
     #[arg(long, env = "GREENROOM_ORGANIZATION_POLLS", default_value_t = DEFAULTS.organization_polls)]
     pub organization_polls: u32,
-    /// Uploads of artifacts and caches at once, per organization.
+    /// Concurrent uploads of artifacts and caches, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_UPLOADS", default_value_t = DEFAULTS.organization_uploads)]
     pub organization_uploads: u32,
-    /// Downloads of logs, artifacts and caches at once, per organization.
+    /// Concurrent downloads of logs, artifacts and caches, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_DOWNLOADS", default_value_t = DEFAULTS.organization_downloads)]
     pub organization_downloads: u32,
-    /// Memory for request bodies that are on their way, per organization, in MiB. A token can have half of it.
+    /// Memory for request bodies that are being received, per organization, in MiB. A token can use half of
+    /// it.
     #[arg(long, env = "GREENROOM_ORGANIZATION_BODY_MEMORY_MIB", default_value_t = DEFAULTS.organization_body_memory_mib)]
     pub organization_body_memory_mib: usize,
-    /// Requests without a valid token under way at once, per address.
+    /// Concurrent requests without a valid token, per address.
     #[arg(long, env = "GREENROOM_ADDRESS_IN_FLIGHT", default_value_t = DEFAULTS.address_in_flight)]
     pub address_in_flight: u32,
     /// Requests without a valid token per second, per address.
     #[arg(long, env = "GREENROOM_ADDRESS_RATE", default_value_t = DEFAULTS.address_rate)]
     pub address_rate: u32,
-    /// How many of them may come at once.
+    /// The size of a burst of such requests.
     #[arg(long, env = "GREENROOM_ADDRESS_BURST", default_value_t = DEFAULTS.address_burst)]
     pub address_burst: u32,
-    /// Failed authentications per second, per address. Each costs a database query; a repeated token counts once a minute.
+    /// Failed authentications per second, per address. Each costs a database query; a repeated token counts
+    /// once a minute.
     #[arg(long, env = "GREENROOM_ADDRESS_FAILURES", default_value_t = DEFAULTS.address_failures)]
     pub address_failures: u32,
     /// Open connections per address that is not a trusted proxy's.
     #[arg(long, env = "GREENROOM_ADDRESS_CONNECTIONS", default_value_t = DEFAULTS.address_connections)]
     pub address_connections: u32,
-    /// A proxy whose `X-Forwarded-For` is believed, as an address or a network (`10.0.0.0/8`). Can be repeated.
+    /// A proxy whose `X-Forwarded-For` is trusted, as an address or a network (`10.0.0.0/8`). Can be
+    /// repeated.
     #[arg(long, env = "GREENROOM_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     pub trusted_proxy: Vec<IpNet>,
 }
@@ -143,7 +148,7 @@ impl Default for LimitSettings {
 }
 
 impl LimitSettings {
-    /// Without what is limited per token, organization and address, if the limits are off.
+    /// Sets the limits per token, organization and address to 0 if the limits are off.
     #[must_use]
     pub fn effective(self) -> Self {
         match self.limits {

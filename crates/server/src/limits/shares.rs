@@ -1,4 +1,4 @@
-//! What each party can have at most of something that is scarce, with an orderly wait for it.
+//! Each party's share of a scarce resource. A party that has used up its share waits in order of arrival.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,24 +11,24 @@ type Table = Arc<Mutex<HashMap<Party, Arc<Semaphore>>>>;
 
 #[derive(Debug)]
 pub struct Shares {
-    /// What one party can have; 0 is no limit.
+    /// The share of one party; 0 means no limit.
     each: usize,
     table: Table,
 }
 
-/// A part of a party's share, until it is dropped.
+/// A part of a party's share, released when it is dropped.
 #[derive(Debug)]
 pub struct Share {
-    _held: Option<Held>,
+    _entry: Option<ShareEntry>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct ShareEntry {
     party: Party,
     table: Table,
-    /// Always there until this is dropped.
+    /// `Some` until this is dropped.
     semaphore: Option<Arc<Semaphore>>,
-    /// `None` while it is waited for.
+    /// `None` while waiting for it.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -37,39 +37,40 @@ impl Shares {
         Self { each, table: Table::default() }
     }
 
-    /// Waits, in the order of arrival within the party. More than the whole share counts as the whole share.
+    /// Acquires `count` units, waiting in order of arrival within the party. More than the whole share counts
+    /// as the whole share.
     pub async fn acquire(&self, party: Party, count: usize) -> Share {
-        let Some((mut held, semaphore)) = self.held(party) else { return Share { _held: None } };
+        let Some((mut entry, semaphore)) = self.entry(party) else { return Share { _entry: None } };
         let count = u32::try_from(count.min(self.each)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
-        held.permit = semaphore.acquire_many_owned(count).await.ok();
-        Share { _held: Some(held) }
+        entry.permit = semaphore.acquire_many_owned(count).await.ok();
+        Share { _entry: Some(entry) }
     }
 
-    /// One, if it can be had without waiting.
+    /// Acquires one unit, if that is possible without waiting.
     pub fn try_acquire(&self, party: Party) -> Option<Share> {
-        let Some((mut held, semaphore)) = self.held(party) else { return Some(Share { _held: None }) };
-        held.permit = Some(semaphore.try_acquire_owned().ok()?);
-        Some(Share { _held: Some(held) })
+        let Some((mut entry, semaphore)) = self.entry(party) else { return Some(Share { _entry: None }) };
+        entry.permit = Some(semaphore.try_acquire_owned().ok()?);
+        Some(Share { _entry: Some(entry) })
     }
 
-    fn held(&self, party: Party) -> Option<(Held, Arc<Semaphore>)> {
+    fn entry(&self, party: Party) -> Option<(ShareEntry, Arc<Semaphore>)> {
         (self.each > 0).then(|| {
             let mut table = locked(&self.table);
             let semaphore = table.entry(party).or_insert_with(|| Arc::new(Semaphore::new(self.each)));
             let semaphore = Arc::clone(semaphore);
             let (own, to_wait_for) = (Arc::clone(&self.table), Arc::clone(&semaphore));
-            (Held { party, table: own, semaphore: Some(semaphore), permit: None }, to_wait_for)
+            (ShareEntry { party, table: own, semaphore: Some(semaphore), permit: None }, to_wait_for)
         })
     }
 }
 
-impl Drop for Held {
-    /// The last user of a party's entry removes it, also one that gave up waiting.
+impl Drop for ShareEntry {
+    /// The last user of a party's semaphore removes it, also after a wait that was given up.
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut table = locked(&self.table);
-        // Under the lock, so that of two that end at once the second one sees itself as the last.
+        // Under the lock, so that of two concurrent drops the second one finds that it is the last.
         drop(self.semaphore.take());
         if table.get(&self.party).is_some_and(|semaphore| Arc::strong_count(semaphore) == 1) {
             table.remove(&self.party);
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_share_is_waited_for_and_nothing_stays() {
+    async fn a_party_waits_for_its_share_and_leaves_no_entry() {
         let shares = Shares::new(2);
         let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
         let whole = shares.acquire(one, 100).await;

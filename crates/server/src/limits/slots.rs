@@ -1,6 +1,7 @@
-//! The requests that one server works on at once. An organization can have half of the database connections, and a quarter
-//! more if no other has that. What keeps locks and jobs alive has slots and connections of its own, of which an organization
-//! can have half as well: so neither other requests nor another organization can fill them.
+//! The requests that one server handles concurrently. An organization can use half of the database
+//! connections, and a further quarter if no other organization uses that. Requests that keep locks and jobs
+//! alive have reserved slots and connections, of which an organization can use half as well: so neither other
+//! requests nor another organization can exhaust them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,115 +12,117 @@ use crate::app::failure::{Code, Failure};
 use crate::limits::shares::{Share, Shares};
 use crate::limits::{Bearer, LimitSettings, Party, Switch};
 
-/// How long a request waits for others of its organization.
-const WAIT: Duration = Duration::from_secs(2);
+/// How long a request waits for other requests of its organization.
+const SHARE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub struct Slots {
-    general: Pot,
-    reserved: Pot,
-    /// A quarter of the connections, for organizations that have their share already. The last quarter is always left for
-    /// others.
+    general: SlotPool,
+    reserved: SlotPool,
+    /// A quarter of the connections, for organizations that have used up their share. The last quarter is
+    /// always left for other organizations.
     beyond_shares: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
-struct Pot {
+struct SlotPool {
     capacity: Capacity,
     slots: Arc<Semaphore>,
-    /// What each organization can have of the connections.
+    /// Each organization's share of the connections.
     shares: Shares,
 }
 
-/// What a request works with.
+/// Which slots and database connections a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     General,
     Reserved,
 }
 
-/// Until it is dropped, or the request gives it up to wait.
+/// A slot that a request occupies until this is dropped. A request that waits gives up its slot.
 #[derive(Debug)]
 pub struct Slot {
     pub capacity: Capacity,
     _permit: OwnedSemaphorePermit,
-    _part: Option<Part>,
+    _connection: Option<ConnectionPermit>,
 }
 
-/// What a request has of the connections.
+/// The right to use one of the connections.
 #[derive(Debug)]
-enum Part {
+enum ConnectionPermit {
     OfShare { _share: Share },
     BeyondShares { _permit: OwnedSemaphorePermit },
 }
 
 impl Slots {
     pub fn new(settings: &LimitSettings) -> Self {
-        let pot = |capacity, slots: usize, connections: u32| {
+        let slot_pool = |capacity, slots: usize, connections: u32| {
             let share = match settings.limits {
                 Switch::On => (connections / 2).max(1) as usize,
                 Switch::Off => 0,
             };
-            Pot { capacity, slots: Arc::new(Semaphore::new(slots)), shares: Shares::new(share) }
+            SlotPool { capacity, slots: Arc::new(Semaphore::new(slots)), shares: Shares::new(share) }
         };
         let reserved = settings.reserved_in_flight.max(1);
         Self {
-            general: pot(Capacity::General, settings.max_in_flight, settings.database_connections),
-            reserved: pot(Capacity::Reserved, reserved, settings.reserved_connections),
+            general: slot_pool(Capacity::General, settings.max_in_flight, settings.database_connections),
+            reserved: slot_pool(Capacity::Reserved, reserved, settings.reserved_connections),
             beyond_shares: Arc::new(Semaphore::new(settings.database_connections as usize / 4)),
         }
     }
 
-    /// One of the general slots. An organization that has its share of the connections, when there is nothing beyond the
-    /// shares, waits for its own requests. Then there is a slot, or it is refused.
+    /// Acquires a general slot. If the organization has used up its share of the connections, and the
+    /// connections beyond the shares are in use, this waits for other requests of the organization. Fails if
+    /// no slot is free after that.
     pub async fn general(&self, bearer: Option<Bearer>) -> Result<Slot, Failure> {
         let busy = || Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.");
         let Some(organization) = bearer.map(organization) else {
             return self.general.try_slot(None).ok_or_else(busy);
         };
         let shares = &self.general.shares;
-        let at_once = shares.try_acquire(organization).map(|share| Part::OfShare { _share: share });
-        let part = match at_once.or_else(|| self.beyond_shares()) {
-            Some(part) => part,
+        let immediate = shares.try_acquire(organization);
+        let immediate = immediate.map(|share| ConnectionPermit::OfShare { _share: share });
+        let connection = match immediate.or_else(|| self.beyond_shares()) {
+            Some(connection) => connection,
             None => {
-                let share = tokio::time::timeout(WAIT, shares.acquire(organization, 1)).await;
-                Part::OfShare { _share: share.map_err(|_| busy())? }
+                let share = tokio::time::timeout(SHARE_TIMEOUT, shares.acquire(organization, 1)).await;
+                ConnectionPermit::OfShare { _share: share.map_err(|_| busy())? }
             }
         };
-        self.general.try_slot(Some(part)).ok_or_else(busy)
+        self.general.try_slot(Some(connection)).ok_or_else(busy)
     }
 
-    /// One of the reserved slots. An organization that has its share takes a general one if the database `has_spare`
-    /// connections, and waits for its share otherwise.
+    /// Acquires a reserved slot. An organization that has used up its share gets a general slot if the
+    /// database `has_spare` connections, and waits for its share otherwise.
     pub async fn reserved(&self, bearer: Bearer, has_spare: impl Fn() -> bool) -> Option<Slot> {
         let organization = organization(bearer);
         if let Some(share) = self.reserved.shares.try_acquire(organization)
-            && let Some(slot) = self.reserved.try_slot(Some(Part::OfShare { _share: share }))
+            && let Some(slot) = self.reserved.try_slot(Some(ConnectionPermit::OfShare { _share: share }))
         {
             return Some(slot);
         }
         if has_spare()
-            && let Some(part) = self.beyond_shares()
-            && let Some(slot) = self.general.try_slot(Some(part))
+            && let Some(connection) = self.beyond_shares()
+            && let Some(slot) = self.general.try_slot(Some(connection))
         {
             return Some(slot);
         }
         let share = self.reserved.shares.acquire(organization, 1).await;
         let permit = Arc::clone(&self.reserved.slots).acquire_owned().await.ok()?;
-        let part = Part::OfShare { _share: share };
-        Some(Slot { capacity: Capacity::Reserved, _permit: permit, _part: Some(part) })
+        let connection = ConnectionPermit::OfShare { _share: share };
+        Some(Slot { capacity: Capacity::Reserved, _permit: permit, _connection: Some(connection) })
     }
 
-    fn beyond_shares(&self) -> Option<Part> {
+    fn beyond_shares(&self) -> Option<ConnectionPermit> {
         let permit = Arc::clone(&self.beyond_shares).try_acquire_owned().ok()?;
-        Some(Part::BeyondShares { _permit: permit })
+        Some(ConnectionPermit::BeyondShares { _permit: permit })
     }
 }
 
-impl Pot {
-    fn try_slot(&self, part: Option<Part>) -> Option<Slot> {
+impl SlotPool {
+    fn try_slot(&self, connection: Option<ConnectionPermit>) -> Option<Slot> {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
-        Some(Slot { capacity: self.capacity, _permit: permit, _part: part })
+        Some(Slot { capacity: self.capacity, _permit: permit, _connection: connection })
     }
 }
 

@@ -1,15 +1,15 @@
-//! Who an event names as its actor: the person who asked, the runner that reported, or the system.
+//! The actor of an event: the user who sent the request, the runner that reported, or the system.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::environments::SHOP;
+use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
-use crate::yard::Yard;
 
-/// Kind and name of the newest event's actor.
-async fn actor(yard: &Yard, event_type: &str) -> (String, String) {
-    let event = yard.event(event_type).await;
+/// Returns the kind and name of the actor of the newest event.
+async fn actor(fixture: &DeploymentFixture, event_type: &str) -> (String, String) {
+    let event = fixture.event(event_type).await;
     let text = |field: &str| event["data"]["actor"][field].as_str().unwrap().to_owned();
     (text("kind"), text("name"))
 }
@@ -19,63 +19,63 @@ fn named(kind: &str, name: &str) -> (String, String) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn each_event_names_who_acted(pool: PgPool) {
-    let yard = Yard::new(&pool, DIAMOND).await;
-    let id = yard.start().await;
-    assert_eq!(actor(&yard, "deployment.queued").await, named("user", "Owner"));
-    let job = yard.take(&yard.advance(&id).await).await;
-    assert_eq!(actor(&yard, "deployment.started").await, named("system", "system"));
-    assert_eq!(actor(&yard, "deployment.stage.queued").await, named("system", "system"));
-    assert_eq!(actor(&yard, "deployment.stage.started").await, named("runner", "runner-1"));
-    let started = yard.event("deployment.stage.started").await;
+async fn each_event_names_its_actor(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
+    let id = fixture.start().await;
+    assert_eq!(actor(&fixture, "deployment.queued").await, named("user", "Owner"));
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    assert_eq!(actor(&fixture, "deployment.started").await, named("system", "system"));
+    assert_eq!(actor(&fixture, "deployment.stage.queued").await, named("system", "system"));
+    assert_eq!(actor(&fixture, "deployment.stage.started").await, named("runner", "runner-1"));
+    let started = fixture.event("deployment.stage.started").await;
     assert!(started["data"]["actor"]["id"].as_str().unwrap().starts_with("run_"), "{started}");
 
-    yard.carry_out(&job, 0).await;
-    yard.advance(&id).await;
-    assert_eq!(actor(&yard, "deployment.stage.succeeded").await, named("runner", "runner-1"));
-    yard.pass(&id, 7).await;
-    assert_eq!(actor(&yard, "deployment.stage.failed").await, named("runner", "runner-1"));
+    fixture.run_job(&job, 0).await;
+    fixture.advance(&id).await;
+    assert_eq!(actor(&fixture, "deployment.stage.succeeded").await, named("runner", "runner-1"));
+    fixture.run_next_job(&id, 7).await;
+    assert_eq!(actor(&fixture, "deployment.stage.failed").await, named("runner", "runner-1"));
 
-    // A runner that is lost has reported nothing: the system ended its stage.
-    yard.take(&yard.advance(&id).await).await;
+    // A lost runner reports nothing: the system ends its stage.
+    fixture.take(&fixture.advance(&id).await).await;
     let lost = "update jobs set lease_expires_at = clock_timestamp() - interval '31 seconds', touched = true
                 where status = 'running'";
     sqlx::query(lost).execute(&pool).await.unwrap();
-    yard.advance(&id).await;
-    assert_eq!(actor(&yard, "deployment.stage.errored").await, named("system", "system"));
-    assert_eq!(actor(&yard, "deployment.stage.skipped").await, named("system", "system"));
-    let end = format!("deployment.{}", yard.status(&id).await);
-    assert_eq!(actor(&yard, &end).await, named("system", "system"));
-    yard.end().await;
+    fixture.advance(&id).await;
+    assert_eq!(actor(&fixture, "deployment.stage.errored").await, named("system", "system"));
+    assert_eq!(actor(&fixture, "deployment.stage.skipped").await, named("system", "system"));
+    let end = format!("deployment.{}", fixture.status(&id).await);
+    assert_eq!(actor(&fixture, &end).await, named("system", "system"));
+    fixture.end().await;
 }
 
-/// A message to people can be written from an event alone.
+/// An event has everything that a notification to users needs.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn events_have_what_a_message_needs(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (session, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let claimed = yard.event("session.claimed").await["data"]["after"].clone();
+async fn events_have_what_a_notification_needs(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let claimed = fixture.event("session.claimed").await["data"]["after"].clone();
     assert_eq!((&claimed["commitId"], &claimed["context"]), (&json!("0123abc"), &Value::Null));
-    yard.advance(&id).await;
+    fixture.advance(&id).await;
     for event_type in ["deployment.queued", "deployment.started", "deployment.stage.queued"] {
-        let after = yard.event(event_type).await["data"]["after"].clone();
-        let shown = (&after["commitId"], &after["purpose"]);
-        assert_eq!(shown, (&json!("0123abc"), &json!("session")), "{event_type}: {after}");
+        let after = fixture.event(event_type).await["data"]["after"].clone();
+        let fields = (&after["commitId"], &after["purpose"]);
+        assert_eq!(fields, (&json!("0123abc"), &json!("session")), "{event_type}: {after}");
     }
-    yard.release("qa-1", &yard.owner, &session).await;
-    // A second person waits with a context and a commit; both are in the events of queueing and granting.
-    let (session, _) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
+    fixture.release("qa-1", &fixture.owner, &session).await;
+    // Context and commit of a waiting session are in the events of queueing and granting.
+    let (session, _) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let path =
-        format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/sessions", yard.pipeline);
+        format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
     let body = json!({ "queue": true, "commitId": "4567def", "context": "checkout fix" });
-    let (status, queued) = yard.server.json(reqwest::Method::POST, &path, &mate.token, Some(body)).await;
+    let (status, queued) = fixture.server.json(reqwest::Method::POST, &path, &mate.token, Some(body)).await;
     assert_eq!(status, 202, "{queued}");
-    yard.release("qa-1", &yard.owner, &session).await;
+    fixture.release("qa-1", &fixture.owner, &session).await;
     for event_type in ["session.queued", "session.granted"] {
-        let after = yard.event(event_type).await["data"]["after"].clone();
-        let shown = (&after["commitId"], &after["context"]);
-        assert_eq!(shown, (&json!("4567def"), &json!("checkout fix")), "{event_type}: {after}");
+        let after = fixture.event(event_type).await["data"]["after"].clone();
+        let fields = (&after["commitId"], &after["context"]);
+        assert_eq!(fields, (&json!("4567def"), &json!("checkout fix")), "{event_type}: {after}");
     }
-    yard.end().await;
+    fixture.end().await;
 }

@@ -1,12 +1,12 @@
-//! Caches: a pipeline's own, never changed, and no more of them than it may have.
+//! Caches: they belong to a pipeline, are immutable, and are limited in number.
 
-use greenroom_server::app::removal;
+use greenroom_server::app::object_gc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 
-use crate::yard::{Job, Yard};
+use crate::fixture::{DeploymentFixture, Job};
 
 const DEFINITION: &str = r#"
 stages:
@@ -19,18 +19,18 @@ stages:
     steps: [{ image: a, run: "true" }]
 "#;
 
-/// As the runner writes it: a key may have slashes, and is one part of the address all the same.
+/// As the runner encodes it: a key with slashes is one path segment.
 const PATH: &str = "/caches/cargo%2Fv1";
 
-pub async fn put(yard: &Yard, job: &Job, path: &str, archive: &str) -> (u16, Value) {
+pub async fn put(fixture: &DeploymentFixture, job: &Job, path: &str, archive: &str) -> (u16, Value) {
     let sha256 = format!("{:x}", Sha256::digest(archive));
-    let request = yard.request_by(Method::PUT, job, path).header("x-greenroom-sha256", sha256);
+    let request = fixture.request_by(Method::PUT, job, path).header("x-greenroom-sha256", sha256);
     let response = request.body(archive.to_owned()).send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
-pub async fn get(yard: &Yard, job: &Job, path: &str) -> (u16, String) {
-    let response = yard.request_by(Method::GET, job, path).send().await.unwrap();
+pub async fn get(fixture: &DeploymentFixture, job: &Job, path: &str) -> (u16, String) {
+    let response = fixture.request_by(Method::GET, job, path).send().await.unwrap();
     let (status, announced) =
         (response.status().as_u16(), response.headers().get("x-greenroom-sha256").cloned());
     let body = response.text().await.unwrap();
@@ -45,61 +45,61 @@ async fn count(pool: &PgPool, query: &'static str) -> i64 {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_first_one_stays_and_is_its_pipelines_own(pool: PgPool) {
-    let yard = Yard::new(&pool, DEFINITION).await;
+async fn the_first_cache_of_a_key_is_kept_and_belongs_to_its_pipeline(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let body = json!({ "name": "Other", "definition": DEFINITION });
-    let (_, other) = yard.call(Method::POST, "/pipelines", body).await;
+    let (_, other) = fixture.call(Method::POST, "/pipelines", body).await;
     let other = other["data"]["id"].as_str().unwrap().to_owned();
 
-    let (first, second) = (yard.job_of(&yard.pipeline).await, yard.job_of(&yard.pipeline).await);
-    assert_eq!(get(&yard, &first, PATH).await.0, 404);
-    assert_eq!(put(&yard, &first, PATH, "what the first left").await.0, 200);
-    assert_eq!(put(&yard, &second, PATH, "what the second left").await.0, 200, "no harm done");
-    for job in [&first, &second, &yard.job_of(&yard.pipeline).await] {
-        assert_eq!(get(&yard, job, PATH).await, (200, "what the first left".to_owned()));
+    let (first, second) = (fixture.job_of(&fixture.pipeline).await, fixture.job_of(&fixture.pipeline).await);
+    assert_eq!(get(&fixture, &first, PATH).await.0, 404);
+    assert_eq!(put(&fixture, &first, PATH, "what the first left").await.0, 200);
+    assert_eq!(put(&fixture, &second, PATH, "what the second left").await.0, 200, "idempotent");
+    for job in [&first, &second, &fixture.job_of(&fixture.pipeline).await] {
+        assert_eq!(get(&fixture, job, PATH).await, (200, "what the first left".to_owned()));
     }
-    let foreign = yard.job_of(&other).await;
-    assert_eq!(get(&yard, &foreign, PATH).await.0, 404, "not even by the same key");
-    assert_eq!(put(&yard, &foreign, PATH, "another pipeline's").await.0, 200);
-    assert_eq!(get(&yard, &first, PATH).await.1, "what the first left");
-    assert_eq!(get(&yard, &foreign, PATH).await.1, "another pipeline's");
+    let foreign = fixture.job_of(&other).await;
+    assert_eq!(get(&fixture, &foreign, PATH).await.0, 404, "another pipeline, same key");
+    assert_eq!(put(&fixture, &foreign, PATH, "another pipeline's").await.0, 200);
+    assert_eq!(get(&fixture, &first, PATH).await.1, "what the first left");
+    assert_eq!(get(&fixture, &foreign, PATH).await.1, "another pipeline's");
 
-    // What the second sent has gone from the object store at once; what is kept stays.
-    let app = &yard.server.server.app;
+    // The object of the second upload is removed immediately; the stored one is kept.
+    let app = &fixture.server.server.app;
     assert_eq!(count(&pool, "select count(*) from discarded_objects").await, 0);
     assert_eq!(app.objects.names().await.unwrap().len(), 2);
-    assert_eq!(get(&yard, &first, PATH).await.0, 200);
-    assert_eq!(get(&yard, &foreign, PATH).await.0, 200);
+    assert_eq!(get(&fixture, &first, PATH).await.0, 200);
+    assert_eq!(get(&fixture, &foreign, PATH).await.0, 200);
 
-    assert_eq!(yard.call(Method::DELETE, &format!("/pipelines/{other}"), Value::Null).await.0, 200);
+    assert_eq!(fixture.call(Method::DELETE, &format!("/pipelines/{other}"), Value::Null).await.0, 200);
     assert_eq!(count(&pool, "select count(*) from caches").await, 1, "an archived pipeline keeps none");
-    yard.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn only_a_running_job_has_caches_and_only_whole_ones_are_kept(pool: PgPool) {
-    let yard = Yard::new(&pool, DEFINITION).await;
-    let job = yard.job_of(&yard.pipeline).await;
-    let request = yard.request_by(Method::PUT, &job, PATH).header("x-greenroom-sha256", "00");
+async fn only_running_jobs_store_caches_and_only_complete_ones(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
+    let job = fixture.job_of(&fixture.pipeline).await;
+    let request = fixture.request_by(Method::PUT, &job, PATH).header("x-greenroom-sha256", "00");
     assert_eq!(request.body("torn").send().await.unwrap().status(), 422);
-    assert_eq!(get(&yard, &job, PATH).await.0, 404, "what came damaged is not kept");
+    assert_eq!(get(&fixture, &job, PATH).await.0, 404, "a damaged upload is not stored");
     for key in ["a%20b", "%2Fa", "another-stages", &"a".repeat(129)] {
-        assert_eq!(put(&yard, &job, &format!("/caches/{key}"), "x").await.0, 422, "{key}");
+        assert_eq!(put(&fixture, &job, &format!("/caches/{key}"), "x").await.0, 422, "{key}");
     }
-    yard.carry_out(&job, 0).await;
-    let (status, answer) = put(&yard, &job, PATH, "late").await;
-    assert_eq!((status, answer["code"].as_str()), (410, Some("job_gone")));
-    assert_eq!(get(&yard, &job, PATH).await.0, 410);
+    fixture.run_job(&job, 0).await;
+    let (status, response) = put(&fixture, &job, PATH, "late").await;
+    assert_eq!((status, response["code"].as_str()), (410, Some("job_gone")));
+    assert_eq!(get(&fixture, &job, PATH).await.0, 410);
     assert_eq!(count(&pool, "select count(*) from caches").await, 0);
-    yard.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn beyond_a_hundred_the_least_used_goes(pool: PgPool) {
-    let yard = Yard::new(&pool, DEFINITION).await;
-    let job = yard.job_of(&yard.pipeline).await;
-    assert_eq!(put(&yard, &job, "/caches/oldest", "used again").await.0, 200);
-    assert_eq!(put(&yard, &job, "/caches/unused", "not used").await.0, 200);
+async fn the_least_recently_used_cache_is_removed_beyond_a_hundred(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
+    let job = fixture.job_of(&fixture.pipeline).await;
+    assert_eq!(put(&fixture, &job, "/caches/oldest", "used again").await.0, 200);
+    assert_eq!(put(&fixture, &job, "/caches/unused", "not used").await.0, 200);
     sqlx::query(
         "with old as (update caches set used_at = used_at - interval '1 day' returning *)
          insert into caches (organization_id, pipeline_id, key, bytes, sha256, object)
@@ -109,31 +109,31 @@ async fn beyond_a_hundred_the_least_used_goes(pool: PgPool) {
     .execute(&pool)
     .await
     .unwrap();
-    assert_eq!(get(&yard, &job, "/caches/oldest").await.0, 200, "now it is the newest");
-    assert_eq!(put(&yard, &job, "/caches/one-more", "the hundred and first").await.0, 200);
+    assert_eq!(get(&fixture, &job, "/caches/oldest").await.0, 200, "now it is the newest");
+    assert_eq!(put(&fixture, &job, "/caches/one-more", "the hundred and first").await.0, 200);
     assert_eq!(count(&pool, "select count(*) from caches").await, 100);
-    assert_eq!(get(&yard, &job, "/caches/unused").await.0, 404);
-    assert_eq!(get(&yard, &job, "/caches/oldest").await.0, 200);
-    assert_eq!(get(&yard, &job, "/caches/one-more").await.0, 200);
+    assert_eq!(get(&fixture, &job, "/caches/unused").await.0, 404);
+    assert_eq!(get(&fixture, &job, "/caches/oldest").await.0, 200);
+    assert_eq!(get(&fixture, &job, "/caches/one-more").await.0, 200);
     let due = "select count(*) from discarded_objects where due_at > clock_timestamp() + interval '1 hour'";
-    assert_eq!(count(&pool, due).await, 1, "who reads it just now may go on");
-    yard.end().await;
+    assert_eq!(count(&pool, due).await, 1, "a concurrent download can finish");
+    fixture.end().await;
 }
 
-/// A server that dies in the middle of an upload leaves an object that nothing refers to, but not for ever.
+/// A server that dies during an upload leaves an unreferenced object, which is removed later.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_was_sent_in_vain_goes_in_the_end(pool: PgPool) {
-    let yard = Yard::new(&pool, DEFINITION).await;
-    let app = &yard.server.server.app;
-    let organization = yard.owner.organization.parse().unwrap();
+async fn objects_of_interrupted_uploads_are_removed(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
+    let app = &fixture.server.server.app;
+    let organization = fixture.owner.organization.parse().unwrap();
     let name = "caches/left/behind";
-    app.store.announce_object(organization, name).await.unwrap();
+    app.store.register_object(organization, name).await.unwrap();
     app.objects.put(name, "half of it".into()).await.unwrap();
-    removal::once(&app.store, &app.objects).await.unwrap();
-    assert!(app.objects.get(name, 0..4).await.is_ok(), "an upload has its time");
+    object_gc::run_once(&app.store, &app.objects).await.unwrap();
+    assert!(app.objects.get(name, 0..4).await.is_ok(), "an upload has time to finish");
     sqlx::query("update discarded_objects set due_at = clock_timestamp()").execute(&pool).await.unwrap();
-    removal::once(&app.store, &app.objects).await.unwrap();
+    object_gc::run_once(&app.store, &app.objects).await.unwrap();
     assert!(app.objects.get(name, 0..4).await.is_err());
     assert_eq!(count(&pool, "select count(*) from discarded_objects").await, 0);
-    yard.end().await;
+    fixture.end().await;
 }

@@ -1,18 +1,19 @@
-//! What a runner reports of its checkout: the full id of the requested commit, once, and mistakes that a retry can't fix.
+//! Reports of a checkout: the full id of the requested commit, which is stored once, and failures that a
+//! retry cannot fix.
 
 use serde_json::json;
 use sqlx::PgPool;
 
+use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
-use crate::yard::Yard;
 
 const COMMIT: &str = "0123abc000000000000000000000000000000000";
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn only_a_full_id_of_the_requested_commit_is_taken_and_the_first_one_stays(pool: PgPool) {
-    let yard = Yard::new(&pool, DIAMOND).await;
-    let id = yard.start().await;
-    let job = yard.take(&yard.advance(&id).await).await;
+async fn only_the_full_id_of_the_requested_commit_is_accepted_and_stored_once(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
+    let id = fixture.start().await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
     for commit in [
         "0123abcd",
         "0123abc$(id) NOT A COMMIT",
@@ -22,46 +23,46 @@ async fn only_a_full_id_of_the_requested_commit_is_taken_and_the_first_one_stays
         &"0".repeat(64),
     ] {
         for path in ["/checkout", "/complete"] {
-            let (status, answer) = yard.say(&job, path, json!({ "commitId": commit })).await;
+            let (status, response) = fixture.report(&job, path, json!({ "commitId": commit })).await;
             assert_eq!(
-                (status, answer["errors"][0]["pointer"].as_str()),
+                (status, response["errors"][0]["pointer"].as_str()),
                 (422, Some("/commitId")),
-                "{answer}"
+                "{response}"
             );
         }
     }
-    assert_eq!(yard.deployment(&id).await["commitId"], "0123abc");
+    assert_eq!(fixture.deployment(&id).await["commitId"], "0123abc");
     for _ in 0..2 {
-        let (status, answer) = yard.say(&job, "/checkout", json!({ "commitId": COMMIT })).await;
-        assert_eq!(status, 200, "{answer}");
+        let (status, response) = fixture.report(&job, "/checkout", json!({ "commitId": COMMIT })).await;
+        assert_eq!(status, 200, "{response}");
     }
-    assert_eq!(yard.deployment(&id).await["commitId"], COMMIT);
+    assert_eq!(fixture.deployment(&id).await["commitId"], COMMIT);
     let other = COMMIT.replace("000000", "111111");
-    assert_eq!(yard.say(&job, "/checkout", json!({ "commitId": other })).await.0, 422);
-    assert_eq!(yard.say(&job, "/complete", json!({ "commitId": other })).await.0, 422);
+    assert_eq!(fixture.report(&job, "/checkout", json!({ "commitId": other })).await.0, 422);
+    assert_eq!(fixture.report(&job, "/complete", json!({ "commitId": other })).await.0, 422);
     for branch in ["", "a b", "a\u{0}", "-x", "a:b"] {
         let body = json!({ "commitId": COMMIT, "branch": branch });
-        let (status, answer) = yard.say(&job, "/checkout", body).await;
-        assert_eq!((status, answer["errors"][0]["pointer"].as_str()), (422, Some("/branch")), "{answer}");
+        let (status, response) = fixture.report(&job, "/checkout", body).await;
+        assert_eq!((status, response["errors"][0]["pointer"].as_str()), (422, Some("/branch")), "{response}");
     }
-    assert_eq!(yard.deployment(&id).await["commitId"], COMMIT);
-    yard.carry_out(&job, 0).await;
-    assert_eq!(yard.say(&job, "/checkout", json!({ "commitId": COMMIT })).await.0, 410);
-    yard.end().await;
+    assert_eq!(fixture.deployment(&id).await["commitId"], COMMIT);
+    fixture.run_job(&job, 0).await;
+    assert_eq!(fixture.report(&job, "/checkout", json!({ "commitId": COMMIT })).await.0, 410);
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_mistake_that_a_retry_can_not_fix_fails_at_the_first_attempt(pool: PgPool) {
-    let yard = Yard::new(&pool, DIAMOND).await;
+async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     for reason in ["commit_not_found", "commit_not_on_branch", "repository_unavailable", "image_not_found"] {
-        let id = yard.start().await;
-        let job = yard.take(&yard.advance(&id).await).await;
+        let id = fixture.start().await;
+        let job = fixture.take(&fixture.advance(&id).await).await;
         let body = json!({ "error": "the checkout failed: it is so", "failure": reason });
-        assert_eq!(yard.say(&job, "/complete", body).await.0, 200);
-        assert!(yard.advance(&id).await.ended);
-        let shown = yard.deployment(&id).await;
-        assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("failed"), Some(reason)));
-        let stage = &shown["stages"][0];
+        assert_eq!(fixture.report(&job, "/complete", body).await.0, 200);
+        assert!(fixture.advance(&id).await.ended);
+        let record = fixture.deployment(&id).await;
+        assert_eq!((record["status"].as_str(), record["reason"].as_str()), (Some("failed"), Some(reason)));
+        let stage = &record["stages"][0];
         assert_eq!(
             (&stage["status"], &stage["reason"], &stage["attempt"]),
             (&json!("failed"), &json!(reason), &json!(1))
@@ -69,5 +70,5 @@ async fn a_mistake_that_a_retry_can_not_fix_fails_at_the_first_attempt(pool: PgP
         assert_eq!(stage["detail"], "the checkout failed: it is so");
         assert_eq!(stage["steps"][0]["status"], "skipped");
     }
-    yard.end().await;
+    fixture.end().await;
 }

@@ -1,4 +1,4 @@
-//! Conditions are tenants' code: one that has no end ends its own deployment, and nobody else's waits for it.
+//! Conditions are code of tenants: an endless one fails its own deployment and does not delay others.
 
 use std::time::{Duration, Instant};
 
@@ -7,68 +7,69 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::yard::Yard;
+use crate::fixture::DeploymentFixture;
 
 const SIMPLE: &str = "stages: { build: { steps: [{ image: a, run: b }] } }";
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn an_endless_condition_ends_its_own_deployment_only(pool: PgPool) {
-    let yard = Yard::new(&pool, SIMPLE).await;
-    // As it was saved before conditions had limits.
+    let fixture = DeploymentFixture::new(&pool, SIMPLE).await;
+    // Stored directly, as before conditions had limits.
     let condition = "variables.all(a,variables.all(b,variables.all(c,variables.all(d,variables.all(e,variables.all(f,true))))))";
     let variables: serde_json::Map<_, _> = (0..100).map(|n| (format!("V{n}"), "x".into())).collect();
     let old = "update pipeline_versions set definition =
                    jsonb_set(jsonb_set(definition, '{stages,0,if}', to_jsonb($1::text)), '{variables}', $2)";
     sqlx::query(old).bind(condition).bind(serde_json::Value::from(variables)).execute(&pool).await.unwrap();
-    let endless = yard.start().await;
+    let endless = fixture.start().await;
 
-    let globex = yard.server.organization("globex").await;
+    let globex = fixture.server.organization("globex").await;
     let body = json!({ "name": "Web", "definition": SIMPLE });
     let path = "/organizations/globex/pipelines";
-    let (status, made) = yard.server.json(Method::POST, path, &globex.token, Some(body)).await;
+    let (status, made) = fixture.server.json(Method::POST, path, &globex.token, Some(body)).await;
     assert_eq!(status, 201, "{made}");
     let path = "/organizations/globex/pipelines/web/deployments";
     let body = Some(json!({ "commitId": "0123abc" }));
-    let (status, made) = yard.server.json(Method::POST, path, &globex.token, body).await;
+    let (status, made) = fixture.server.json(Method::POST, path, &globex.token, body).await;
     assert_eq!(status, 202, "{made}");
     let others: DeploymentId = made["data"]["id"].as_str().unwrap().parse().unwrap();
     let organization: OrganizationId = globex.organization.parse().unwrap();
 
     let started = Instant::now();
-    let store = &yard.server.server.app.store;
-    let (own, other) = tokio::join!(yard.advance(&endless), store.advance_deployment(organization, others));
+    let store = &fixture.server.server.app.store;
+    let (own, other) =
+        tokio::join!(fixture.advance(&endless), store.advance_deployment(organization, others));
     assert_eq!(other.unwrap().unwrap().dispatch.len(), 1);
     assert!(own.ended);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
-    let shown = yard.deployment(&endless).await;
+    let record = fixture.deployment(&endless).await;
     assert_eq!(
-        (shown["status"].as_str(), shown["reason"].as_str()),
+        (record["status"].as_str(), record["reason"].as_str()),
         (Some("failed"), Some("condition_limit"))
     );
-    let detail = shown["stages"][0]["detail"].as_str().unwrap();
+    let detail = record["stages"][0]["detail"].as_str().unwrap();
     assert!(detail.contains("`build`") && detail.contains("takes more than"), "{detail}");
-    yard.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stage_for_sessions_is_skipped_by_the_pipeline(pool: PgPool) {
+async fn a_pipeline_deployment_skips_stages_for_sessions(pool: PgPool) {
     let definition = "ephemeralEnvironments: { qa: {} }
 stages:
   build: { steps: [{ image: a, run: b }] }
   seed: { needs: [build], only: ephemeral, if: branch == branch, steps: [{ image: a, run: b }] }
   ship: { needs: [seed], steps: [{ image: a, run: b }] }
 ";
-    let yard = Yard::new(&pool, definition).await;
-    let id = yard.start().await;
-    yard.pass(&id, 0).await;
-    assert!(yard.pass(&id, 0).await.ended);
-    assert_eq!(yard.stages(&id).await, ["succeeded", "skipped", "succeeded"]);
-    assert_eq!(yard.deployment(&id).await["stages"][1]["reason"], "only_ephemeral");
-    let (_, id) = yard.claim("qa", &yard.owner, "sessions").await;
+    let fixture = DeploymentFixture::new(&pool, definition).await;
+    let id = fixture.start().await;
+    fixture.run_next_job(&id, 0).await;
+    assert!(fixture.run_next_job(&id, 0).await.ended);
+    assert_eq!(fixture.stages(&id).await, ["succeeded", "skipped", "succeeded"]);
+    assert_eq!(fixture.deployment(&id).await["stages"][1]["reason"], "only_ephemeral");
+    let (_, id) = fixture.claim("qa", &fixture.owner, "sessions").await;
     for _ in 0..2 {
-        yard.pass(&id, 0).await;
+        fixture.run_next_job(&id, 0).await;
     }
-    assert!(yard.pass(&id, 0).await.ended);
-    assert_eq!(yard.stages(&id).await, ["succeeded", "succeeded", "succeeded"]);
-    yard.end().await;
+    assert!(fixture.run_next_job(&id, 0).await.ended);
+    assert_eq!(fixture.stages(&id).await, ["succeeded", "succeeded", "succeeded"]);
+    fixture.end().await;
 }

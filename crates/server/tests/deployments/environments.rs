@@ -1,9 +1,9 @@
-//! Deployments into environments: the fence, the work slot, and cleaning up.
+//! Deployments into environments: the fence, the work slot and the teardown.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::yard::Yard;
+use crate::fixture::DeploymentFixture;
 
 pub const SHOP: &str = r#"
 ephemeralEnvironments:
@@ -14,142 +14,143 @@ stages:
 "#;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn who_is_overridden_starts_no_further_step_and_the_next_waits_for_its_end(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
-    let (_, old) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let job = yard.take(&yard.advance(&old).await).await;
-    assert_eq!(yard.say(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
+async fn an_overridden_deployment_starts_no_step_and_the_next_waits_for_its_end(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
+    let (_, old) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let job = fixture.take(&fixture.advance(&old).await).await;
+    assert_eq!(fixture.report(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
 
-    let (_, new) = yard.claim("qa-1", &mate, "force-claim").await;
-    let (status, answer) = yard.say(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
-    assert_eq!((status, answer["code"].as_str()), (409, Some("fence_outdated")));
-    let (_, beat) = yard.say(&job, "/heartbeat", json!({})).await;
+    let (_, new) = fixture.claim("qa-1", &mate, "force-claim").await;
+    let (status, response) = fixture.report(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
+    assert_eq!((status, response["code"].as_str()), (409, Some("fence_outdated")));
+    let (_, beat) = fixture.report(&job, "/heartbeat", json!({})).await;
     assert_eq!(beat["data"]["cancel"]["reason"], "session_ended");
-    assert!(yard.advance(&new).await.dispatch.is_empty());
+    assert!(fixture.advance(&new).await.dispatch.is_empty());
     let slot = json!([{ "kind": "work_slot", "deploymentId": old }]);
-    assert_eq!(yard.deployment(&new).await["waitingOn"], slot);
+    assert_eq!(fixture.deployment(&new).await["waitingOn"], slot);
 
     let end = json!({ "status": "canceled" });
-    assert_eq!(yard.say(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
-    assert_eq!(yard.say(&job, "/complete", json!({})).await.0, 200);
-    assert!(yard.advance(&old).await.ended);
-    let shown = yard.deployment(&old).await;
+    assert_eq!(fixture.report(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
+    assert_eq!(fixture.report(&job, "/complete", json!({})).await.0, 200);
+    assert!(fixture.advance(&old).await.ended);
+    let record = fixture.deployment(&old).await;
     assert_eq!(
-        (shown["status"].as_str(), shown["reason"].as_str()),
+        (record["status"].as_str(), record["reason"].as_str()),
         (Some("canceled"), Some("session_ended"))
     );
-    // No teardown in between: who takes over goes on with what is there.
-    assert_eq!(yard.advance(&new).await.dispatch.len(), 1);
-    yard.end().await;
+    // There is no teardown in between: the session that takes over keeps what is deployed.
+    assert_eq!(fixture.advance(&new).await.dispatch.len(), 1);
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_step_starts_after_the_lease_even_if_nobody_has_noticed(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (_, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let job = yard.take(&yard.advance(&id).await).await;
-    assert_eq!(yard.say(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
-    // Nothing looks at it before the next step does.
+async fn no_step_starts_after_the_lease_even_before_the_sweeper_runs(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (_, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    assert_eq!(fixture.report(&job, &format!("/steps/{}/start", job.steps[0]), json!({})).await.0, 200);
+    // The sweeper does not run before the next step starts.
     let over =
         "update environments set expires_at = clock_timestamp() - interval '1 second', sweep_at = null";
     sqlx::query(over).execute(&pool).await.unwrap();
 
-    let (status, answer) = yard.say(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
-    assert_eq!((status, answer["code"].as_str()), (409, Some("fence_outdated")));
-    let (_, beat) = yard.say(&job, "/heartbeat", json!({})).await;
+    let (status, response) = fixture.report(&job, &format!("/steps/{}/start", job.steps[1]), json!({})).await;
+    assert_eq!((status, response["code"].as_str()), (409, Some("fence_outdated")));
+    let (_, beat) = fixture.report(&job, "/heartbeat", json!({})).await;
     assert_eq!(beat["data"]["cancel"]["reason"], "session_ended");
     let end = json!({ "status": "succeeded", "exitCode": 0 });
-    assert_eq!(yard.say(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
-    assert_eq!(yard.say(&job, "/complete", json!({})).await.0, 200);
-    assert!(yard.advance(&id).await.ended);
-    assert_eq!(yard.status(&id).await, "canceled");
-    yard.end().await;
+    assert_eq!(fixture.report(&job, &format!("/steps/{}/end", job.steps[0]), end).await.0, 200);
+    assert_eq!(fixture.report(&job, "/complete", json!({})).await.0, 200);
+    assert!(fixture.advance(&id).await.ended);
+    assert_eq!(fixture.status(&id).await, "canceled");
+    fixture.end().await;
 }
 
-/// What cleans up after a session that has deployed, and the deployment of the next session, which waits for it.
-async fn teardown_and_next(yard: &Yard) -> (String, String) {
-    let mate = yard.server.member(&yard.owner, "acme", "developer").await;
-    let (session, first) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    assert!(yard.pass(&first, 0).await.ended);
-    yard.release("qa-1", &yard.owner, &session).await;
-    let (_, next) = yard.claim("qa-1", &mate, "sessions").await;
-    (yard.teardown().await, next)
+/// Returns the teardown of a session that has deployed, and the deployment of the next session, which waits
+/// for it.
+async fn teardown_and_next(fixture: &DeploymentFixture) -> (String, String) {
+    let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
+    let (session, first) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    assert!(fixture.run_next_job(&first, 0).await.ended);
+    fixture.release("qa-1", &fixture.owner, &session).await;
+    let (_, next) = fixture.claim("qa-1", &mate, "sessions").await;
+    (fixture.teardown().await, next)
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_a_session_left_is_cleaned_up_before_the_next_one_begins(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (teardown, next) = teardown_and_next(&yard).await;
+async fn a_session_is_torn_down_before_the_next_one_deploys(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (teardown, next) = teardown_and_next(&fixture).await;
     let teardown = teardown.as_str();
-    assert!(yard.advance(&next).await.dispatch.is_empty());
+    assert!(fixture.advance(&next).await.dispatch.is_empty());
     assert_eq!(
-        yard.deployment(&next).await["waitingOn"],
+        fixture.deployment(&next).await["waitingOn"],
         json!([{ "kind": "work_slot", "deploymentId": teardown }])
     );
-    // It runs although its session has ended and the fence has moved on, and although the pipeline stands still.
-    assert_eq!(yard.call(reqwest::Method::POST, "/pipelines/shop/stop", json!({})).await.0, 200);
-    assert!(yard.pass(teardown, 0).await.ended);
-    assert_eq!(yard.status(teardown).await, "succeeded");
-    assert_eq!(yard.call(reqwest::Method::POST, "/pipelines/shop/resume", json!({})).await.0, 200);
-    assert_eq!(yard.advance(&next).await.dispatch.len(), 1);
-    yard.end().await;
+    // The teardown runs although its session has ended, the fence is higher, and the pipeline is stopped.
+    assert_eq!(fixture.call(reqwest::Method::POST, "/pipelines/shop/stop", json!({})).await.0, 200);
+    assert!(fixture.run_next_job(teardown, 0).await.ended);
+    assert_eq!(fixture.status(teardown).await, "succeeded");
+    assert_eq!(fixture.call(reqwest::Method::POST, "/pipelines/shop/resume", json!({})).await.0, 200);
+    assert_eq!(fixture.advance(&next).await.dispatch.len(), 1);
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn who_waits_for_a_cleaning_up_does_not_wait_forever(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (teardown, next) = teardown_and_next(&yard).await;
+async fn waiting_for_a_teardown_has_a_deadline(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (teardown, next) = teardown_and_next(&fixture).await;
     let teardown = teardown.as_str();
-    // No runner takes it.
-    assert_eq!(yard.advance(teardown).await.dispatch.len(), 1);
-    let shown = yard.deployment(teardown).await;
-    let begun: jiff::Timestamp = shown["startedAt"].as_str().unwrap().parse().unwrap();
-    let deadline: jiff::Timestamp = shown["deadlineAt"].as_str().unwrap().parse().unwrap();
+    // No runner takes the job.
+    assert_eq!(fixture.advance(teardown).await.dispatch.len(), 1);
+    let record = fixture.deployment(teardown).await;
+    let begun: jiff::Timestamp = record["startedAt"].as_str().unwrap().parse().unwrap();
+    let deadline: jiff::Timestamp = record["deadlineAt"].as_str().unwrap().parse().unwrap();
     assert_eq!(deadline.duration_since(begun).as_secs(), 15 * 60);
-    assert!(!yard.advance(teardown).await.ended);
+    assert!(!fixture.advance(teardown).await.ended);
     let long_ago =
         "update deployments set started_at = started_at - interval '15 minutes' where purpose = 'teardown'";
     sqlx::query(long_ago).execute(&pool).await.unwrap();
-    assert!(yard.advance(teardown).await.ended);
-    let shown = yard.deployment(teardown).await;
-    assert_eq!((shown["status"].as_str(), shown["reason"].as_str()), (Some("failed"), Some("timed_out")));
-    assert_eq!(yard.advance(&next).await.dispatch.len(), 1);
-    yard.end().await;
+    assert!(fixture.advance(teardown).await.ended);
+    let record = fixture.deployment(teardown).await;
+    assert_eq!((record["status"].as_str(), record["reason"].as_str()), (Some("failed"), Some("timed_out")));
+    assert_eq!(fixture.advance(&next).await.dispatch.len(), 1);
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_session_without_a_deployment_leaves_nothing_to_clean_up(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let path = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions", yard.pipeline);
-    let (_, made) = yard.call(reqwest::Method::POST, &path, json!({})).await;
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let path = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
+    let (_, made) = fixture.call(reqwest::Method::POST, &path, json!({})).await;
     let session = made["data"]["sessionId"].as_str().unwrap();
-    yard.release("qa-1", &yard.owner, session).await;
-    let (_, listed) = yard.call(reqwest::Method::GET, "/deployments", Value::Null).await;
-    assert_eq!(listed["data"], json!([]));
-    yard.end().await;
+    fixture.release("qa-1", &fixture.owner, session).await;
+    let (_, list) = fixture.call(reqwest::Method::GET, "/deployments", Value::Null).await;
+    assert_eq!(list["data"], json!([]));
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn nothing_is_tried_again_in_a_session_that_is_over(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (session, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    yard.pass(&id, 1).await;
-    yard.release("qa-1", &yard.owner, &session).await;
+async fn a_retry_in_an_ended_session_is_rejected(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    fixture.run_next_job(&id, 1).await;
+    fixture.release("qa-1", &fixture.owner, &session).await;
     let path = format!("/deployments/{id}/stages/deploy/retry");
-    let (status, answer) = yard.call(reqwest::Method::POST, &path, json!({})).await;
-    assert_eq!((status, answer["code"].as_str()), (409, Some("invalid_state")));
-    yard.end().await;
+    let (status, response) = fixture.call(reqwest::Method::POST, &path, json!({})).await;
+    assert_eq!((status, response["code"].as_str()), (409, Some("invalid_state")));
+    fixture.end().await;
 }
 
-/// Its own record, the lists, its session and its environment tell the same of a deployment.
+/// The record of a deployment, the lists, its session and its environment have the same fields.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_it_waits_for_is_told_everywhere(pool: PgPool) {
-    let yard = Yard::new(&pool, SHOP).await;
-    let (session, id) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", yard.pipeline);
-    let told = async |waiting: Value, has_deadline: bool| {
-        let own = yard.deployment(&id).await;
+async fn what_a_deployment_waits_for_is_in_every_view(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", fixture.pipeline);
+    let assert_waiting_on = async |waiting: Value, has_deadline: bool| {
+        let own = fixture.deployment(&id).await;
         assert_eq!((&own["waitingOn"], own["deadlineAt"].is_string()), (&waiting, has_deadline), "{own}");
         for (path, pointer) in [
             ("/deployments".to_owned(), "/data/0"),
@@ -157,20 +158,20 @@ async fn what_it_waits_for_is_told_everywhere(pool: PgPool) {
             (format!("{environment}/history"), "/data/0/deployments/0"),
             (environment.clone(), "/data/lastDeployment"),
         ] {
-            let (_, shown) = yard.call(reqwest::Method::GET, &path, Value::Null).await;
-            let shown = shown.pointer(pointer).unwrap();
+            let (_, record) = fixture.call(reqwest::Method::GET, &path, Value::Null).await;
+            let record = record.pointer(pointer).unwrap();
             for field in ["id", "status", "waitingOn", "deadlineAt"] {
-                assert_eq!(shown[field], own[field], "{path} {field}");
+                assert_eq!(record[field], own[field], "{path} {field}");
             }
         }
     };
-    told(json!([{ "kind": "engine" }]), false).await;
-    let advance = yard.advance(&id).await;
-    told(json!([{ "kind": "runner", "stage": "deploy", "pool": "default" }]), true).await;
-    let job = yard.take(&advance).await;
-    told(json!([]), true).await;
-    yard.carry_out(&job, 0).await;
-    yard.advance(&id).await;
-    told(json!([]), false).await;
-    yard.end().await;
+    assert_waiting_on(json!([{ "kind": "engine" }]), false).await;
+    let advance = fixture.advance(&id).await;
+    assert_waiting_on(json!([{ "kind": "runner", "stage": "deploy", "pool": "default" }]), true).await;
+    let job = fixture.take(&advance).await;
+    assert_waiting_on(json!([]), true).await;
+    fixture.run_job(&job, 0).await;
+    fixture.advance(&id).await;
+    assert_waiting_on(json!([]), false).await;
+    fixture.end().await;
 }

@@ -1,12 +1,13 @@
-//! Deployments from the API's and a runner's side, without the engine: what it would ask, the tests ask in its place. That
-//! the engine asks at the right time is tried in `greenroom-worker` and in the scenarios.
+//! Deployments as the API and runners see them, without the engine: the tests advance deployments in its
+//! place. The tests of `greenroom-worker` and the scenarios cover that the engine advances them at the right
+//! time.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod action_requests;
 mod actors;
-mod asks;
 mod branches;
 mod cache_zones;
 mod caches;
@@ -16,6 +17,7 @@ mod concurrency;
 mod conditions;
 mod downloads;
 mod environments;
+mod fixture;
 mod give_up;
 mod live;
 mod log_tails;
@@ -29,4 +31,3 @@ mod rights;
 mod runs;
 mod uploads;
 mod watchdog;
-mod yard;

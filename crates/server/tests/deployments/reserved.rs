@@ -1,5 +1,5 @@
-//! What keeps locks and jobs alive is served while everything else is full: it has slots and database connections of its own,
-//! and another organization can't have all of them.
+//! Requests that keep locks and jobs alive are served while the server is overloaded: they have reserved
+//! request slots and database connections, and one organization cannot take all of them.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use sqlx::{ConnectOptions, PgPool};
 use tokio::task::JoinSet;
 
 use crate::environments::SHOP;
+use crate::fixture::{DeploymentFixture, Job};
 use crate::support::{Caller, TestServer, eventually};
-use crate::yard::{Job, Yard};
 
-const SOON: Duration = Duration::from_secs(4);
+const TIMEOUT: Duration = Duration::from_secs(4);
 
-async fn yard(pool: &PgPool, settings: LimitSettings) -> Yard {
+async fn new_fixture(pool: &PgPool, settings: LimitSettings) -> DeploymentFixture {
     let limits = Limits::with(Duration::from_secs(15), settings);
     let server = TestServer::start_on(pool.connect_options().to_url_lossy().as_str(), limits).await;
-    Yard::on(server, SHOP).await
+    DeploymentFixture::on(server, SHOP).await
 }
 
-/// Sends a request again and again until the set is dropped.
+/// Repeats a request until the set is dropped.
 fn keep_sending(attack: &mut JoinSet<()>, server: &TestServer, caller: &Caller, method: Method, path: &str) {
     let url = format!("{}/organizations/{}{path}", server.base, caller.organization);
     let request = server.client.request(method, url).bearer_auth(&caller.token);
@@ -33,111 +33,117 @@ fn keep_sending(attack: &mut JoinSet<()>, server: &TestServer, caller: &Caller, 
     });
 }
 
-/// What was sent is served, and soon.
-async fn served(what: &str, sent: impl Future<Output = (u16, Value)>) {
+/// Checks that a request is served in time.
+async fn assert_served(what: &str, sent: impl Future<Output = (u16, Value)>) {
     let began = Instant::now();
-    let (status, answer) = sent.await;
-    assert_eq!(status, 200, "{what}: {answer}");
-    assert!(began.elapsed() < SOON, "{what} took {:?}", began.elapsed());
+    let (status, response) = sent.await;
+    assert_eq!(status, 200, "{what}: {response}");
+    assert!(began.elapsed() < TIMEOUT, "{what} took {:?}", began.elapsed());
 }
 
-/// Everything that has reserved capacity, in the order of a job's and a session's life.
-async fn live(yard: &Yard, job: &Job, session: &str) {
-    let of_session = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions/{session}", yard.pipeline);
+/// Sends every kind of request that has reserved capacity, in the order of a job's and a session's life
+/// cycle.
+async fn assert_reserved_requests_are_served(fixture: &DeploymentFixture, job: &Job, session: &str) {
+    let of_session =
+        format!("/pipelines/{}/ephemeral-environments/qa-1/sessions/{session}", fixture.pipeline);
     let renew = format!("{of_session}/renew");
     for _ in 0..3 {
-        served("a job's heartbeat", yard.say(job, "/heartbeat", json!({}))).await;
-        served(
+        assert_served("a job's heartbeat", fixture.report(job, "/heartbeat", json!({}))).await;
+        assert_served(
             "a session's heartbeat",
-            yard.call(Method::POST, &format!("{of_session}/heartbeat"), Value::Null),
+            fixture.call(Method::POST, &format!("{of_session}/heartbeat"), Value::Null),
         )
         .await;
-        served("a renewal", yard.call(Method::POST, &renew, Value::Null)).await;
+        assert_served("a renewal", fixture.call(Method::POST, &renew, Value::Null)).await;
         tokio::time::sleep(Duration::from_millis(600)).await;
     }
     for step in &job.steps {
-        served("a step's start", yard.say(job, &format!("/steps/{step}/start"), json!({}))).await;
+        assert_served("a step's start", fixture.report(job, &format!("/steps/{step}/start"), json!({})))
+            .await;
         let end = json!({ "status": "succeeded", "exitCode": 0 });
-        served("a step's end", yard.say(job, &format!("/steps/{step}/end"), end)).await;
+        assert_served("a step's end", fixture.report(job, &format!("/steps/{step}/end"), end)).await;
     }
-    served("a job's end", yard.say(job, "/complete", json!({}))).await;
-    served("a release", yard.call(Method::DELETE, &of_session, Value::Null)).await;
+    assert_served("a job's end", fixture.report(job, "/complete", json!({}))).await;
+    assert_served("a release", fixture.call(Method::DELETE, &of_session, Value::Null)).await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_full_slots_keep_no_lock_or_job_from_living(pool: PgPool) {
+async fn heavy_locks_and_jobs_are_served_while_all_request_slots_are_taken(pool: PgPool) {
     under_attack(&pool, LimitSettings { max_in_flight: 4, ..LimitSettings::default() }).await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_used_up_connections_keep_no_lock_or_job_from_living(pool: PgPool) {
-    // So that half of the connections are all that there are.
+async fn heavy_locks_and_jobs_are_served_while_all_connections_are_taken(pool: PgPool) {
+    // One organization may use half of this number, which is all 8 connections of the test server.
     under_attack(&pool, LimitSettings { database_connections: 16, ..LimitSettings::default() }).await;
 }
 
 async fn under_attack(pool: &PgPool, settings: LimitSettings) {
-    let yard = yard(pool, settings).await;
-    // Two, because one alone cannot use up all connections.
-    let hostile = [yard.server.organization("globex").await, yard.server.organization("initech").await];
-    let (session, deployment) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let job = yard.take(&yard.advance(&deployment).await).await;
-    // Every request for events waits for this lock and keeps a connection while it does.
+    let fixture = new_fixture(pool, settings).await;
+    // Two organizations, because one alone may take only half of the capacity.
+    let hostile = [fixture.server.organization("globex").await, fixture.server.organization("initech").await];
+    let (session, deployment) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let job = fixture.take(&fixture.advance(&deployment).await).await;
+    // Every request for events waits for this lock and keeps a connection meanwhile.
     let mut holding = pool.begin().await.unwrap();
     sqlx::query("lock table events in access exclusive mode").execute(&mut *holding).await.unwrap();
     let mut attack = JoinSet::new();
     for attacker in hostile.iter().cycle().take(64) {
-        keep_sending(&mut attack, &yard.server, attacker, Method::GET, "/events");
+        keep_sending(&mut attack, &fixture.server, attacker, Method::GET, "/events");
     }
-    let full = async || yard.call(Method::GET, "/pipelines", Value::Null).await.0 == 503;
-    assert!(eventually(SOON, full).await, "the attack does not fill the server");
-    live(&yard, &job, &session).await;
-    assert!(eventually(SOON, full).await, "the attack was over too soon");
+    let full = async || fixture.call(Method::GET, "/pipelines", Value::Null).await.0 == 503;
+    assert!(eventually(TIMEOUT, full).await, "the attack does not fill the server");
+    assert_reserved_requests_are_served(&fixture, &job, &session).await;
+    assert!(eventually(TIMEOUT, full).await, "the attack ended too early");
     drop(attack);
     holding.rollback().await.unwrap();
-    yard.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_an_organization_can_use_half_of_the_connections(pool: PgPool) {
-    let yard = yard(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
-    let hostile = yard.server.organization("globex").await;
+    let fixture =
+        new_fixture(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
+    let hostile = fixture.server.organization("globex").await;
     let mut holding = pool.begin().await.unwrap();
     sqlx::query("lock table events in access exclusive mode").execute(&mut *holding).await.unwrap();
     let mut attack = JoinSet::new();
     for _ in 0..32 {
-        keep_sending(&mut attack, &yard.server, &hostile, Method::GET, "/events");
+        keep_sending(&mut attack, &fixture.server, &hostile, Method::GET, "/events");
     }
     let waiting = async || {
         let sql = "select count(*) from pg_stat_activity
                    where datname = current_database() and application_name = 'greenroom' and wait_event_type = 'Lock'";
         sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() >= 4
     };
-    assert!(eventually(SOON, waiting).await, "the attack waits for nothing");
+    assert!(eventually(TIMEOUT, waiting).await, "the attack waits for nothing");
     for _ in 0..10 {
-        served("a read", yard.call(Method::GET, "/pipelines", Value::Null)).await;
+        assert_served("a read", fixture.call(Method::GET, "/pipelines", Value::Null)).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    assert!(eventually(SOON, waiting).await, "the attack was over too soon");
+    assert!(eventually(TIMEOUT, waiting).await, "the attack ended too early");
     drop(attack);
     holding.rollback().await.unwrap();
-    yard.end().await;
+    fixture.end().await;
 }
 
-/// An attacker keeps a lock of their own busy and sends renewals that wait for it.
+/// An attacker locks the row of their own environment and sends renewals that wait for it.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_another_organization_cannot_fill_the_reserved_capacity(pool: PgPool) {
-    let yard = yard(&pool, LimitSettings { max_in_flight: 16, ..LimitSettings::default() }).await;
-    let hostile = yard.server.organization("globex").await;
+    let fixture = new_fixture(&pool, LimitSettings { max_in_flight: 16, ..LimitSettings::default() }).await;
+    let hostile = fixture.server.organization("globex").await;
     let body = json!({ "name": "Shop", "slug": "shop", "definition": SHOP });
-    let (status, made) =
-        yard.server.json(Method::POST, "/organizations/globex/pipelines", &hostile.token, Some(body)).await;
+    let (status, made) = fixture
+        .server
+        .json(Method::POST, "/organizations/globex/pipelines", &hostile.token, Some(body))
+        .await;
     assert_eq!(status, 201, "{made}");
     let claim = "/organizations/globex/pipelines/shop/ephemeral-environments/qa-1/sessions";
-    let (status, made) = yard.server.json(Method::POST, claim, &hostile.token, Some(json!({}))).await;
+    let (status, made) = fixture.server.json(Method::POST, claim, &hostile.token, Some(json!({}))).await;
     assert_eq!(status, 201, "{made}");
     let theirs = made["data"]["sessionId"].as_str().unwrap().to_owned();
-    let (session, deployment) = yard.claim("qa-1", &yard.owner, "sessions").await;
-    let job = yard.take(&yard.advance(&deployment).await).await;
+    let (session, deployment) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let job = fixture.take(&fixture.advance(&deployment).await).await;
 
     let mut holding = pool.begin().await.unwrap();
     let lock = "select 1 from environments where 'org_' || organization_id = $1 for update";
@@ -145,17 +151,17 @@ async fn heavy_another_organization_cannot_fill_the_reserved_capacity(pool: PgPo
     let mut attack = JoinSet::new();
     let renew = format!("/pipelines/shop/ephemeral-environments/qa-1/sessions/{theirs}/renew");
     for _ in 0..60 {
-        keep_sending(&mut attack, &yard.server, &hostile, Method::POST, &renew);
+        keep_sending(&mut attack, &fixture.server, &hostile, Method::POST, &renew);
     }
     let waiting = async || {
         let sql = "select count(*) from pg_stat_activity
                    where datname = current_database() and application_name = 'greenroom-reserved' and wait_event_type = 'Lock'";
         sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() >= 4
     };
-    assert!(eventually(SOON, waiting).await, "no renewal waits for the lock");
-    live(&yard, &job, &session).await;
-    assert!(eventually(SOON, waiting).await, "the attack was over too soon");
+    assert!(eventually(TIMEOUT, waiting).await, "no renewal waits for the lock");
+    assert_reserved_requests_are_served(&fixture, &job, &session).await;
+    assert!(eventually(TIMEOUT, waiting).await, "the attack ended too early");
     drop(attack);
     holding.rollback().await.unwrap();
-    yard.end().await;
+    fixture.end().await;
 }

@@ -1,52 +1,52 @@
-//! What a deployment waits for, where deployments are shown, and how a reader learns that nothing changed.
+//! What a deployment waits for, the views that contain deployments, and entity tags.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::site::Site;
+use crate::fixture::EnvironmentFixture;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_live_one_always_says_what_it_waits_for(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let session = site.claim(&site.dev, json!({ "commitId": "0123abc" })).await.session();
+async fn a_live_deployment_always_lists_what_it_waits_for(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let session = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
     let path = format!("/sessions/{session}");
-    let shown = site.get(&site.dev, &path).await.is(200)["data"]["deployments"].clone();
-    assert_eq!(shown[0]["waitingOn"], json!([{ "kind": "engine" }]));
-    assert_eq!(shown[0]["deadlineAt"], Value::Null);
+    let deployments = fixture.get(&fixture.dev, &path).await.is(200)["data"]["deployments"].clone();
+    assert_eq!(deployments[0]["waitingOn"], json!([{ "kind": "engine" }]));
+    assert_eq!(deployments[0]["deadlineAt"], Value::Null);
     let body = json!({ "commitId": "1111111" });
-    let second = site.send(&site.dev, Method::POST, &format!("{path}/deploy"), body).await.is(202);
-    let slot = json!({ "kind": "work_slot", "deploymentId": shown[0]["id"] });
+    let second = fixture.send(&fixture.dev, Method::POST, &format!("{path}/deploy"), body).await.is(202);
+    let slot = json!({ "kind": "work_slot", "deploymentId": deployments[0]["id"] });
     assert_eq!(second["data"]["waitingOn"], json!([slot]));
 
-    let stop = format!("/organizations/acme/pipelines/{}/stop", site.pipeline);
-    site.server.json(Method::POST, &stop, &site.owner.token, Some(json!({}))).await;
+    let stop = format!("/organizations/acme/pipelines/{}/stop", fixture.pipeline);
+    fixture.server.json(Method::POST, &stop, &fixture.owner.token, Some(json!({}))).await;
     let stopped = json!({ "kind": "pipeline_stopped" });
-    let shown = site.get(&site.dev, &path).await.is(200)["data"]["deployments"].clone();
-    assert_eq!(shown[0]["waitingOn"], json!([slot, stopped]));
-    assert_eq!(shown[1]["waitingOn"], json!([stopped]));
-    let last = site.get(&site.dev, "").await.is(200)["data"]["lastDeployment"].clone();
-    assert_eq!(last["id"], shown[0]["id"], "the newest");
+    let deployments = fixture.get(&fixture.dev, &path).await.is(200)["data"]["deployments"].clone();
+    assert_eq!(deployments[0]["waitingOn"], json!([slot, stopped]));
+    assert_eq!(deployments[1]["waitingOn"], json!([stopped]));
+    let last = fixture.get(&fixture.dev, "").await.is(200)["data"]["lastDeployment"].clone();
+    assert_eq!(last["id"], deployments[0]["id"], "the newest");
 
-    let released = site.delete(&site.dev, &path).await.is(200);
+    let released = fixture.delete(&fixture.dev, &path).await.is(200);
     for ended in released["data"]["deployments"].as_array().unwrap() {
-        assert_eq!(ended["waitingOn"], json!([]), "what has ended waits for nothing");
+        assert_eq!(ended["waitingOn"], json!([]), "an ended deployment waits for nothing");
     }
-    site.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_history_shows_each_sessions_own(pool: PgPool) {
-    let site = Site::new(&pool).await;
+async fn the_history_lists_the_deployments_of_each_session(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
     for commits in [vec!["aaaaaaa"], vec![], vec!["bbbbbbb", "ccccccc"]] {
-        let session = site.claim(&site.dev, json!({})).await.session();
+        let session = fixture.claim(&fixture.dev, json!({})).await.session();
         for commit in commits {
             let path = format!("/sessions/{session}/deploy");
-            site.send(&site.dev, Method::POST, &path, json!({ "commitId": commit })).await.is(202);
+            fixture.send(&fixture.dev, Method::POST, &path, json!({ "commitId": commit })).await.is(202);
         }
-        site.delete(&site.dev, &format!("/sessions/{session}")).await.is(200);
+        fixture.delete(&fixture.dev, &format!("/sessions/{session}")).await.is(200);
     }
-    let history = site.get(&site.mate, "/history").await.is(200);
+    let history = fixture.get(&fixture.mate, "/history").await.is(200);
     let commits: Vec<Vec<&str>> = history["data"]
         .as_array()
         .unwrap()
@@ -55,35 +55,38 @@ async fn the_history_shows_each_sessions_own(pool: PgPool) {
         .map(|deployments| deployments.iter().map(|one| one["commitId"].as_str().unwrap()).collect())
         .collect();
     assert_eq!(commits, [vec!["ccccccc", "bbbbbbb"], vec![], vec!["aaaaaaa"]]);
-    site.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_tag_tells_whether_anything_changed(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let session = site.claim(&site.dev, json!({})).await.session();
+async fn the_etag_changes_with_the_record(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let session = fixture.claim(&fixture.dev, json!({})).await.session();
     let base = format!(
         "{}/organizations/acme/pipelines/{}/ephemeral-environments/qa-1",
-        site.server.base, site.pipeline
+        fixture.server.base, fixture.pipeline
     );
-    let ask = async |path: &str, seen: Option<&str>| {
-        let mut request = site.server.client.get(format!("{base}{path}")).bearer_auth(&site.mate.token);
-        if let Some(seen) = seen {
-            request = request.header("if-none-match", seen);
+    let get = async |path: &str, known_tag: Option<&str>| {
+        let mut request = fixture.server.client.get(format!("{base}{path}")).bearer_auth(&fixture.mate.token);
+        if let Some(known_tag) = known_tag {
+            request = request.header("if-none-match", known_tag);
         }
-        let answer = request.send().await.unwrap();
-        (answer.status().as_u16(), answer.headers()["etag"].to_str().unwrap().to_owned())
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.headers()["etag"].to_str().unwrap().to_owned())
     };
     for path in [String::new(), format!("/sessions/{session}")] {
-        let (status, tag) = ask(&path, None).await;
+        let (status, tag) = get(&path, None).await;
         assert_eq!(status, 200);
-        assert_eq!(ask(&path, Some(&tag)).await, (304, tag.clone()));
-        assert_eq!(ask(&path, Some(&format!("\"other\", W/{tag}"))).await.0, 304);
-        assert_eq!(ask(&path, Some("\"other\"")).await.0, 200);
-        site.send(&site.dev, Method::POST, &format!("/sessions/{session}/renew"), json!({})).await.is(200);
-        let (status, renewed) = ask(&path, Some(&tag)).await;
+        assert_eq!(get(&path, Some(&tag)).await, (304, tag.clone()));
+        assert_eq!(get(&path, Some(&format!("\"other\", W/{tag}"))).await.0, 304);
+        assert_eq!(get(&path, Some("\"other\"")).await.0, 200);
+        fixture
+            .send(&fixture.dev, Method::POST, &format!("/sessions/{session}/renew"), json!({}))
+            .await
+            .is(200);
+        let (status, renewed) = get(&path, Some(&tag)).await;
         assert_eq!(status, 200);
         assert_ne!(renewed, tag);
     }
-    site.end().await;
+    fixture.end().await;
 }

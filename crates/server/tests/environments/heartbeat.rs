@@ -1,4 +1,4 @@
-//! Heartbeats: what keeps a place in the queue and confirms a turn, and what does not.
+//! Heartbeats: which requests keep a place in the queue and confirm a grant, and which do not.
 
 use std::time::Duration;
 
@@ -6,116 +6,117 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::site::{Reply, Site};
+use crate::fixture::{EnvironmentFixture, Reply};
 use crate::support::{Caller, eventually};
 
-async fn heartbeat(site: &Site, by: &Caller, session: &str) -> Reply {
-    site.send(by, Method::POST, &format!("/sessions/{session}/heartbeat"), Value::Null).await
+async fn heartbeat(fixture: &EnvironmentFixture, by: &Caller, session: &str) -> Reply {
+    fixture.send(by, Method::POST, &format!("/sessions/{session}/heartbeat"), Value::Null).await
 }
 
-async fn status(site: &Site, session: &str) -> Value {
-    site.get(&site.owner, &format!("/sessions/{session}")).await.is(200)["data"]["status"].clone()
+async fn status(fixture: &EnvironmentFixture, session: &str) -> Value {
+    fixture.get(&fixture.owner, &format!("/sessions/{session}")).await.is(200)["data"]["status"].clone()
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_get_keeps_no_place(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    site.claim(&site.dev, json!({})).await.is(201);
-    let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
+async fn a_get_does_not_keep_a_place_in_the_queue(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    fixture.claim(&fixture.dev, json!({})).await.is(201);
+    let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
     let path = format!("/sessions/{waiting}");
-    let by = site.get(&site.mate, &path).await.is(200)["data"]["heartbeatBy"].clone();
+    let by = fixture.get(&fixture.mate, &path).await.is(200)["data"]["heartbeatBy"].clone();
     assert!(by.is_string());
-    site.age(100).await;
-    let later = site.get(&site.mate, &path).await.is(200)["data"].clone();
-    assert!(later["heartbeatBy"].as_str() < by.as_str(), "a look is no heartbeat");
-    site.get(&site.mate, "/queue").await.is(200);
-    site.age(21).await;
-    site.sweep().await;
-    assert_eq!(status(&site, &waiting).await, "canceled");
-    site.end().await;
+    fixture.age(100).await;
+    let later = fixture.get(&fixture.mate, &path).await.is(200)["data"].clone();
+    assert!(later["heartbeatBy"].as_str() < by.as_str(), "a read is not a heartbeat");
+    fixture.get(&fixture.mate, "/queue").await.is(200);
+    fixture.age(21).await;
+    fixture.sweep().await;
+    assert_eq!(status(&fixture, &waiting).await, "canceled");
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_get_confirms_no_turn(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let held = site.claim(&site.dev, json!({})).await.session();
-    let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
-    let next = site.claim(&site.owner, json!({ "queue": true })).await.session();
-    site.delete(&site.dev, &format!("/sessions/{held}")).await.is(200);
-    let granted = site.get(&site.mate, &format!("/sessions/{waiting}")).await.is(200)["data"].clone();
+async fn a_get_does_not_confirm_a_grant(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let held = fixture.claim(&fixture.dev, json!({})).await.session();
+    let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
+    let next = fixture.claim(&fixture.owner, json!({ "queue": true })).await.session();
+    fixture.delete(&fixture.dev, &format!("/sessions/{held}")).await.is(200);
+    let granted = fixture.get(&fixture.mate, &format!("/sessions/{waiting}")).await.is(200)["data"].clone();
     assert_eq!((&granted["status"], &granted["heartbeatBy"]), (&json!("active"), &Value::Null));
     assert!(granted["confirmBy"].is_string());
     assert_eq!(
         (&granted["lock"]["confirmBy"], &granted["lock"]["expiresAt"]),
         (&granted["confirmBy"], &granted["confirmBy"])
     );
-    site.age(61).await;
-    site.sweep().await;
-    assert_eq!(status(&site, &waiting).await, "canceled");
-    assert_eq!(status(&site, &next).await, "active");
-    site.end().await;
+    fixture.age(61).await;
+    fixture.sweep().await;
+    assert_eq!(status(&fixture, &waiting).await, "canceled");
+    assert_eq!(status(&fixture, &next).await, "active");
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_keeps_a_place_and_confirms_a_turn(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let held = site.claim(&site.dev, json!({})).await.session();
-    let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
+async fn a_heartbeat_keeps_a_place_and_confirms_a_grant(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let held = fixture.claim(&fixture.dev, json!({})).await.session();
+    let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
     for _ in 0..3 {
-        site.age(100).await;
-        let kept = heartbeat(&site, &site.mate, &waiting).await.is(200)["data"].clone();
+        fixture.age(100).await;
+        let kept = heartbeat(&fixture, &fixture.mate, &waiting).await.is(200)["data"].clone();
         assert_eq!((&kept["status"], &kept["position"]), (&json!("queued"), &json!(1)));
     }
-    site.delete(&site.dev, &format!("/sessions/{held}")).await.is(200);
-    let confirmed = heartbeat(&site, &site.mate, &waiting).await.is(200)["data"].clone();
+    fixture.delete(&fixture.dev, &format!("/sessions/{held}")).await.is(200);
+    let confirmed = heartbeat(&fixture, &fixture.mate, &waiting).await.is(200)["data"].clone();
     assert_eq!((&confirmed["status"], &confirmed["confirmBy"]), (&json!("active"), &Value::Null));
     assert_eq!(confirmed["lock"].get("confirmBy"), None);
-    // A further one changes nothing: it does not renew.
-    let again = heartbeat(&site, &site.mate, &waiting).await.is(200)["data"].clone();
+    // A second heartbeat does not renew the lease.
+    let again = heartbeat(&fixture, &fixture.mate, &waiting).await.is(200)["data"].clone();
     assert_eq!(again["expiresAt"], confirmed["expiresAt"]);
-    let told: i64 = sqlx::query_scalar(
+    let events: i64 = sqlx::query_scalar(
         "select (select count(*) from event_intake where type like 'session.%')
               + (select count(*) from events where type like 'session.%')",
     )
     .fetch_one(&pool)
     .await
     .unwrap();
-    assert_eq!(told, 4, "claimed, queued, released, granted: heartbeats record nothing");
-    site.delete(&site.mate, &format!("/sessions/{waiting}")).await.is(200);
-    assert_eq!(heartbeat(&site, &site.mate, &waiting).await.is(409)["code"], "session_released");
-    site.end().await;
+    assert_eq!(events, 4, "claimed, queued, released, granted: heartbeats record nothing");
+    fixture.delete(&fixture.mate, &format!("/sessions/{waiting}")).await.is(200);
+    assert_eq!(heartbeat(&fixture, &fixture.mate, &waiting).await.is(409)["code"], "session_released");
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_is_for_ones_own_live_session(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    site.claim(&site.dev, json!({})).await.is(201);
-    let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
-    assert_eq!(heartbeat(&site, &site.owner, &waiting).await.is(403)["code"], "forbidden");
-    heartbeat(&site, &site.mate, "ses_00000000-0000-7000-8000-000000000000").await.is(404);
-    heartbeat(&site, &site.mate, "x").await.is(404);
-    site.age(121).await;
-    // It comes too late, and what it is told stands.
-    assert_eq!(heartbeat(&site, &site.mate, &waiting).await.is(409)["code"], "session_canceled");
-    assert_eq!(status(&site, &waiting).await, "canceled");
-    site.end().await;
+async fn a_heartbeat_is_accepted_for_the_callers_live_session_only(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    fixture.claim(&fixture.dev, json!({})).await.is(201);
+    let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
+    assert_eq!(heartbeat(&fixture, &fixture.owner, &waiting).await.is(403)["code"], "forbidden");
+    heartbeat(&fixture, &fixture.mate, "ses_00000000-0000-7000-8000-000000000000").await.is(404);
+    heartbeat(&fixture, &fixture.mate, "x").await.is(404);
+    fixture.age(121).await;
+    // A late heartbeat is rejected and changes nothing.
+    assert_eq!(heartbeat(&fixture, &fixture.mate, &waiting).await.is(409)["code"], "session_canceled");
+    assert_eq!(status(&fixture, &waiting).await, "canceled");
+    fixture.end().await;
 }
 
-/// The right is checked each time: who was demoted keeps no place.
+/// The role is checked with every heartbeat: a demoted member does not keep a place.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_viewer_sends_no_heartbeat(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    site.claim(&site.dev, json!({})).await.is(201);
-    let waiting = site.claim(&site.mate, json!({ "queue": true })).await.session();
-    site.set_role(&site.mate, "viewer").await;
-    assert_eq!(heartbeat(&site, &site.mate, &waiting).await.is(403)["code"], "forbidden");
-    // A stream is opened by what the server has read of the token up to half a second ago.
+async fn a_heartbeat_of_a_viewer_is_rejected(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    fixture.claim(&fixture.dev, json!({})).await.is(201);
+    let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
+    fixture.set_role(&fixture.mate, "viewer").await;
+    assert_eq!(heartbeat(&fixture, &fixture.mate, &waiting).await.is(403)["code"], "forbidden");
+    // A stream is authorized by cached token data, which is up to half a second old.
     let path = format!(
         "/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/events?sessionId={waiting}",
-        site.pipeline
+        fixture.pipeline
     );
-    let refused =
-        async || site.server.send(Method::GET, &path, Some(&site.mate.token), None).await.status() == 403;
+    let refused = async || {
+        fixture.server.send(Method::GET, &path, Some(&fixture.mate.token), None).await.status() == 403
+    };
     assert!(eventually(Duration::from_secs(5), refused).await);
-    site.end().await;
+    fixture.end().await;
 }

@@ -2,23 +2,23 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod actions;
-mod crowd;
+mod consistent_reads;
+mod contention;
 mod deployments;
+mod fixture;
 mod handover;
 mod heartbeat;
 mod lease;
-mod leaving;
-mod places;
+mod member_removal;
 mod pool;
 #[path = "../support/proxy.rs"]
 mod proxy;
 mod queue;
+mod queue_limits;
 mod rights;
-mod settled_reads;
-mod settling;
-mod site;
 #[path = "../support/mod.rs"]
 mod support;
+mod sweeping;
 mod templates;
 mod transfer;
 mod wait;
@@ -29,39 +29,41 @@ use serde_json::json;
 use sqlx::PgPool;
 use tokio::task::JoinSet;
 
-use site::Site;
+use fixture::EnvironmentFixture;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn claim_deploy_release(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let claimed = site.claim(&site.dev, json!({ "commitId": "0123abc", "context": "try it" })).await.is(201);
+async fn a_session_is_claimed_deployed_and_released(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let claimed =
+        fixture.claim(&fixture.dev, json!({ "commitId": "0123abc", "context": "try it" })).await.is(201);
     let session = claimed["data"]["sessionId"].as_str().unwrap().to_owned();
-    assert_eq!(claimed["data"]["lock"]["holder"]["id"], site.dev.user.as_str());
+    assert_eq!(claimed["data"]["lock"]["holder"]["id"], fixture.dev.user.as_str());
     assert_eq!(claimed["data"]["fence"], 1);
     for commit in ["1111111", "2222222", "3333333"] {
-        site.send(
-            &site.dev,
-            Method::POST,
-            &format!("/sessions/{session}/deploy"),
-            json!({ "commitId": commit }),
-        )
-        .await
-        .is(202);
+        fixture
+            .send(
+                &fixture.dev,
+                Method::POST,
+                &format!("/sessions/{session}/deploy"),
+                json!({ "commitId": commit }),
+            )
+            .await
+            .is(202);
     }
-    let shown = site.get(&site.dev, &format!("/sessions/{session}")).await.is(200);
-    let statuses: Vec<&str> = shown["data"]["deployments"]
+    let record = fixture.get(&fixture.dev, &format!("/sessions/{session}")).await.is(200);
+    let statuses: Vec<&str> = record["data"]["deployments"]
         .as_array()
         .unwrap()
         .iter()
         .map(|d| d["status"].as_str().unwrap())
         .collect();
-    // The first has the work slot; of those that wait the newest stays.
+    // The first has the work slot; of the waiting deployments the newest supersedes the others.
     assert_eq!(statuses, ["queued", "superseded", "superseded", "queued"]);
-    assert_eq!(shown["data"]["lock"]["commitId"], "3333333");
-    site.send(&site.dev, Method::POST, &format!("/sessions/{session}/renew"), json!({})).await.is(200);
-    let shown = site.get(&site.dev, "").await.is(200);
-    assert_eq!(shown["data"]["lock"]["commitId"], "3333333", "renewing does not change what is deployed");
-    let released = site.delete(&site.dev, &format!("/sessions/{session}")).await.is(200);
+    assert_eq!(record["data"]["lock"]["commitId"], "3333333");
+    fixture.send(&fixture.dev, Method::POST, &format!("/sessions/{session}/renew"), json!({})).await.is(200);
+    let record = fixture.get(&fixture.dev, "").await.is(200);
+    assert_eq!(record["data"]["lock"]["commitId"], "3333333", "renewing does not change the deployed commit");
+    let released = fixture.delete(&fixture.dev, &format!("/sessions/{session}")).await.is(200);
     assert_eq!(released["data"]["status"], "released");
     let statuses: Vec<&str> = released["data"]["deployments"]
         .as_array()
@@ -70,27 +72,29 @@ async fn claim_deploy_release(pool: PgPool) {
         .map(|d| d["status"].as_str().unwrap())
         .collect();
     assert_eq!(statuses, ["canceled", "superseded", "superseded", "canceled"]);
-    let free = site.get(&site.dev, "").await.is(200);
+    let free = fixture.get(&fixture.dev, "").await.is(200);
     assert_eq!(free["data"]["lock"], json!({ "status": "free", "queueLength": 0 }));
-    site.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn force_tells_both_sides(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    let first = site.claim(&site.dev, json!({})).await.session();
-    let forced =
-        site.send(&site.mate, Method::POST, "/force-claim", json!({ "context": "hotfix" })).await.is(201);
+async fn force_is_shown_in_both_sessions(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let first = fixture.claim(&fixture.dev, json!({})).await.session();
+    let forced = fixture
+        .send(&fixture.mate, Method::POST, "/force-claim", json!({ "context": "hotfix" }))
+        .await
+        .is(201);
     assert_eq!(forced["data"]["displaced"]["sessionId"], first.as_str());
     assert_eq!(forced["data"]["fence"], 3, "the end and the grant each raise it");
-    let old = site.get(&site.dev, &format!("/sessions/{first}")).await.is(200);
+    let old = fixture.get(&fixture.dev, &format!("/sessions/{first}")).await.is(200);
     assert_eq!(old["data"]["overridden"], true);
     assert_eq!(old["data"]["override"]["reason"], "hotfix");
-    assert_eq!(old["data"]["override"]["by"]["id"], site.mate.user.as_str());
+    assert_eq!(old["data"]["override"]["by"]["id"], fixture.mate.user.as_str());
     for path in ["deploy", "renew"] {
-        let refused = site
+        let refused = fixture
             .send(
-                &site.dev,
+                &fixture.dev,
                 Method::POST,
                 &format!("/sessions/{first}/{path}"),
                 json!({ "commitId": "0123abc" }),
@@ -100,16 +104,16 @@ async fn force_tells_both_sides(pool: PgPool) {
             assert_eq!(refused.is(409)["code"], "session_overridden");
         }
     }
-    site.end().await;
+    fixture.end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_refusal_helps(pool: PgPool) {
-    let site = Site::new(&pool).await;
-    site.claim(&site.dev, json!({ "context": "demo for sales" })).await.is(201);
-    let refused = site.claim(&site.mate, json!({})).await.is(409);
+async fn a_refusal_describes_the_lock_and_suggests_actions(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
+    fixture.claim(&fixture.dev, json!({ "context": "demo for sales" })).await.is(201);
+    let refused = fixture.claim(&fixture.mate, json!({})).await.is(409);
     assert_eq!(refused["code"], "environment_locked");
-    assert_eq!(refused["lock"]["holder"]["id"], site.dev.user.as_str());
+    assert_eq!(refused["lock"]["holder"]["id"], fixture.dev.user.as_str());
     assert!(refused["lock"]["claimedAt"].is_string() && refused["lock"]["expiresAt"].is_string());
     let actions: Vec<&str> = refused["actions"]
         .as_array()
@@ -119,54 +123,54 @@ async fn a_refusal_helps(pool: PgPool) {
         .collect();
     assert_eq!(actions, ["queue", "request_handover", "force_claim"]);
     assert_eq!(refused["lock"]["context"], "demo for sales");
-    let mine = site.claim(&site.dev, json!({})).await.is(409);
+    let mine = fixture.claim(&fixture.dev, json!({})).await.is(409);
     assert_eq!(mine["code"], "held_by_you");
-    let viewer = site.server.member(&site.owner, "acme", "viewer").await;
-    assert_eq!(site.claim(&viewer, json!({})).await.is(403)["code"], "forbidden");
-    site.end().await;
+    let viewer = fixture.server.member(&fixture.owner, "acme", "viewer").await;
+    assert_eq!(fixture.claim(&viewer, json!({})).await.is(403)["code"], "forbidden");
+    fixture.end().await;
 }
 
-/// Many claimers at once: one holder, and as many fences as grants.
+/// Concurrent claims: there is one holder, and one fence for each grant.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn of_many_claims_at_once_one_wins(pool: PgPool) {
-    let site = std::sync::Arc::new(Site::new(&pool).await);
+async fn of_many_concurrent_claims_one_wins(pool: PgPool) {
+    let fixture = std::sync::Arc::new(EnvironmentFixture::new(&pool).await);
     for round in 1..=3 {
         let mut racers = JoinSet::new();
         for _ in 0..40 {
-            let site = std::sync::Arc::clone(&site);
-            racers.spawn(async move { site.claim(&site.dev, json!({})).await });
+            let fixture = std::sync::Arc::clone(&fixture);
+            racers.spawn(async move { fixture.claim(&fixture.dev, json!({})).await });
         }
-        let answers = racers.join_all().await;
-        let won: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+        let responses = racers.join_all().await;
+        let won: Vec<_> = responses.iter().filter(|response| response.status == 201).collect();
         assert_eq!(won.len(), 1);
-        assert!(answers.iter().all(|answer| matches!(answer.status, 201 | 409)), "{round}");
-        site.delete(&site.dev, &format!("/sessions/{}", won[0].session())).await.is(200);
+        assert!(responses.iter().all(|response| matches!(response.status, 201 | 409)), "{round}");
+        fixture.delete(&fixture.dev, &format!("/sessions/{}", won[0].session())).await.is(200);
     }
-    assert_eq!(site.get(&site.dev, "/history").await.is(200)["pagination"]["total"], 3);
-    std::sync::Arc::into_inner(site).unwrap().end().await;
+    assert_eq!(fixture.get(&fixture.dev, "/history").await.is(200)["pagination"]["total"], 3);
+    std::sync::Arc::into_inner(fixture).unwrap().end().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn history_pages(pool: PgPool) {
-    let site = Site::new(&pool).await;
+async fn the_history_is_paged(pool: PgPool) {
+    let fixture = EnvironmentFixture::new(&pool).await;
     let mut sessions = Vec::new();
     for _ in 0..5 {
-        let session = site.claim(&site.dev, json!({})).await.session();
-        site.delete(&site.dev, &format!("/sessions/{session}")).await.is(200);
+        let session = fixture.claim(&fixture.dev, json!({})).await.session();
+        fixture.delete(&fixture.dev, &format!("/sessions/{session}")).await.is(200);
         sessions.push(session);
     }
     sessions.reverse();
-    let mut seen = Vec::new();
+    let mut listed_sessions = Vec::new();
     for page in 1..=3 {
-        let shown = site.get(&site.dev, &format!("/history?page={page}&limit=2")).await.is(200);
-        assert_eq!(shown["pagination"], json!({ "page": page, "limit": 2, "total": 5, "totalPages": 3 }));
-        for entry in shown["data"].as_array().unwrap() {
+        let record = fixture.get(&fixture.dev, &format!("/history?page={page}&limit=2")).await.is(200);
+        assert_eq!(record["pagination"], json!({ "page": page, "limit": 2, "total": 5, "totalPages": 3 }));
+        for entry in record["data"].as_array().unwrap() {
             assert!(entry["heldSeconds"].is_i64());
-            seen.push(entry["sessionId"].as_str().unwrap().to_owned());
+            listed_sessions.push(entry["sessionId"].as_str().unwrap().to_owned());
         }
     }
-    assert_eq!(seen, sessions);
-    assert_eq!(site.get(&site.dev, "/history?page=9999999999").await.is(200)["data"], json!([]));
-    assert_eq!(site.get(&site.dev, "/history?page=0").await.is(422)["code"], "invalid_request");
-    site.end().await;
+    assert_eq!(listed_sessions, sessions);
+    assert_eq!(fixture.get(&fixture.dev, "/history?page=9999999999").await.is(200)["data"], json!([]));
+    assert_eq!(fixture.get(&fixture.dev, "/history?page=0").await.is(422)["code"], "invalid_request");
+    fixture.end().await;
 }

@@ -1,4 +1,4 @@
-//! What holds for every object store.
+//! Checks that every object store has to pass.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -10,17 +10,17 @@ use sha2::{Digest, Sha256};
 
 const MIB: usize = 1024 * 1024;
 
-pub async fn everything(objects: &Objects) {
-    small_ones(objects).await;
+pub async fn check_all(objects: &Objects) {
+    check_small_objects(objects).await;
     for length in [0, 1, 3 * MIB, 5 * MIB, 5 * MIB + 1, 29 * MIB] {
-        a_stream(objects, length).await;
+        check_stream(objects, length).await;
     }
-    what_breaks_off_or_is_too_long(objects).await;
-    what_is_missing(objects).await;
-    removal(objects).await;
+    check_interrupted_and_oversized_streams(objects).await;
+    check_missing_objects(objects).await;
+    check_removal(objects).await;
 }
 
-/// Something that does not repeat itself soon.
+/// Pseudorandom bytes with a long period.
 fn bytes(length: usize) -> Bytes {
     let mut number = 7_u32;
     let next = || {
@@ -30,37 +30,37 @@ fn bytes(length: usize) -> Bytes {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-/// In pieces of odd lengths, as a network brings them.
+/// A body in chunks of odd lengths, as they arrive from a network.
 fn body(bytes: &Bytes) -> Body {
-    let pieces: Vec<Result<Bytes, std::io::Error>> =
-        bytes.chunks(65_537).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-    Body::from_stream(stream::iter(pieces))
+    let chunks: Vec<Result<Bytes, std::io::Error>> =
+        bytes.chunks(65_537).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();
+    Body::from_stream(stream::iter(chunks))
 }
 
 async fn read(objects: &Objects, name: &str) -> Bytes {
     objects.stream(name).await.unwrap().collect().await.unwrap().to_bytes()
 }
 
-async fn small_ones(objects: &Objects) {
+async fn check_small_objects(objects: &Objects) {
     let name = "logs/org_1/stp_1/000000000000000-10";
     objects.put(name, "0123456789".into()).await.unwrap();
     assert_eq!(objects.get(name, 0..10).await.unwrap(), "0123456789");
     assert_eq!(objects.get(name, 3..5).await.unwrap(), "34");
     assert_eq!(objects.get(name, 9..10).await.unwrap(), "9");
     assert_eq!(read(objects, name).await, "0123456789");
-    // The same again is as good as once: a server may have died before it could say so.
+    // Idempotent: a server may have died before it could respond.
     objects.put(name, "0123456789".into()).await.unwrap();
     objects.put(name, "another one".into()).await.unwrap();
     assert_eq!(read(objects, name).await, "another one");
     objects.remove(name).await.unwrap();
 }
 
-async fn a_stream(objects: &Objects, length: usize) {
+async fn check_stream(objects: &Objects, length: usize) {
     let (name, bytes) = (format!("artifacts/org_1/art_{length}"), bytes(length));
     let (stored, sha256) = objects.put_stream(&name, body(&bytes), u64::MAX).await.unwrap();
     assert_eq!((stored, sha256), (length as u64, format!("{:x}", Sha256::digest(&bytes))), "{length}");
     assert!(read(objects, &name).await == bytes, "{length} bytes are not what was sent");
-    // Across the end of a part.
+    // A range across the end of a part.
     if length > 5 * MIB + 100 {
         let range = 5 * MIB - 100..5 * MIB + 100;
         let found = objects.get(&name, range.start as u64..range.end as u64).await.unwrap();
@@ -69,7 +69,7 @@ async fn a_stream(objects: &Objects, length: usize) {
     objects.remove(&name).await.unwrap();
 }
 
-async fn what_breaks_off_or_is_too_long(objects: &Objects) {
+async fn check_interrupted_and_oversized_streams(objects: &Objects) {
     let all = bytes(20 * MIB);
     let too_long = objects.put_stream("long", body(&all), 19 * MIB as u64).await.unwrap_err();
     assert_eq!(too_long.code, Code::BodyTooLarge);
@@ -81,14 +81,14 @@ async fn what_breaks_off_or_is_too_long(objects: &Objects) {
     }
 }
 
-async fn what_is_missing(objects: &Objects) {
+async fn check_missing_objects(objects: &Objects) {
     assert_eq!(objects.get("nowhere/at/all", 0..1).await.unwrap_err().code, Code::ObjectMissing);
     assert_eq!(objects.stream("nowhere/at/all").await.unwrap_err().code, Code::ObjectMissing);
     objects.remove("nowhere/at/all").await.unwrap();
     objects.remove("nowhere/").await.unwrap();
 }
 
-async fn removal(objects: &Objects) {
+async fn check_removal(objects: &Objects) {
     for number in 0..25 {
         objects.put(&format!("logs/org_1/stp_1/{number:015}-1"), "x".into()).await.unwrap();
     }
@@ -102,14 +102,14 @@ async fn removal(objects: &Objects) {
     objects.remove("logs/org_1/stp_10/0").await.unwrap();
 }
 
-pub async fn says_that_it_is_away(objects: &Objects) {
+pub async fn check_unavailable(objects: &Objects) {
     let long = bytes(20 * MIB);
-    let asked = [
+    let failures = [
         objects.put("a", "b".into()).await.err(),
         objects.put_stream("a", body(&Bytes::from_static(b"b")), 10).await.err(),
         objects.put_stream("a", body(&long), u64::MAX).await.err(),
     ];
-    for failure in asked {
+    for failure in failures {
         assert_eq!(failure.map(|failure| failure.code), Some(Code::ObjectsUnavailable));
     }
 }

@@ -1,4 +1,4 @@
-//! The object store, on a disk and on a real S3: the same has to hold on both.
+//! The object store on a disk and on an S3 server: the same checks have to pass on both.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 
 mod checks;
@@ -18,7 +18,7 @@ fn folder() -> std::path::PathBuf {
     std::env::temp_dir().join(format!("greenroom-objects-{}", uuid::Uuid::now_v7()))
 }
 
-/// A server that has just been started answers for a while that it can't.
+/// Retries while the server is unavailable, as it is for a while after its start.
 async fn eventually(objects: &Objects, name: &str, range: std::ops::Range<u64>) -> bytes::Bytes {
     let started = Instant::now();
     loop {
@@ -33,36 +33,36 @@ async fn eventually(objects: &Objects, name: &str, range: std::ops::Range<u64>) 
 }
 
 #[tokio::test]
-async fn on_a_disk() {
+async fn objects_on_a_disk() {
     let folder = folder();
     let objects = Objects::open(&format!("file://{}", folder.display()), NO_VARIABLES).unwrap();
     let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0, "other users of the machine can read {mode:o}");
-    checks::everything(&objects).await;
+    checks::check_all(&objects).await;
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "not even empty folders are left");
 
-    // As if the disk were gone.
+    // Simulates a disk that is gone.
     std::fs::remove_dir_all(&folder).unwrap();
     std::fs::write(&folder, "").unwrap();
-    checks::says_that_it_is_away(&objects).await;
+    checks::check_unavailable(&objects).await;
     std::fs::remove_file(&folder).unwrap();
 }
 
 #[tokio::test]
-async fn heavy_on_s3() {
+async fn heavy_objects_on_s3() {
     let mut seaweed = Seaweed::start().await;
     let objects = Objects::open(seaweed.address(), seaweed.variables()).unwrap();
-    checks::everything(&objects).await;
+    checks::check_all(&objects).await;
 
     let mut guessed = seaweed.variables();
     guessed.insert("AWS_SECRET_ACCESS_KEY".to_owned(), "guessed".to_owned());
-    let stranger = Objects::open(seaweed.address(), guessed).unwrap();
-    assert_eq!(stranger.get("a", 0..1).await.unwrap_err().code, Code::ObjectsUnavailable);
+    let other_client = Objects::open(seaweed.address(), guessed).unwrap();
+    assert_eq!(other_client.get("a", 0..1).await.unwrap_err().code, Code::ObjectsUnavailable);
 
     objects.put("kept", "through it all".into()).await.unwrap();
     seaweed.stop().await;
     let started = Instant::now();
-    checks::says_that_it_is_away(&objects).await;
+    checks::check_unavailable(&objects).await;
     assert!(started.elapsed() < Duration::from_secs(60), "a request has 15 s: {:?}", started.elapsed());
     seaweed.start_again().await;
     assert_eq!(eventually(&objects, "kept", 0..7).await, "through");
@@ -70,7 +70,7 @@ async fn heavy_on_s3() {
 }
 
 #[test]
-fn an_address_that_is_none_is_refused() {
+fn an_invalid_address_is_rejected() {
     for address in ["", "/var/lib", "http://example.test/bucket", "ftp://x"] {
         let error = Objects::open(address, NO_VARIABLES).unwrap_err().to_string();
         assert!(error.contains("neither file:// nor s3://"), "{address}: {error}");

@@ -1,4 +1,4 @@
-//! A real S3 server of a test's own: SeaweedFS, by `e2e/s3/serve`.
+//! An S3 server for one test: SeaweedFS, started by `e2e/s3/serve`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct Seaweed {
     folder: PathBuf,
     script: Option<Child>,
-    /// What a server would have in its environment.
+    /// The environment variables that a server needs to reach it.
     variables: BTreeMap<String, String>,
 }
 
@@ -23,7 +23,7 @@ impl Seaweed {
         seaweed
     }
 
-    /// On the same ports, with what it had.
+    /// Starts it on the same ports with the same data.
     pub async fn start_again(&mut self) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../e2e/s3/serve");
         let mut command = Command::new(script);
@@ -32,7 +32,7 @@ impl Seaweed {
         let mut line = String::new();
         BufReader::new(script.stdout.take().unwrap()).read_line(&mut line).await.unwrap();
         self.variables = serde_json::from_str(&line).unwrap_or_else(|_| {
-            panic!("e2e/s3/serve did not start; what it said is above, its log in {:?}", self.folder)
+            panic!("e2e/s3/serve did not start; its output is above, its log in {:?}", self.folder)
         });
         self.script = Some(script);
     }
@@ -45,7 +45,7 @@ impl Seaweed {
         self.variables.clone()
     }
 
-    /// Kills it.
+    /// Kills the server.
     pub async fn stop(&mut self) {
         if let Some(mut script) = self.script.take() {
             drop(script.stdin.take());

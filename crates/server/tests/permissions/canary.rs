@@ -1,4 +1,4 @@
-//! No token's secret is kept, told or logged anywhere, whatever was done with it.
+//! The secret of a token is never stored, returned or logged, whatever requests use it.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,14 +8,14 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::answer::Answer;
 use crate::content;
+use crate::fixture::{PermissionFixture, mistyped};
+use crate::response::TestResponse;
 use crate::support::{Caller, eventually};
-use crate::world::{World, mistyped};
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
 
-/// All that would be logged at the finest level.
+/// The log at the most detailed level.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -35,7 +35,7 @@ impl Log {
         let log = Self::default();
         let writer = log.clone();
         tracing_subscriber::fmt()
-            // This test's own client is not the server.
+            // The log of the client of this test is left out.
             .with_env_filter("trace,reqwest=off,hyper_util::client=off")
             .with_ansi(false)
             .with_writer(move || writer.clone())
@@ -49,17 +49,17 @@ impl Log {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_secret_is_left_anywhere(pool: PgPool) {
+async fn no_secret_is_stored_returned_or_logged(pool: PgPool) {
     let log = Log::start();
-    let world = World::new(&pool).await;
-    let (owner, admin) = (&world.owner, world.member("admin").await);
-    let mut secrets = vec![owner.token.clone(), world.stranger.token.clone(), admin.token.clone()];
-    let mut answers = String::new();
-    live(&world, &admin, &mut secrets, &mut answers).await;
-    let told = eventually(std::time::Duration::from_secs(5), async || {
+    let fixture = PermissionFixture::new(&pool).await;
+    let (owner, admin) = (&fixture.owner, fixture.member("admin").await);
+    let mut secrets = vec![owner.token.clone(), fixture.stranger.token.clone(), admin.token.clone()];
+    let mut responses = String::new();
+    use_tokens(&fixture, &admin, &mut secrets, &mut responses).await;
+    let recorded = eventually(std::time::Duration::from_secs(5), async || {
         sqlx::query_scalar::<_, i64>("select count(*) from event_intake").fetch_one(&pool).await.unwrap() == 0
     });
-    assert!(told.await);
+    assert!(recorded.await);
     for path in [
         "/members",
         "/api-tokens?all=true",
@@ -69,59 +69,72 @@ async fn no_secret_is_left_anywhere(pool: PgPool) {
         "/pipelines",
         "",
     ] {
-        answers +=
-            &world.server.get(&format!("/organizations/acme{path}"), &owner.token).await.succeeded(200).text;
+        responses += &fixture
+            .server
+            .get(&format!("/organizations/acme{path}"), &owner.token)
+            .await
+            .succeeded(200)
+            .text;
     }
-    let (base, database) = (world.server.base.clone(), content::dump(&pool).await);
-    // With it go the last lines of the log.
-    world.server.stop().await;
+    let (base, database) = (fixture.server.base.clone(), content::dump(&pool).await);
+    // Stopping the server writes the last lines of the log.
+    fixture.server.stop().await;
 
-    let known: Vec<&str> = secrets.iter().map(String::as_str).collect();
-    assert!(known.len() >= 8);
+    let tokens: Vec<&str> = secrets.iter().map(String::as_str).collect();
+    assert!(tokens.len() >= 8);
     let nothing = Vec::<String>::new();
-    assert_eq!(content::traces_of(known.iter().copied(), &database), nothing, "in the database");
-    assert_eq!(content::traces_of(known.iter().copied(), &answers), nothing, "in an answer");
-    assert_eq!(content::traces_of(known.iter().copied(), &log.text()), nothing, "in the log");
-    // The nets have no holes: what has to be there is found, and a secret would be.
+    assert_eq!(content::traces_of(tokens.iter().copied(), &database), nothing, "in the database");
+    assert_eq!(content::traces_of(tokens.iter().copied(), &responses), nothing, "in a response");
+    assert_eq!(content::traces_of(tokens.iter().copied(), &log.text()), nothing, "in the log");
+    // The checks work: text that has to be there is found, and a secret would be.
     assert!(database.contains("idempotency_keys") && database.contains("token.revoked"));
     assert!(log.text().contains("answered 201") && base.ends_with("/api/v1"));
-    assert_eq!(content::traces_of(known.iter().copied(), &format!("…{}…", known[3])), [known[3]]);
+    assert_eq!(content::traces_of(tokens.iter().copied(), &format!("…{}…", tokens[3])), [tokens[3]]);
 }
 
-/// Makes, uses, refuses, repeats and revokes tokens. `answers` gets all bodies but those that show a secret.
-async fn live(world: &World, admin: &Caller, secrets: &mut Vec<String>, answers: &mut String) {
-    let server = &world.server;
+/// Creates, uses and revokes tokens, with refused and repeated requests. Adds all bodies to `responses`,
+/// except those that return a secret.
+async fn use_tokens(
+    fixture: &PermissionFixture,
+    admin: &Caller,
+    secrets: &mut Vec<String>,
+    responses: &mut String,
+) {
+    let server = &fixture.server;
     let create = async |token: &str, key: &str, body: Value| {
         let request = server.client.request(Method::POST, format!("{}{TOKENS}", server.base));
         let request = request.bearer_auth(token).header("idempotency-key", key).json(&body);
-        Answer::of(request.send().await.unwrap()).await
+        TestResponse::of(request.send().await.unwrap()).await
     };
     let mut ids = Vec::new();
-    for (parent, kind) in [(&world.owner, "user"), (&world.owner, "ci"), (admin, "agent"), (admin, "user")] {
+    for (parent, kind) in
+        [(&fixture.owner, "user"), (&fixture.owner, "ci"), (admin, "agent"), (admin, "user")]
+    {
         let body = json!({ "name": format!("a {kind}"), "kind": kind });
         let made = create(&parent.token, kind, body.clone()).await.succeeded(201);
         secrets.push(made.field("token"));
         ids.push(made.field("id"));
-        *answers += &create(&parent.token, kind, body).await.succeeded(201).text;
+        *responses += &create(&parent.token, kind, body).await.succeeded(201).text;
     }
     let child = create(&secrets[3].clone(), "child", json!({ "name": "child" })).await.succeeded(201);
     secrets.push(child.field("token"));
 
-    // Used well, and badly: unknown, mistyped, in the wrong place, in a body and in a path.
+    // Valid use and misuse: unknown, mistyped, in the wrong place, in a body and in a path.
     let unknown = new_secret().reveal().to_owned();
     for token in secrets.clone().iter().chain([&unknown, &mistyped(&secrets[3])]) {
-        *answers += &server.get("/me", token).await.text;
-        *answers += &server.get("/organizations/globex", token).await.text;
-        *answers += &server.post("/organizations/acme/pipelines", token, json!({ "name": 1 })).await.text;
+        *responses += &server.get("/me", token).await.text;
+        *responses += &server.get("/organizations/globex", token).await.text;
+        *responses += &server.post("/organizations/acme/pipelines", token, json!({ "name": 1 })).await.text;
     }
     secrets.push(unknown);
     for id in ids {
-        *answers += &server.get(&format!("{TOKENS}/{id}"), &world.owner.token).await.succeeded(200).text;
-        *answers += &server.delete(&format!("{TOKENS}/{id}"), &world.owner.token).await.succeeded(200).text;
+        *responses += &server.get(&format!("{TOKENS}/{id}"), &fixture.owner.token).await.succeeded(200).text;
+        *responses +=
+            &server.delete(&format!("{TOKENS}/{id}"), &fixture.owner.token).await.succeeded(200).text;
     }
     let dead = secrets[3].clone();
-    *answers += &server.get("/me", &dead).await.text;
+    *responses += &server.get("/me", &dead).await.text;
     let path = format!("/organizations/acme/members/{}", admin.user);
-    *answers += &server.delete(&path, &world.owner.token).await.succeeded(200).text;
-    *answers += &server.get("/me", &admin.token).await.text;
+    *responses += &server.delete(&path, &fixture.owner.token).await.succeeded(200).text;
+    *responses += &server.get("/me", &admin.token).await.text;
 }

@@ -1,13 +1,13 @@
-//! What is in the database: to see that nothing changed, and that no secret is kept.
+//! The content of the database, to check that nothing has changed and that no secret is stored.
 
 use std::fmt::Write;
 
 use sqlx::{AssertSqlSafe, PgPool};
 
-/// A hash of all that a request could change. Left out: when tokens were last used, and where between intake and history
-/// an event is; their number counts.
+/// Returns a hash of everything that a request could change, except the last use of tokens and whether an
+/// event is in the intake or the history already; only the number of events counts.
 pub async fn fingerprint(pool: &PgPool) -> String {
-    // One statement, so that it sees one moment.
+    // One statement, so that it reads one snapshot.
     let sql = "select md5(string_agg(line, E'\\n' order by line)) from (
             select 'organization ' || o::text from organizations o
             union all select 'total ' || t::text from organization_totals t
@@ -46,7 +46,7 @@ pub async fn dump(pool: &PgPool) -> String {
     text
 }
 
-/// The forms in which a secret could lie about: as it is, without its prefix, and as bytes.
+/// Returns the secrets that the text contains in any form: as it is, without its prefix, or as bytes.
 pub fn traces_of<'a>(secrets: impl IntoIterator<Item = &'a str>, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for secret in secrets {

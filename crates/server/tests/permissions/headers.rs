@@ -1,16 +1,16 @@
-//! Where a token is looked for, and where not.
+//! The header that a token is read from, and the places that are ignored.
 
 use sqlx::PgPool;
 
+use crate::fixture::PermissionFixture;
 use crate::raw_http::request;
-use crate::world::World;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_counts_in_its_header_only(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let token = &world.owner.token;
+async fn a_token_is_read_from_its_header_only(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
+    let token = &fixture.owner.token;
     let with = async |path: &str, headers: &[(&str, &str)]| {
-        request(&world.server, "GET", format!("/api/v1{path}").as_bytes(), headers).await
+        request(&fixture.server, "GET", format!("/api/v1{path}").as_bytes(), headers).await
     };
     // The scheme's case does not matter (RFC 9110), nor does space around the token.
     for scheme in ["Bearer ", "bearer ", "BEARER ", "Bearer   "] {
@@ -46,7 +46,7 @@ async fn a_token_counts_in_its_header_only(pool: PgPool) {
         ("x-api-key", token),
         ("x-authorization", &format!("Bearer {token}")),
         ("proxy-authorization", &format!("Bearer {token}")),
-        ("x-forwarded-user", &world.owner.user),
+        ("x-forwarded-user", &fixture.owner.user),
         ("x-original-url", "/livez"),
         ("x-rewrite-url", "/livez"),
     ] {
@@ -59,22 +59,22 @@ async fn a_token_counts_in_its_header_only(pool: PgPool) {
             assert_eq!(status, 401, "{name}: {text}");
         }
     }
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
-/// A method is what the request's first line says.
+/// The method is only read from the request line.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_method_is_not_overridden(pool: PgPool) {
-    let world = World::new(&pool).await;
-    world.server.pipeline(&world.owner, "Shop").await;
+    let fixture = PermissionFixture::new(&pool).await;
+    fixture.server.pipeline(&fixture.owner, "Shop").await;
     let before = crate::content::fingerprint(&pool).await;
-    let token = format!("Bearer {}", world.owner.token);
+    let token = format!("Bearer {}", fixture.owner.token);
     for name in ["x-http-method-override", "x-http-method", "x-method-override"] {
         let headers = [("authorization", token.as_str()), (name, "DELETE")];
         let path = b"/api/v1/organizations/acme/pipelines/shop?_method=DELETE";
-        let (status, text) = request(&world.server, "GET", path, &headers).await;
+        let (status, text) = request(&fixture.server, "GET", path, &headers).await;
         assert!((200..500).contains(&status), "{text}");
     }
     assert_eq!(crate::content::fingerprint(&pool).await, before);
-    world.server.stop().await;
+    fixture.server.stop().await;
 }

@@ -1,15 +1,14 @@
-//! Who may do what, and how soon a change of it holds: every operation × everybody who might ask, the tokens' rules, the
-//! members' rules, and attempts to get around them.
+//! Permissions and how soon a change of them takes effect: every operation × every kind of caller, the rules
+//! of tokens and members, and attempts to bypass them.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 #[path = "../support/mod.rs"]
 mod support;
 
-mod answer;
 mod audit;
 mod canary;
 mod content;
-mod gate;
+mod fixture;
 mod headers;
 mod limited;
 mod matrix;
@@ -19,10 +18,11 @@ mod operations;
 mod owners;
 mod path_tricks;
 mod people;
-mod promptness;
 mod raw_http;
+mod response;
+mod revocation;
+mod row_locks;
 mod scopes;
 mod streams;
 mod token_family;
 mod tokens;
-mod world;

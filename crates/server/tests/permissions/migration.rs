@@ -1,30 +1,30 @@
-//! Tokens that were made before tokens had scopes.
+//! Migration of tokens from before tokens had scopes.
 
 use greenroom_store::MIGRATOR;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::world::World;
+use crate::fixture::PermissionFixture;
 
 /// The last version in which tokens had no scopes.
-const BEFORE: i64 = 12;
+const VERSION_WITHOUT_SCOPES: i64 = 12;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
-    let world = World::new(&pool).await;
+    let fixture = PermissionFixture::new(&pool).await;
     let mut ids = Vec::new();
     for (name, kind) in
         [("laptop", "user"), ("endless", "ci"), ("brief", "agent"), ("revoked", "ci"), ("expired", "agent")]
     {
         let body = json!({ "name": name, "kind": kind });
-        let made = world.server.post("/organizations/acme/api-tokens", &world.owner.token, body).await;
+        let made = fixture.server.post("/organizations/acme/api-tokens", &fixture.owner.token, body).await;
         ids.push(made.succeeded(201).field("id"));
     }
     let path = format!("/organizations/acme/api-tokens/{}", ids[3]);
-    world.server.delete(&path, &world.owner.token).await.succeeded(200);
-    world.server.stop().await;
+    fixture.server.delete(&path, &fixture.owner.token).await.succeeded(200);
+    fixture.server.stop().await;
 
-    MIGRATOR.undo(&pool, BEFORE).await.unwrap();
+    MIGRATOR.undo(&pool, VERSION_WITHOUT_SCOPES).await.unwrap();
     for change in [
         "update api_tokens set expires_at = null where name in ('endless', 'revoked')",
         "update api_tokens set expires_at = clock_timestamp() - interval '1 day' where name = 'expired'",
@@ -57,7 +57,7 @@ async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
         }
     }
 
-    // Those that work and lose rights are listed, once.
+    // An event lists once the valid tokens that lose rights.
     let events: Vec<(String, Value)> =
         sqlx::query_as("select category, data from event_intake where type = 'token.scopes_assigned'")
             .fetch_all(&pool)
@@ -65,17 +65,17 @@ async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
             .unwrap();
     let [(category, data)] = &events[..] else { panic!("{events:?}") };
     assert_eq!((category.as_str(), &data["actor"]["kind"]), ("audit", &json!("system")));
-    let listed: Vec<_> = data["after"]["tokens"].as_array().unwrap().iter().collect();
-    let names: Vec<_> = listed.iter().map(|token| (&token["name"], &token["expiryAssigned"])).collect();
+    let list: Vec<_> = data["after"]["tokens"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = list.iter().map(|token| (&token["name"], &token["expiryAssigned"])).collect();
     assert_eq!(names, [(&json!("endless"), &json!(true)), (&json!("brief"), &json!(false))]);
-    assert_eq!(listed[0]["tokenId"], ids[1]);
-    assert_eq!(listed[1]["scopes"], json!(["read", "hold", "deploy"]));
+    assert_eq!(list[0]["tokenId"], ids[1]);
+    assert_eq!(list[1]["scopes"], json!(["read", "hold", "deploy"]));
 }
 
-/// While both versions serve, the one before makes tokens without naming scopes.
+/// While both versions run, the previous one creates tokens without scopes.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_that_the_version_before_makes_gets_the_defaults(pool: PgPool) {
-    let world = World::new(&pool).await;
+async fn a_token_created_by_the_previous_version_gets_the_defaults(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
     let scopes: Vec<String> = sqlx::query_scalar(
         "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint)
          select organization_id, gen_random_uuid(), user_id, 'old', 'agent', false, sha256('old'), 'grn_'
@@ -90,5 +90,5 @@ async fn a_token_that_the_version_before_makes_gets_the_defaults(pool: PgPool) {
         .await
         .unwrap();
     assert!(!endless);
-    world.server.stop().await;
+    fixture.server.stop().await;
 }

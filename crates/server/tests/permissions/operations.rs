@@ -1,5 +1,5 @@
-//! The table: every operation, how it is called, the least role and the scope as `docs/api-design.md` says it. Written by hand and
-//! on purpose without `domain::policy`, which it is there to check.
+//! The table of operations: how each is called, its minimum role and its scope, from `docs/api-design.md`. It
+//! is written by hand and does not use `domain::policy`, because it checks it.
 
 use serde_json::{Value, json};
 
@@ -26,20 +26,20 @@ impl Role {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// Holds nobody's data: needs no token, and takes none amiss.
+    /// Contains no data of tenants: needs no token, and ignores one.
     Public,
-    /// About the caller: every good token, of whichever organization.
+    /// About the caller: any valid token of any organization.
     AnyToken,
     Least(Role),
 }
 
-/// What the last variable of the path names. It is made anew for each call that may change it.
+/// What the last variable of the path names. Each call that may change it gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Nothing,
     /// A member with the role viewer.
     Member,
-    /// A token of the caller's own.
+    /// A token of the caller.
     OwnToken,
     Pipeline,
     StoppedPipeline,
@@ -49,17 +49,17 @@ pub enum Target {
     Environment,
     /// A free environment whose teardown was canceled.
     FailedCleanup,
-    /// A session of the caller's own, or somebody's if the caller can't have one.
+    /// A session of the caller, or of another user if the caller cannot hold one.
     Session,
-    /// A session of somebody else's.
+    /// A session of another user.
     OthersSession,
-    /// Like `Session`, and somebody has asked for it.
-    AskedSession,
+    /// Like `Session`, with a pending request for hand-over.
+    HandoverSession,
     /// A deployment that has begun, in which nothing runs.
     Deployment,
     /// Its only stage.
     Stage,
-    /// The same, canceled.
+    /// The same stage, canceled.
     EndedStage,
     /// The only step of that stage.
     Step,
@@ -76,7 +76,7 @@ pub struct Row {
     pub scope: &'static str,
     pub success: u16,
     pub target: Target,
-    /// Gets a word that no other call has got.
+    /// Builds the body, from a name that is unique to the call.
     pub body: fn(&str) -> Value,
 }
 
@@ -107,7 +107,7 @@ const START: &str = "start";
 const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
-/// Those that narrow what they answer, or make, to the pipelines of the token.
+/// Operations that limit their result to the pipelines of the token.
 const NARROWED: [&str; 5] =
     ["list_pipelines", "list_deployments", "list_events", "stream_events", "create_api_token"];
 
@@ -143,7 +143,7 @@ const SESSION: &str =
 const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
 const HEARTBEAT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat";
 const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
-const ASK: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover";
+const HANDOVER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover";
 const ACCEPT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept";
 const DECLINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline";
 const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer";
@@ -167,7 +167,7 @@ const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
 
-/// Stands in a body for the id of the organization's first owner, who asks for nothing in the matrix.
+/// Placeholder in a body for the id of the organization's first owner, who is no caller in the matrix.
 pub const OWNER: &str = "{owner}";
 
 /// A definition with one environment.
@@ -182,7 +182,7 @@ pub const ROWS: &[Row] = &[
 
     row("get_organization_me",    ("GET", OWN_ME),        VIEWER,     NONE,       200, Target::Nothing,         none),
     row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     READ,       200, Target::Nothing,         none),
-    // "Settings" are an admin's, "the organization itself" is an owner's: its name is taken for a setting.
+    // Admins change settings and owners the organization itself; its name counts as a setting.
     row("update_organization",    ("PATCH", ORGANIZATION), ADMIN,     ADMINISTER, 200, Target::Nothing,         named),
 
     row("list_members",           ("GET", MEMBERS),       VIEWER,     READ,       200, Target::Nothing,         none),
@@ -225,9 +225,9 @@ pub const ROWS: &[Row] = &[
     row("heartbeat_session",      ("POST", HEARTBEAT),    DEVELOPER,  HOLD,       200, Target::Session,         none),
     row("renew_session",          ("POST", RENEW),        DEVELOPER,  HOLD,       200, Target::Session,         none),
     row("transfer_session",       ("POST", TRANSFER),     DEVELOPER,  HOLD,       201, Target::Session,         to_owner),
-    row("request_handover",       ("POST", ASK),          DEVELOPER,  HOLD,       202, Target::OthersSession,   none),
-    row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  HOLD,       200, Target::AskedSession,    none),
-    row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  HOLD,       200, Target::AskedSession,    none),
+    row("request_handover",       ("POST", HANDOVER),     DEVELOPER,  HOLD,       202, Target::OthersSession,   none),
+    row("accept_handover",        ("POST", ACCEPT),       DEVELOPER,  HOLD,       200, Target::HandoverSession, none),
+    row("decline_handover",       ("POST", DECLINE),      DEVELOPER,  HOLD,       200, Target::HandoverSession, none),
 
     row("list_deployments",       ("GET", DEPLOYMENTS),   VIEWER,     READ,       200, Target::Nothing,         none),
     row("list_pipeline_deployments", ("GET", PIPELINE_DEPLOYMENTS), VIEWER, READ, 200, Target::Pipeline,      none),
@@ -260,24 +260,24 @@ fn none(_: &str) -> Value {
     Value::Null
 }
 
-fn named(word: &str) -> Value {
-    json!({ "name": format!("Name {word}") })
+fn named(name: &str) -> Value {
+    json!({ "name": format!("Name {name}") })
 }
 
-fn member(word: &str) -> Value {
-    json!({ "email": format!("{word}@added.test"), "name": "Added", "role": "viewer" })
+fn member(name: &str) -> Value {
+    json!({ "email": format!("{name}@added.test"), "name": "Added", "role": "viewer" })
 }
 
 fn developer(_: &str) -> Value {
     json!({ "role": "developer" })
 }
 
-fn pipeline(word: &str) -> Value {
-    json!({ "name": format!("Pipeline {word}"), "definition": DEFINITION })
+fn pipeline(name: &str) -> Value {
+    json!({ "name": format!("Pipeline {name}"), "definition": DEFINITION })
 }
 
-fn because(word: &str) -> Value {
-    json!({ "reason": format!("because {word}") })
+fn because(name: &str) -> Value {
+    json!({ "reason": format!("because {name}") })
 }
 
 fn labels(_: &str) -> Value {
@@ -301,7 +301,7 @@ fn definition(_: &str) -> Value {
 }
 
 impl Row {
-    /// Whether the path says which pipeline it is about.
+    /// Returns whether the path names a pipeline.
     pub fn is_of_pipeline(&self) -> bool {
         self.path.contains("{pipelineId}") || self.path.contains("{deploymentId}")
     }
@@ -310,23 +310,23 @@ impl Row {
         NARROWED.contains(&self.operation)
     }
 
-    /// Whether it is about a session that only its holder may do this with.
+    /// Returns whether only the holder of the session may do this.
     pub fn is_holders(&self) -> bool {
-        matches!(self.target, Target::Session | Target::AskedSession) && self.right == DEVELOPER
+        matches!(self.target, Target::Session | Target::HandoverSession) && self.right == DEVELOPER
     }
 
-    /// The path with an organization and, where it names a record, that record's id: one word for each variable.
+    /// Returns the path with an organization and the id of a record: one segment of `id` for each variable.
     pub fn path(&self, organization: &str, id: &str) -> String {
         let mut path = self.path.replace("{orgId}", organization).replace("{version}", "1");
-        for word in id.split('/') {
+        for name in id.split('/') {
             if let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
-                path.replace_range(from..=to, word);
+                path.replace_range(from..=to, name);
             }
         }
         path
     }
 
-    pub fn body(&self, word: &str) -> Option<Value> {
-        Some((self.body)(word)).filter(|body| !body.is_null())
+    pub fn body(&self, name: &str) -> Option<Value> {
+        Some((self.body)(name)).filter(|body| !body.is_null())
     }
 }

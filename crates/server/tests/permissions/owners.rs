@@ -1,36 +1,36 @@
-//! An organization always keeps an owner, whoever removes whom and when.
+//! An organization always has an owner, also after concurrent removals.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::answer::Answer;
-use crate::gate::Gate;
+use crate::fixture::PermissionFixture;
+use crate::response::TestResponse;
+use crate::row_locks::RowLocks;
 use crate::support::{Caller, TestServer};
-use crate::world::World;
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn the_last_owner_stays(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let (server, owner) = (&world.server, &world.owner);
+    let fixture = PermissionFixture::new(&pool).await;
+    let (server, owner) = (&fixture.server, &fixture.owner);
     let path = format!("/organizations/acme/members/{}", owner.user);
-    // An admin beside them is no owner.
-    world.member("admin").await;
+    // An admin does not count as an owner.
+    fixture.member("admin").await;
     server.delete(&path, &owner.token).await.refused(409, "last_owner");
     for role in ["viewer", "developer", "maintainer", "admin"] {
         server.patch(&path, &owner.token, json!({ "role": role })).await.refused(409, "last_owner");
     }
     server.patch(&path, &owner.token, json!({ "name": "Renamed", "role": "owner" })).await.succeeded(200);
 
-    // With a second one the first may go; then the second is the last.
-    let second = world.member("owner").await;
+    // With a second owner the first can leave; then the second is the last.
+    let second = fixture.member("owner").await;
     server.patch(&path, &owner.token, json!({ "role": "admin" })).await.succeeded(200);
     let path = format!("/organizations/acme/members/{}", second.user);
     server.delete(&path, &second.token).await.refused(409, "last_owner");
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
-/// The second owner's member row as the first asks for its end, and the other way round.
+/// Two owners concurrently send the same request about each other; exactly one succeeds.
 async fn each_other(pool: &PgPool, method: Method, body: Option<Value>) {
     let (one, two) = (TestServer::start(pool).await, TestServer::start(pool).await);
     let mut first = one.organization("acme").await;
@@ -38,12 +38,15 @@ async fn each_other(pool: &PgPool, method: Method, body: Option<Value>) {
         let second = one.member(&first, "acme", "owner").await;
         let end = async |server: &TestServer, of: &Caller, by: &Caller| {
             let path = format!("/organizations/acme/members/{}", of.user);
-            server.ask(method.clone(), &path, Some(&by.token), body.clone()).await
+            server.request(method.clone(), &path, Some(&by.token), body.clone()).await
         };
-        let gate = Gate::before_members(pool).await;
-        let (by_first, by_second, ()) =
-            tokio::join!(end(&one, &second, &first), end(&two, &first, &second), gate.open_for(2));
-        let refused = |answer: &Answer| answer.not_refused_as(409, "last_owner").is_none();
+        let locks = RowLocks::on_memberships(pool).await;
+        let (by_first, by_second, ()) = tokio::join!(
+            end(&one, &second, &first),
+            end(&two, &first, &second),
+            locks.release_when_blocked(2)
+        );
+        let refused = |response: &TestResponse| response.not_refused_as(409, "last_owner").is_none();
         match (by_first.status, by_second.status) {
             (200, _) => assert!(refused(&by_second), "{}", by_second.text),
             (_, 200) => {
@@ -66,11 +69,11 @@ async fn each_other(pool: &PgPool, method: Method, body: Option<Value>) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_owners_who_remove_each_other(pool: PgPool) {
+async fn two_owners_cannot_remove_each_other(pool: PgPool) {
     each_other(&pool, Method::DELETE, None).await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_owners_who_demote_each_other(pool: PgPool) {
+async fn two_owners_cannot_demote_each_other(pool: PgPool) {
     each_other(&pool, Method::PATCH, Some(json!({ "role": "admin" }))).await;
 }

@@ -1,12 +1,13 @@
-//! Other spellings of a path never lead around the door.
+//! No spelling of a path bypasses authorization.
 
 use sqlx::PgPool;
 
+use crate::fixture::PermissionFixture;
 use crate::operations::ROWS;
 use crate::raw_http::request;
-use crate::world::World;
 
-/// Spellings of an address below `/api/v1` that a proxy, a router or a file system might take for that address.
+/// Returns spellings of a path below `/api/v1` that a proxy, a router or a file system might treat as that
+/// path.
 fn spellings(path: &str) -> Vec<Vec<u8>> {
     let full = format!("/api/v1{path}");
     let mut spellings: Vec<Vec<u8>> = Vec::new();
@@ -48,7 +49,7 @@ fn spellings(path: &str) -> Vec<Vec<u8>> {
     ] {
         add(format!("{full}{tail}"));
     }
-    // In the place of each slash.
+    // Replacements for each slash.
     for (at, _) in full.match_indices('/') {
         let (head, tail) = (&full[..at], &full[at + 1..]);
         for slash in [
@@ -114,18 +115,18 @@ fn spellings(path: &str) -> Vec<Vec<u8>> {
     ] {
         add(around);
     }
-    // Bytes that no text has.
+    // Bytes that are not valid UTF-8.
     spellings.push([full.as_bytes(), b"\xff"].concat());
     spellings.push(full.replace("acme", "ac\u{130}me").into_bytes());
     spellings
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_spelling_of_a_path_leads_around_the_door(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let pipeline = world.server.pipeline(&world.owner, "Canary").await;
-    let event = world.event("pipeline.created").await;
-    let (owner, token) = (&world.owner, format!("Bearer {}", world.stranger.token));
+async fn no_spelling_of_a_path_bypasses_authorization(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
+    let pipeline = fixture.server.pipeline(&fixture.owner, "Canary").await;
+    let event = fixture.event("pipeline.created").await;
+    let (owner, token) = (&fixture.owner, format!("Bearer {}", fixture.stranger.token));
     let canaries = [&pipeline, &event, &owner.user, &owner.organization, &owner.token_id];
     let canaries: Vec<&str> = canaries
         .iter()
@@ -147,9 +148,9 @@ async fn no_spelling_of_a_path_leads_around_the_door(pool: PgPool) {
     ];
     let (mut wrong, mut tried) = (Vec::new(), 0);
     for address in &addresses {
-        // Else there is nothing that could be shown.
+        // Otherwise there is nothing to disclose.
         let (status, text) = request(
-            &world.server,
+            &fixture.server,
             "GET",
             format!("/api/v1{address}").as_bytes(),
             &[("authorization", &format!("Bearer {}", owner.token))],
@@ -159,7 +160,7 @@ async fn no_spelling_of_a_path_leads_around_the_door(pool: PgPool) {
 
         for path in spellings(address) {
             for headers in [&[][..], &[("authorization", token.as_str())][..]] {
-                let (status, text) = request(&world.server, "GET", &path, headers).await;
+                let (status, text) = request(&fixture.server, "GET", &path, headers).await;
                 let shows = canaries.iter().any(|canary| text.contains(canary));
                 if shows || !(400..500).contains(&status) {
                     let (path, token) = (String::from_utf8_lossy(&path), !headers.is_empty());
@@ -171,43 +172,43 @@ async fn no_spelling_of_a_path_leads_around_the_door(pool: PgPool) {
     }
     assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(tried > 1000, "{tried}");
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
-/// Also for the own organization odd paths are a client's mistake, never the server's.
+/// Odd paths of the own organization are client errors too, never server errors.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn no_spelling_of_a_path_breaks_the_server(pool: PgPool) {
-    let world = World::new(&pool).await;
-    world.server.pipeline(&world.owner, "Canary").await;
-    let token = format!("Bearer {}", world.owner.token);
+    let fixture = PermissionFixture::new(&pool).await;
+    fixture.server.pipeline(&fixture.owner, "Canary").await;
+    let token = format!("Bearer {}", fixture.owner.token);
     for address in ["/organizations/acme/pipelines/canary", "/organizations/acme/members/usr_1"] {
         for path in spellings(address) {
             for method in ["GET", "DELETE"] {
-                // Deleting it for good is what this address is for.
+                // This path is meant to delete the record.
                 if method == "DELETE" && !path.windows(3).any(|part| part == b"%00" || part == b"%ff") {
                     continue;
                 }
                 let (status, text) =
-                    request(&world.server, method, &path, &[("authorization", &token)]).await;
+                    request(&fixture.server, method, &path, &[("authorization", &token)]).await;
                 assert!((200..500).contains(&status), "{method} {}: {text}", String::from_utf8_lossy(&path));
             }
         }
     }
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
-/// What axum answers without being asked to.
+/// Methods that axum handles by default.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_methods_tell_nothing(pool: PgPool) {
-    let world = World::new(&pool).await;
+async fn other_methods_disclose_nothing(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
     let before = crate::content::fingerprint(&pool).await;
     for row in ROWS.iter().filter(|row| row.path.contains("{orgId}")) {
         let path = format!("/api/v1{}", row.path("acme", "x"));
         for method in ["HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "GETX"] {
-            let (status, text) = request(&world.server, method, path.as_bytes(), &[]).await;
+            let (status, text) = request(&fixture.server, method, path.as_bytes(), &[]).await;
             assert!((400..500).contains(&status), "{method} {path}: {text}");
         }
     }
     assert_eq!(crate::content::fingerprint(&pool).await, before);
-    world.server.stop().await;
+    fixture.server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! One person in two organizations: one user, two names, and a wall in between.
+//! One person in two organizations: one user with two names, isolated from each other.
 
 use greenroom_domain::id::TokenId;
 use greenroom_domain::text::{Email, Name};
@@ -9,18 +9,19 @@ use serde_json::json;
 use sqlx::PgPool;
 use uuid::Uuid;
 
+use crate::fixture::PermissionFixture;
 use crate::support::DEFINITION;
-use crate::world::World;
 
 const EMAIL: &str = "pat@person.test";
 
-/// Somebody whom both organizations know, each by another name. Returns the user's ids and tokens.
-async fn pat(world: &World) -> [(String, String); 2] {
-    let mut known = Vec::new();
-    for (slug, name, admin) in [("acme", "Acme-Pat", &world.owner), ("globex", "Globex-Pat", &world.stranger)]
+/// Adds a person to both organizations under different names. Returns the ids and tokens of the user.
+async fn pat(fixture: &PermissionFixture) -> [(String, String); 2] {
+    let mut memberships = Vec::new();
+    for (slug, name, admin) in
+        [("acme", "Acme-Pat", &fixture.owner), ("globex", "Globex-Pat", &fixture.stranger)]
     {
         let body = json!({ "email": EMAIL, "name": name, "role": "maintainer" });
-        let added = world.server.post(&format!("/organizations/{slug}/members"), &admin.token, body).await;
+        let added = fixture.server.post(&format!("/organizations/{slug}/members"), &admin.token, body).await;
         let added = added.succeeded(201);
         let (secret, name) = (new_secret(), Name::new("laptop").unwrap());
         let token = NewToken {
@@ -30,36 +31,36 @@ async fn pat(world: &World) -> [(String, String); 2] {
             grant: &TokenGrant::of_user(),
         };
         let (slug, email) = (slug.parse().unwrap(), Email::new(EMAIL).unwrap());
-        world.server.server.app.store.create_token_for(&slug, &email, &token).await.unwrap().unwrap();
-        known.push((added.field("userId"), secret.reveal().to_owned()));
+        fixture.server.server.app.store.create_token_for(&slug, &email, &token).await.unwrap().unwrap();
+        memberships.push((added.field("userId"), secret.reveal().to_owned()));
     }
-    known.try_into().unwrap()
+    memberships.try_into().unwrap()
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn neither_organization_sees_the_others_name(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let [(user, acme), (same, globex)] = pat(&world).await;
+    let fixture = PermissionFixture::new(&pool).await;
+    let [(user, acme), (same, globex)] = pat(&fixture).await;
     assert_eq!(user, same);
 
     for (slug, own, other, admin, token) in [
-        ("acme", "Acme-Pat", "Globex-Pat", &world.owner, &acme),
-        ("globex", "Globex-Pat", "Acme-Pat", &world.stranger, &globex),
+        ("acme", "Acme-Pat", "Globex-Pat", &fixture.owner, &acme),
+        ("globex", "Globex-Pat", "Acme-Pat", &fixture.stranger, &globex),
     ] {
         let at = |path: &str| format!("/organizations/{slug}{path}");
-        // Leaves the name wherever a name is left: in events, tokens, versions.
+        // Creates records with the name: events, tokens, versions.
         let body = json!({ "name": "Pats", "definition": DEFINITION });
-        world.server.post(&at("/pipelines"), token, body).await.succeeded(201);
+        fixture.server.post(&at("/pipelines"), token, body).await.succeeded(201);
         let made =
-            world.server.post(&at("/api-tokens"), token, json!({ "name": "more" })).await.succeeded(201);
+            fixture.server.post(&at("/api-tokens"), token, json!({ "name": "more" })).await.succeeded(201);
         assert_eq!(made.field("userName"), own);
-        let told = crate::support::eventually(std::time::Duration::from_secs(5), async || {
+        let recorded = crate::support::eventually(std::time::Duration::from_secs(5), async || {
             let path = at(&format!("/events?actor={user}&type=token.created"));
-            world.server.get(&path, &admin.token).await.json["pagination"]["total"] == 1
+            fixture.server.get(&path, &admin.token).await.json["pagination"]["total"] == 1
         });
-        assert!(told.await);
+        assert!(recorded.await);
 
-        let mut seen = String::new();
+        let mut visible = String::new();
         for path in [
             "/members?limit=100",
             &format!("/members/{user}"),
@@ -70,60 +71,59 @@ async fn neither_organization_sees_the_others_name(pool: PgPool) {
             "/pipelines/pats/versions",
             "/pipelines/pats/versions/1",
         ] {
-            seen += &world.server.get(&at(path), &admin.token).await.succeeded(200).text;
+            visible += &fixture.server.get(&at(path), &admin.token).await.succeeded(200).text;
         }
-        let me = world.server.get("/me", token).await.succeeded(200);
+        let me = fixture.server.get("/me", token).await.succeeded(200);
         assert_eq!((me.field("name"), me.field("organizationSlug")), (own.to_owned(), slug.to_owned()));
-        seen += &me.text;
-        assert!(seen.contains(own));
-        assert!(!seen.contains(other), "{slug} sees {other}: {seen}");
+        visible += &me.text;
+        assert!(visible.contains(own));
+        assert!(!visible.contains(other), "{slug} sees {other}: {visible}");
     }
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_one_organization_does_leaves_the_other_alone(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let [(user, acme), (_, globex)] = pat(&world).await;
+async fn a_change_in_one_organization_does_not_affect_the_other(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
+    let [(user, acme), (_, globex)] = pat(&fixture).await;
 
-    // A token is for one organization, also where the person is a member of both.
+    // A token is valid for one organization, also if the person is a member of both.
     for path in ["", "/members", "/pipelines", "/api-tokens", "/events", &format!("/members/{user}")] {
-        world.server.get(&format!("/organizations/globex{path}"), &acme).await.refused(404, "not_found");
-        world.server.get(&format!("/organizations/acme{path}"), &globex).await.refused(404, "not_found");
+        fixture.server.get(&format!("/organizations/globex{path}"), &acme).await.refused(404, "not_found");
+        fixture.server.get(&format!("/organizations/acme{path}"), &globex).await.refused(404, "not_found");
     }
-    let own = world.server.get("/organizations/acme/api-tokens", &acme).await;
+    let own = fixture.server.get("/organizations/acme/api-tokens", &acme).await;
     assert_eq!(own.json["pagination"]["total"], 1, "{}", own.text);
 
     let path = format!("/organizations/globex/members/{user}");
-    world
+    fixture
         .server
-        .patch(&path, &world.stranger.token, json!({ "name": "X", "role": "viewer" }))
+        .patch(&path, &fixture.stranger.token, json!({ "name": "X", "role": "viewer" }))
         .await
         .succeeded(200);
-    let me = world.server.get("/me", &acme).await;
+    let me = fixture.server.get("/me", &acme).await;
     assert_eq!((me.field("name"), me.field("role")), ("Acme-Pat".to_owned(), "maintainer".to_owned()));
-    world.server.delete(&path, &world.stranger.token).await.succeeded(200);
+    fixture.server.delete(&path, &fixture.stranger.token).await.succeeded(200);
     let create = json!({ "name": "Still here", "definition": DEFINITION });
-    world.server.post("/organizations/acme/pipelines", &acme, create).await.succeeded(201);
-    world.server.stop().await;
+    fixture.server.post("/organizations/acme/pipelines", &acme, create).await.succeeded(201);
+    fixture.server.stop().await;
 }
 
-/// How another organization spells an address is that organization's business: reading it back would tell that the
-/// person is known elsewhere.
+/// Returning the spelling of another organization would disclose that the person is a member there.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn neither_organization_sees_the_others_spelling(pool: PgPool) {
-    let world = World::new(&pool).await;
+    let fixture = PermissionFixture::new(&pool).await;
     let body = |email: &str| json!({ "email": email, "name": "Pat", "role": "viewer" });
     let add = async |slug: &str, token: &str, email: &str| {
         let path = format!("/organizations/{slug}/members");
-        let added = world.server.post(&path, token, body(email)).await.succeeded(201);
-        let shown = world.server.get(&format!("{path}/{}", added.field("userId")), token).await;
-        (added.field("userId"), added.field("email"), shown.field("email"))
+        let added = fixture.server.post(&path, token, body(email)).await.succeeded(201);
+        let record = fixture.server.get(&format!("{path}/{}", added.field("userId")), token).await;
+        (added.field("userId"), added.field("email"), record.field("email"))
     };
-    let first = add("acme", &world.owner.token, "Pat@Person.Test").await;
-    let second = add("globex", &world.stranger.token, "pat@person.test").await;
+    let first = add("acme", &fixture.owner.token, "Pat@Person.Test").await;
+    let second = add("globex", &fixture.stranger.token, "pat@person.test").await;
     assert_eq!(first.0, second.0);
     assert_eq!((first.1.as_str(), first.2.as_str()), ("Pat@Person.Test", "Pat@Person.Test"));
     assert_eq!((second.1.as_str(), second.2.as_str()), ("pat@person.test", "pat@person.test"));
-    world.server.stop().await;
+    fixture.server.stop().await;
 }

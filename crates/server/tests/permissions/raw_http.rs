@@ -1,11 +1,11 @@
-//! HTTP by hand: a client library would tidy the path up before it is sent.
+//! Raw HTTP requests: a client library would normalize the path.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::TestServer;
 
-/// Sends the path as it is; returns the status, and all that came back.
+/// Sends the path unchanged. Returns the status and the whole response.
 pub async fn request(
     server: &TestServer,
     method: &str,
@@ -23,9 +23,9 @@ pub async fn request(
     }
     message.extend_from_slice(b"\r\n");
     stream.write_all(&message).await.unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    let text = String::from_utf8_lossy(&answer).into_owned();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    let text = String::from_utf8_lossy(&response).into_owned();
     let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
     (status.unwrap_or_default(), text)
 }

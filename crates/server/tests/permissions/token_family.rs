@@ -1,25 +1,26 @@
-//! A token made by a token: it can't outlive it, nor do more, and dies with it.
+//! A token that is created with another token: it cannot outlive or exceed its parent, and is revoked with
+//! it.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::answer::Answer;
-use crate::gate::until_blocked;
-use crate::world::{World, in_days};
+use crate::fixture::{PermissionFixture, in_days};
+use crate::response::TestResponse;
+use crate::row_locks::until_blocked;
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
 
-async fn make(world: &World, parent: &str, body: Value) -> Answer {
-    world.server.post(TOKENS, parent, body).await
+async fn make(fixture: &PermissionFixture, parent: &str, body: Value) -> TestResponse {
+    fixture.server.post(TOKENS, parent, body).await
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
-    let world = World::new(&pool).await;
+async fn a_child_cannot_exceed_its_parent(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
     let parent =
-        async |body: Value| make(&world, &world.owner.token, body).await.succeeded(201).field("token");
+        async |body: Value| make(&fixture, &fixture.owner.token, body).await.succeeded(201).field("token");
     let (sooner, expiry, later) = (in_days(10), in_days(20), in_days(30));
-    // Programs make tokens if they were given the scope for it.
+    // Tokens of programs can create tokens if they have the scope for it.
     let program =
         |kind: &str| json!({ "name": kind, "kind": kind, "scopes": ["read", "write"], "expiresAt": expiry });
     let user = parent(json!({ "name": "user" })).await;
@@ -31,8 +32,8 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
     let agent = parent(program("agent")).await;
     let brief = parent(json!({ "name": "brief", "expiresAt": expiry })).await;
     let narrow = parent(json!({ "name": "narrow", "scopes": ["read", "hold", "write"] })).await;
-    let first = world.server.pipeline(&world.owner, "first").await;
-    let second = world.server.pipeline(&world.owner, "second").await;
+    let first = fixture.server.pipeline(&fixture.owner, "first").await;
+    let second = fixture.server.pipeline(&fixture.owner, "second").await;
 
     let all = json!(["read", "hold", "deploy", "start", "write", "admin"]);
     let read = json!(["read"]);
@@ -41,8 +42,8 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
     let yes = |kind: &'static str, force: bool, expires_at: Value, scopes: &Value| {
         Some(json!({ "kind": kind, "allowForce": force, "expiresAt": expires_at, "scopes": scopes }))
     };
-    for (parent, asked, outcome) in [
-        // A person's token makes any.
+    for (parent, body_fields, outcome) in [
+        // A token of a person can create any token.
         (&user, json!({}), yes("user", true, never.clone(), &all)),
         (
             &user,
@@ -51,11 +52,11 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
         ),
         (&user, json!({ "expiresAt": expiry }), yes("user", true, json!(expiry), &all)),
         (&user, json!({ "scopes": ["read", "read"] }), yes("user", true, never.clone(), &read)),
-        // Without force none with it, and the default is what there is.
+        // A token without force cannot create one with it, and the default follows the parent.
         (&mild, json!({}), yes("user", false, never.clone(), &all)),
         (&mild, json!({ "allowForce": true }), no.clone()),
         (&mild, json!({ "kind": "ci", "allowForce": true }), no.clone()),
-        // A program's token makes no person's; without a kind it makes its own.
+        // A token of a program cannot create one of a person; the default is its own kind.
         (&ci, json!({}), yes("ci", false, json!(expiry), &read)),
         (&agent, json!({}), yes("agent", false, json!(expiry), &read)),
         (&ci, json!({ "kind": "user" }), no.clone()),
@@ -67,91 +68,96 @@ async fn a_child_can_not_exceed_its_parent(pool: PgPool) {
         (&strong_ci, json!({ "kind": "user" }), no.clone()),
         (&agent, json!({ "kind": "user" }), no.clone()),
         (&agent, json!({ "kind": "ci" }), yes("ci", false, json!(expiry), &read)),
-        // None outlives the one that made it.
+        // A child cannot outlive its parent.
         (&brief, json!({}), yes("user", true, json!(expiry), &all)),
         (&brief, json!({ "kind": "agent", "scopes": ["read"] }), yes("agent", false, json!(expiry), &read)),
         (&brief, json!({ "expiresAt": sooner }), yes("user", true, json!(sooner), &all)),
         (&brief, json!({ "expiresAt": expiry }), yes("user", true, json!(expiry), &all)),
         (&brief, json!({ "expiresAt": later }), no.clone()),
         (&agent, json!({ "kind": "agent", "expiresAt": later }), no.clone()),
-        // None has a scope that the one that made it lacks.
+        // A child cannot have a scope that its parent lacks.
         (&narrow, json!({}), yes("user", true, never.clone(), &json!(["read", "hold", "write"]))),
         (&narrow, json!({ "scopes": ["deploy"] }), no.clone()),
         (&narrow, json!({ "scopes": ["read", "admin"] }), no.clone()),
         (&agent, json!({ "scopes": ["write", "hold"] }), no.clone()),
     ] {
-        let mut body = asked.clone();
+        let mut body = body_fields.clone();
         body["name"] = json!("child");
         let before = crate::content::fingerprint(&pool).await;
-        let answer = make(&world, parent, body).await;
+        let response = make(&fixture, parent, body).await;
         match outcome {
             None => {
-                answer.refused(403, "token_exceeds_parent");
-                assert_eq!(crate::content::fingerprint(&pool).await, before, "{asked}");
+                response.refused(403, "token_exceeds_parent");
+                assert_eq!(crate::content::fingerprint(&pool).await, before, "{body_fields}");
             }
             Some(expected) => {
-                let data = &answer.clone().succeeded(201).json["data"];
-                // As its record shows it, and as it is where it counts.
-                let me = world.server.get("/me", &answer.field("token")).await;
+                let data = &response.clone().succeeded(201).json["data"];
+                // Both in its record and as the server applies it.
+                let me = fixture.server.get("/me", &response.field("token")).await;
                 for (field, value) in expected.as_object().unwrap() {
-                    assert_eq!((&data[field], &me.json["data"]["token"][field]), (value, value), "{asked}");
+                    assert_eq!(
+                        (&data[field], &me.json["data"]["token"][field]),
+                        (value, value),
+                        "{body_fields}"
+                    );
                 }
             }
         }
     }
 
-    // Nor does one reach other pipelines than the one that made it.
+    // A child cannot access other pipelines than its parent.
     let limited = parent(json!({ "name": "limited", "pipelines": [first] })).await;
-    let child = make(&world, &limited, json!({ "name": "child" })).await.succeeded(201);
+    let child = make(&fixture, &limited, json!({ "name": "child" })).await.succeeded(201);
     assert_eq!(child.json["data"]["pipelines"], json!([first]));
     let other = json!({ "name": "child", "pipelines": [first, second] });
-    make(&world, &limited, other).await.refused(403, "token_exceeds_parent");
-    // Whether it exists is not told either.
+    make(&fixture, &limited, other).await.refused(403, "token_exceeds_parent");
+    // The response does not disclose whether the pipeline exists.
     let nothing = json!({ "name": "child", "pipelines": [format!("pip_{}", uuid::Uuid::now_v7())] });
-    make(&world, &limited, nothing).await.refused(403, "token_exceeds_parent");
-    world.server.stop().await;
+    make(&fixture, &limited, nothing).await.refused(403, "token_exceeds_parent");
+    fixture.server.stop().await;
 }
 
-/// A child belongs to the one who asks, whoever made the parent, and can do what that user can do.
+/// A child belongs to the caller, regardless of the owner of the parent, and has the rights of that user.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_child_is_its_makers(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let member = world.member("developer").await;
-    let child = make(&world, &member.token, json!({ "name": "child" })).await.succeeded(201);
+async fn a_child_belongs_to_the_caller(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
+    let member = fixture.member("developer").await;
+    let child = make(&fixture, &member.token, json!({ "name": "child" })).await.succeeded(201);
     assert_eq!(child.field("userId"), member.user);
-    let me = world.server.get("/me", &child.field("token")).await;
+    let me = fixture.server.get("/me", &child.field("token")).await;
     assert_eq!((me.field("userId"), me.field("role")), (member.user, "developer".to_owned()));
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_family_dies_with_its_eldest(pool: PgPool) {
-    let world = World::new(&pool).await;
-    let parent = make(&world, &world.owner.token, json!({ "name": "parent" })).await.succeeded(201);
-    let child = make(&world, &parent.field("token"), json!({ "name": "child" })).await.succeeded(201);
-    let sibling = make(&world, &parent.field("token"), json!({ "name": "sibling" })).await.succeeded(201);
+async fn revoking_a_token_revokes_its_descendants(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
+    let parent = make(&fixture, &fixture.owner.token, json!({ "name": "parent" })).await.succeeded(201);
+    let child = make(&fixture, &parent.field("token"), json!({ "name": "child" })).await.succeeded(201);
+    let sibling = make(&fixture, &parent.field("token"), json!({ "name": "sibling" })).await.succeeded(201);
     let grandchild =
-        make(&world, &child.field("token"), json!({ "name": "grandchild" })).await.succeeded(201);
+        make(&fixture, &child.field("token"), json!({ "name": "grandchild" })).await.succeeded(201);
     let create = json!({ "name": "more" });
 
-    // A child's end leaves its parent and its siblings alone.
-    let path = |token: &Answer| format!("{TOKENS}/{}", token.field("id"));
-    world.server.delete(&path(&sibling), &sibling.field("token")).await.succeeded(200);
-    make(&world, &sibling.field("token"), create.clone()).await.refused(401, "unauthenticated");
+    // Revoking a child does not affect its parent and its siblings.
+    let path = |token: &TestResponse| format!("{TOKENS}/{}", token.field("id"));
+    fixture.server.delete(&path(&sibling), &sibling.field("token")).await.succeeded(200);
+    make(&fixture, &sibling.field("token"), create.clone()).await.refused(401, "unauthenticated");
     for alive in [&parent, &child, &grandchild] {
-        make(&world, &alive.field("token"), create.clone()).await.succeeded(201);
+        make(&fixture, &alive.field("token"), create.clone()).await.succeeded(201);
     }
-    world.server.delete(&path(&parent), &world.owner.token).await.succeeded(200);
+    fixture.server.delete(&path(&parent), &fixture.owner.token).await.succeeded(200);
     for dead in [&parent, &child, &grandchild] {
-        make(&world, &dead.field("token"), create.clone()).await.refused(401, "unauthenticated");
-        let record = world.server.get(&path(dead), &world.owner.token).await;
+        make(&fixture, &dead.field("token"), create.clone()).await.refused(401, "unauthenticated");
+        let record = fixture.server.get(&path(dead), &fixture.owner.token).await;
         assert!(record.json["data"]["revokedAt"].is_string(), "{}", record.text);
     }
-    make(&world, &world.owner.token, create).await.succeeded(201);
-    world.server.stop().await;
+    make(&fixture, &fixture.owner.token, create).await.succeeded(201);
+    fixture.server.stop().await;
 }
 
-/// A pause before a token named `slow` is written: by then the making token is locked, the new one not yet there.
+/// Delays the insertion of a token named `slow`: its parent is locked by then, and the new token does not
+/// exist yet.
 async fn slow_down(pool: &PgPool) {
     sqlx::raw_sql(
         "create function slow_down() returns trigger language plpgsql as
@@ -163,53 +169,53 @@ async fn slow_down(pool: &PgPool) {
     .unwrap();
 }
 
-/// The revocation of a token runs beside its child's making of a grandchild.
+/// Race: a token is revoked while its child creates a grandchild.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_grandchild_slips_through_a_revocation(pool: PgPool) {
-    let world = World::new(&pool).await;
+async fn a_revocation_includes_a_concurrently_created_grandchild(pool: PgPool) {
+    let fixture = PermissionFixture::new(&pool).await;
     slow_down(&pool).await;
-    let parent = make(&world, &world.owner.token, json!({ "name": "parent" })).await.succeeded(201);
-    let child = make(&world, &parent.field("token"), json!({ "name": "child" })).await.succeeded(201);
+    let parent = make(&fixture, &fixture.owner.token, json!({ "name": "parent" })).await.succeeded(201);
+    let child = make(&fixture, &parent.field("token"), json!({ "name": "child" })).await.succeeded(201);
     let path = format!("{TOKENS}/{}", parent.field("id"));
     let child = child.field("token");
     let revoking = async {
         until_sleeping(&pool).await;
-        world.server.delete(&path, &world.owner.token).await.succeeded(200)
+        fixture.server.delete(&path, &fixture.owner.token).await.succeeded(200)
     };
-    let (grandchild, _) = tokio::join!(make(&world, &child, json!({ "name": "slow" })), revoking);
-    // Whichever came first: what was made is dead.
+    let (grandchild, _) = tokio::join!(make(&fixture, &child, json!({ "name": "slow" })), revoking);
+    // Whichever was first: a created token is revoked.
     if grandchild.is_success() {
-        world.server.get("/me", &grandchild.field("token")).await.refused(401, "unauthenticated");
+        fixture.server.get("/me", &grandchild.field("token")).await.refused(401, "unauthenticated");
     } else {
         grandchild.refused(401, "unauthenticated");
     }
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
-/// A member makes a token while being removed. Both requests have an answer, and what was made is dead.
+/// Race: a member creates a token while being removed. Both requests end, and a created token is revoked.
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn a_removal_and_a_new_token_do_not_block_each_other(pool: PgPool) {
-    let world = World::new(&pool).await;
+    let fixture = PermissionFixture::new(&pool).await;
     slow_down(&pool).await;
-    let member = world.member("developer").await;
+    let member = fixture.member("developer").await;
     let path = format!("/organizations/acme/members/{}", member.user);
     let removing = async {
         until_sleeping(&pool).await;
-        world.server.delete(&path, &world.owner.token).await
+        fixture.server.delete(&path, &fixture.owner.token).await
     };
     let blocked = async {
         until_sleeping(&pool).await;
         until_blocked(&pool, 1).await
     };
     let (made, removed, blocked) =
-        tokio::join!(make(&world, &member.token, json!({ "name": "slow" })), removing, blocked);
-    assert!(blocked, "the two should have met");
+        tokio::join!(make(&fixture, &member.token, json!({ "name": "slow" })), removing, blocked);
+    assert!(blocked, "the requests were not concurrent");
     removed.succeeded(200);
     assert!(matches!(made.status, 201 | 401), "{}", made.text);
     if made.is_success() {
-        world.server.get("/me", &made.field("token")).await.refused(401, "unauthenticated");
+        fixture.server.get("/me", &made.field("token")).await.refused(401, "unauthenticated");
     }
-    world.server.stop().await;
+    fixture.server.stop().await;
 }
 
 async fn until_sleeping(pool: &PgPool) {

@@ -1,4 +1,4 @@
-//! Real daemons that can be killed.
+//! Daemon processes that can be killed.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions, PgPool};
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct Database {
     pub url: String,
@@ -59,7 +59,7 @@ impl Database {
 
 pub struct Daemon {
     child: Child,
-    /// Where it answers, without the path.
+    /// The URL without a path.
     pub address: String,
 }
 
@@ -88,12 +88,12 @@ impl Daemon {
             if ready.is_ok_and(|response| response.status() == 200) {
                 return Self { child, address };
             }
-            assert!(started.elapsed() < START, "a daemon was not ready after {START:?}");
+            assert!(started.elapsed() < START_TIMEOUT, "a daemon was not ready after {START_TIMEOUT:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// kill -9.
+    /// Sends SIGKILL.
     pub async fn kill(&mut self) {
         self.child.kill().await.unwrap();
     }

@@ -1,5 +1,5 @@
-//! No event is missed or repeated by a stream's reader: 100,000 events of 16 writers, some of which hold their
-//! transaction open or roll it back, while the daemons that sequence them are killed again and again.
+//! A reader of a stream receives every event exactly once: 16 writers record 100,000 events, and some keep
+//! their transaction open or roll it back, while the daemons that sequence the events are killed repeatedly.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod daemons;
@@ -17,7 +17,7 @@ use daemons::{Daemon, Database};
 const WRITERS: i32 = 16;
 const EVENTS_EACH: i32 = 6_250;
 const ORGANIZATIONS: usize = 2;
-const PATIENCE: Duration = Duration::from_secs(150);
+const TIMEOUT: Duration = Duration::from_secs(150);
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn heavy_no_event_is_missed_or_repeated(pool: PgPool) {
@@ -35,7 +35,7 @@ async fn heavy_no_event_is_missed_or_repeated(pool: PgPool) {
             format!("{address}/api/v1/organizations/{}/events/stream", organization.id),
             organization.token.clone(),
         );
-        readers.spawn(async move { reader::read(&url, &token, expected() as usize, PATIENCE).await });
+        readers.spawn(async move { reader::read(&url, &token, expected() as usize, TIMEOUT).await });
     }
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -57,7 +57,7 @@ async fn heavy_no_event_is_missed_or_repeated(pool: PgPool) {
         seen_writers.extend(events.iter().map(|event| event.writer));
     }
     assert_eq!(seen_writers.len(), WRITERS as usize);
-    assert!(started.elapsed() < PATIENCE);
+    assert!(started.elapsed() < TIMEOUT);
     drop((worker, server));
 }
 
@@ -92,7 +92,7 @@ async fn kill_sequencers(database: &Database, server: Daemon, writers: &mut Join
     }
 }
 
-/// Writes its numbers in order, a few in each transaction.
+/// Writes the numbers of one writer in order, a few in each transaction.
 async fn write(url: &str, organization: Uuid, writer: i32) {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let (mut next, mut turn) = (0, 0);
@@ -116,7 +116,7 @@ async fn write(url: &str, organization: Uuid, writer: i32) {
             tokio::time::sleep(Duration::from_millis(20 * u64::from(turn.unsigned_abs() % 12))).await;
         }
         if turn % 17 == 3 {
-            // Never happened; the same numbers are written again.
+            // The same numbers are written again after the rollback.
             transaction.rollback().await.unwrap();
             continue;
         }
@@ -125,12 +125,12 @@ async fn write(url: &str, organization: Uuid, writer: i32) {
     }
 }
 
-/// Dense sequences, each of a writer's numbers once, and in the order in which it wrote them.
+/// Checks that sequences have no gap, and that each number of a writer occurs once, in the order of writing.
 fn check(events: &[reader::Read]) {
     assert_eq!(events.len(), expected() as usize);
     let mut next = std::collections::HashMap::new();
     for pair in events.windows(2) {
-        assert_eq!(pair[1].sequence, pair[0].sequence + 1, "a hole or a repetition");
+        assert_eq!(pair[1].sequence, pair[0].sequence + 1, "a gap or a repetition");
     }
     for event in events {
         let number: &mut i64 = next.entry(event.writer).or_insert(0);

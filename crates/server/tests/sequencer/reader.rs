@@ -1,4 +1,4 @@
-//! A reader of a stream as any client would write it: it comes back with `Last-Event-ID` when the connection breaks.
+//! A reader of an event stream. It reconnects with `Last-Event-ID` when the connection breaks.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ pub struct Read {
     pub number: i64,
 }
 
-/// Reads until `count` of the writers' events have come.
-pub async fn read(url: &str, token: &str, count: usize, patience: Duration) -> Vec<Read> {
+/// Reads until `count` events of the writers have arrived.
+pub async fn read(url: &str, token: &str, count: usize, timeout: Duration) -> Vec<Read> {
     let client =
         reqwest::Client::builder().no_proxy().connect_timeout(Duration::from_secs(2)).build().unwrap();
     let started = Instant::now();
     let (mut events, mut last) = (Vec::with_capacity(count), "0".to_owned());
     while events.len() < count {
-        assert!(started.elapsed() < patience, "{} of {count} events after {patience:?}", events.len());
+        assert!(started.elapsed() < timeout, "{} of {count} events after {timeout:?}", events.len());
         let request = client.get(url).bearer_auth(token).header("Last-Event-ID", &last);
         let Ok(response) = request.send().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! A real server on a real port and a database of its own, for tests.
+//! A test server that listens on a local port and has its own database.
 #![expect(dead_code, reason = "each test binary uses a part of it")]
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ use sqlx::{ConnectOptions, PgPool};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-/// Used by nobody, so that the expectation above holds in a binary that uses all the rest, too.
+/// Never used, so that the expectation above also holds in a binary that uses everything else.
 const UNUSED: () = ();
 
 /// A small definition that is valid.
@@ -34,7 +34,7 @@ pub struct TestServer {
     pub client: Client,
 }
 
-/// Somebody who can ask: a user of one organization with a token.
+/// A user of one organization, with a token.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub organization: String,
@@ -43,8 +43,8 @@ pub struct Caller {
     pub token_id: String,
 }
 
-/// No API call needs the engine: the tests hold that by giving it none.
-fn nobodys_engine() -> Engine {
+/// Returns an engine that cannot be reached: no API call may depend on the engine.
+fn unreachable_engine() -> Engine {
     Engine::new(EngineConfig { address: "127.0.0.1:1".to_owned(), ..EngineConfig::default() })
 }
 
@@ -57,19 +57,19 @@ impl TestServer {
         .await
     }
 
-    /// A server on any database address, so that something can stand in between.
+    /// Starts a server on any database address, for example that of a proxy.
     pub async fn start_on(database_url: &str, limits: Limits) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let jobs = (Objects::in_memory(), JobTiming::default());
         let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
-        let server = Server::start(databases, nobodys_engine(), jobs, (listener, limits));
+        let server = Server::start(databases, unreachable_engine(), jobs, (listener, limits));
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }
     }
 
-    /// A new organization and its owner.
+    /// Creates an organization and returns its owner.
     pub async fn organization(&self, slug: &str) -> Caller {
         let (id, secret, token_id) =
             (OrganizationId::from(Uuid::now_v7()), new_secret(), TokenId::from(Uuid::now_v7()));
@@ -144,7 +144,7 @@ impl TestServer {
         request.send().await.unwrap()
     }
 
-    /// Sends and reads the answer as JSON.
+    /// Sends a request and reads the response as JSON.
     pub async fn json(
         &self,
         method: Method,
@@ -156,7 +156,7 @@ impl TestServer {
         (response.status(), response.json().await.unwrap())
     }
 
-    /// A new pipeline's id.
+    /// Creates a pipeline and returns its id.
     pub async fn pipeline(&self, caller: &Caller, name: &str) -> String {
         let path = format!("/organizations/{}/pipelines", caller.organization);
         let body = json!({ "name": name, "definition": DEFINITION });
@@ -166,7 +166,7 @@ impl TestServer {
     }
 }
 
-/// Tries until it holds, within a deadline.
+/// Polls a condition until it holds. Returns `false` after the timeout.
 pub async fn eventually<F: Future<Output = bool>>(within: Duration, mut holds: impl FnMut() -> F) -> bool {
     let started = std::time::Instant::now();
     loop {

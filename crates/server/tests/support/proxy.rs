@@ -1,4 +1,4 @@
-//! Stands between the server and PostgreSQL, and breaks the network on demand.
+//! A proxy between the server and PostgreSQL that simulates network faults.
 #![expect(dead_code, reason = "each test binary uses a part of it")]
 
 use std::net::SocketAddr;
@@ -9,25 +9,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Used by nobody, so that the expectation above holds in a binary that uses all the rest, too.
+/// Never used, so that the expectation above also holds in a binary that uses everything else.
 const UNUSED: () = ();
 
-/// What the network does.
+/// The simulated state of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     Good,
-    /// Every packet takes a millisecond longer.
+    /// Every packet is delayed by a millisecond.
     Slow,
-    /// Nothing comes through and nobody is told; afterwards what was sent arrives after all.
-    Hole,
-    /// The same, but what was connected in it stays silent for ever: a firewall that forgot, a host that is gone.
-    Grave,
-    /// Every connection is reset, new ones too.
+    /// Nothing is delivered and no error is reported. What was sent arrives when the state changes.
+    Stalled,
+    /// Like `Stalled`, but connections that exist in this state stay silent forever: a firewall that dropped
+    /// its state, a host that is gone.
+    Blackhole,
+    /// Every connection is reset, including new ones.
     Reset,
 }
 
 pub struct Proxy {
-    /// Of the test's database, by way of this proxy.
+    /// The address of the test's database through this proxy.
     pub database_url: String,
     network: watch::Sender<Network>,
     _accepting: JoinSet<()>,
@@ -42,9 +43,9 @@ impl Proxy {
         let mut url = options.to_url_lossy();
         url.set_host(Some("127.0.0.1")).unwrap();
         url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        let (network, seen) = watch::channel(network);
+        let (network, state) = watch::channel(network);
         let mut accepting = JoinSet::new();
-        accepting.spawn(accept(listener, database, seen));
+        accepting.spawn(accept(listener, database, state));
         Self { database_url: url.into(), network, _accepting: accepting }
     }
 
@@ -89,13 +90,13 @@ async fn pump(
 ) {
     let mut buffer = vec![0; 16 * 1024];
     loop {
-        open(&mut network).await;
+        wait_until_open(&mut network).await;
         let read = tokio::select! {
             read = from.read(&mut buffer) => read.unwrap_or(0),
             _ = network.changed() => continue,
         };
-        // It may have broken between the reading and the writing.
-        open(&mut network).await;
+        // The state may have changed between reading and writing.
+        wait_until_open(&mut network).await;
         if *network.borrow() == Network::Slow {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
@@ -105,12 +106,13 @@ async fn pump(
     }
 }
 
-/// Waits until bytes may pass, which in a grave they never do.
-async fn open(network: &mut watch::Receiver<Network>) {
-    let seen =
-        network.wait_for(|network| matches!(network, Network::Good | Network::Slow | Network::Grave)).await;
-    let buried = seen.is_ok_and(|network| *network == Network::Grave);
-    if buried {
+/// Waits until bytes may pass. In a blackhole that is never.
+async fn wait_until_open(network: &mut watch::Receiver<Network>) {
+    let state = network
+        .wait_for(|network| matches!(network, Network::Good | Network::Slow | Network::Blackhole))
+        .await;
+    let is_blackhole = state.is_ok_and(|network| *network == Network::Blackhole);
+    if is_blackhole {
         std::future::pending::<()>().await;
     }
 }

@@ -1,39 +1,41 @@
-//! Takes a deployment on: locks its rows, lets the domain's machine decide, writes the difference and tells it.
+//! Advances a deployment: locks its rows, lets the domain's machine decide, writes the difference and records
+//! events.
 //!
-//! The order of locks is the environment's row, then the deployment's. Everything below the deployment (stages, jobs,
-//! steps) is changed only by who holds the deployment's row.
+//! The environment's row is locked first, then the deployment's. Everything below the deployment (stages,
+//! jobs, steps) is changed only while the deployment's row is locked.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    Cancel, Deployment, DeploymentStatus, Facts, PlannedStage, Purpose, Reason, Scene, Stage, StageStatus,
-    Timing, advance, ends_by, next_look,
+    AdvanceInput, Cancel, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage,
+    StageStatus, Timing, advance, ends_by, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
-use crate::change::{Actor, Change};
-use crate::deployment::planning::{MadePlan, PlanInputs};
+use crate::deployment::planning::{ComputedPlan, PlanKey};
 use crate::deployment::stages::StageRow;
 use crate::engine::{Advance, Dispatch};
-use crate::error::word;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
+use crate::transaction::{Actor, OrgTransaction};
 
-/// How long jobs may take about things. The lease of a job plus this is when nothing of its steps runs any more.
+/// Time limits of jobs. After the end of a job's lease plus the grace time, its steps are guaranteed to be
+/// dead.
 pub const TIMING: Timing = Timing {
-    grace: SignedDuration::from_secs(30),
-    longest_queue: SignedDuration::from_secs(24 * 3_600),
+    lease_grace: SignedDuration::from_secs(30),
+    max_queue_time: SignedDuration::from_secs(24 * 3_600),
     timeout_slack: SignedDuration::from_secs(60),
 };
-/// The workflow is woken by whatever happens; this is for what nobody would have told it.
-const LOOK_AGAIN: Duration = Duration::from_secs(600);
+/// Fallback poll interval, in case a wake-up is lost.
+const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(600);
 
-/// A deployment whose row this transaction holds, and what it runs.
-pub(crate) struct Held {
+/// A deployment whose row this transaction has locked.
+pub(crate) struct LockedDeployment {
     pub(crate) id: DeploymentId,
     pub(crate) pipeline_id: PipelineId,
     pub(crate) pipeline_slug: String,
@@ -44,86 +46,93 @@ pub(crate) struct Held {
     branch: Option<String>,
     trigger: String,
     definition_version: i32,
-    /// Of the pipeline, by now.
+    /// The current version of the pipeline's definition.
     pub(crate) current_version: i32,
-    /// The organization has pools that don't take every job.
+    /// The organization has pools that are restricted to some pipelines.
     pub(crate) has_restricted_pools: bool,
     planned: bool,
     has_slot: bool,
     pipeline_status: PipelineStatus,
     stop_mode: Option<StopMode>,
     pub(crate) state: Deployment,
-    /// Who has or had the newest attempts of its stages.
+    /// The runners of the newest attempts of its stages, by the stages' keys.
     pub(crate) runners: Vec<(String, Actor)>,
     pub(crate) now: Timestamp,
 }
 
-/// How far a transaction took a deployment.
+/// The result of advancing a deployment in a transaction.
 pub(crate) enum Advanced {
     Done(Advance),
     /// There is no such deployment.
     Missing,
-    /// It can begin once it is planned. Nothing was changed: make the plan outside of the transaction and come back.
-    NeedsPlan(PlanInputs, Arc<Definition>),
+    /// The deployment can start as soon as it is planned. Nothing was changed: compute the plan outside of
+    /// the transaction, and call again with it.
+    NeedsPlan(PlanKey, Arc<Definition>),
 }
 
-impl Change {
-    /// `made` is used if it was made from what the deployment's row says now.
+impl OrgTransaction {
+    /// Advances a deployment. `computed` is used if its key matches the current rows.
     pub(crate) async fn advance(
         &mut self,
         id: DeploymentId,
-        made: Option<MadePlan>,
+        computed: Option<ComputedPlan>,
     ) -> Result<Advanced, StoreError> {
-        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Advanced::Missing) };
-        if held.state.status.is_end() {
+        let Some(mut deployment) = self.lock_deployment(id).await? else { return Ok(Advanced::Missing) };
+        if deployment.state.status.is_final() {
             return Ok(Advanced::Done(Advance::ENDED));
         }
-        let before = held.state.clone();
-        let definition = self.definition_of(held.pipeline_id, held.definition_version).await?;
-        let facts = self.facts(&held).await?;
+        let before = deployment.state.clone();
+        let definition = self.definition_of(deployment.pipeline_id, deployment.definition_version).await?;
+        let input = self.advance_input(&deployment).await?;
         let mut plan = None;
-        if !held.planned && facts.may_begin && held.state.cancel.is_none() {
-            let inputs = held.plan_inputs();
-            let made = match made.filter(|made| made.inputs == inputs) {
-                Some(made) => made,
-                None if PlanInputs::is_cheap(&definition) => inputs.make(&definition),
-                None => return Ok(Advanced::NeedsPlan(inputs, definition)),
+        if !deployment.planned && input.can_start && deployment.state.cancel.is_none() {
+            let key = deployment.plan_key();
+            let computed = match computed.filter(|computed| computed.key == key) {
+                Some(computed) => computed,
+                None if PlanKey::is_cheap(&definition) => key.compute(&definition),
+                None => return Ok(Advanced::NeedsPlan(key, definition)),
             };
-            plan = Some(held.use_plan(made));
+            plan = Some(deployment.apply_plan(computed));
         }
-        self.restrict_pools(&mut held, &definition, plan.as_deref()).await?;
-        held.state = advance(held.state.clone(), facts, held.timing(), held.now);
-        held.lift_restrictions();
-        self.write_deployment(&held, &before, &definition, plan.as_deref()).await?;
+        self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
+        deployment.state = advance(deployment.state.clone(), input, deployment.timing(), deployment.now);
+        deployment.lift_restrictions();
+        self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
         if plan.is_some() {
-            self.note_what_to_clean_up(&held, &definition).await?;
+            self.mark_for_cleanup(&deployment, &definition).await?;
         }
-        if held.state.status.is_end() {
-            self.pass_slot_on(&held).await?;
-            self.note_room_of_ended(&held).await?;
+        if deployment.state.status.is_final() {
+            self.release_slot(&deployment).await?;
+            self.mark_room_of_ended(&deployment).await?;
             return Ok(Advanced::Done(Advance::ENDED));
         }
-        let (dispatch, withdrawn) = self.untaken_jobs(id).await?;
-        let look = next_look(&held.state, held.timing()).map(|at| {
-            let until = at.duration_since(held.now).max(SignedDuration::ZERO);
-            // A little later rather than a little too early, which would be for nothing.
+        let (dispatch, withdrawn) = self.unassigned_jobs(id).await?;
+        let next_advance = next_advance_at(&deployment.state, deployment.timing()).map(|at| {
+            let until = at.duration_since(deployment.now).max(SignedDuration::ZERO);
+            // Slightly late rather than slightly early: an early call would change nothing.
             until.unsigned_abs() + Duration::from_millis(50)
         });
-        let again_in = Some(look.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN));
-        Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ended: false, woke: false }))
+        let again_in = Some(next_advance.unwrap_or(FALLBACK_POLL_INTERVAL).min(FALLBACK_POLL_INTERVAL));
+        Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ended: false, has_wake_ups: false }))
     }
 
-    /// Locks the environment's row, then the deployment's, and reads the rest after that.
-    pub(crate) async fn hold_deployment(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
-        let Some(mut held) = self.hold_without_stages(id).await? else { return Ok(None) };
-        if held.planned && !held.state.status.is_end() {
-            (held.state.stages, held.runners) = self.stages_of(id).await?;
+    /// Locks the environment's row, then the deployment's, and then reads the stages.
+    pub(crate) async fn lock_deployment(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<Option<LockedDeployment>, StoreError> {
+        let Some(mut deployment) = self.lock_without_stages(id).await? else { return Ok(None) };
+        if deployment.planned && !deployment.state.status.is_final() {
+            (deployment.state.stages, deployment.runners) = self.stages_of(id).await?;
         }
-        Ok(Some(held))
+        Ok(Some(deployment))
     }
 
-    /// The same, for who does not ask what its stages are doing.
-    pub(crate) async fn hold_without_stages(&mut self, id: DeploymentId) -> Result<Option<Held>, StoreError> {
+    /// Like [`Self::lock_deployment`], without reading the stages.
+    pub(crate) async fn lock_without_stages(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<Option<LockedDeployment>, StoreError> {
         let organization = self.organization();
         let environment = sqlx::query!(
             r#"select e.id, e.name, e.slot_deployment_id
@@ -150,11 +159,14 @@ impl Change {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let cancel =
-            row.cancel_reason.as_deref().map(|text| word("deployments.cancel_reason", text)).transpose()?;
-        let purpose = word("deployments.purpose", &row.purpose)?;
+        let cancel = row
+            .cancel_reason
+            .as_deref()
+            .map(|text| parse_column("deployments.cancel_reason", text))
+            .transpose()?;
+        let purpose = parse_column("deployments.purpose", &row.purpose)?;
         let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
-        Ok(Some(Held {
+        Ok(Some(LockedDeployment {
             id,
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
@@ -162,7 +174,7 @@ impl Change {
             session_id: row.session_id,
             purpose,
             commit_id: row.commit_id,
-            // Without a repository nothing can be proven, so conditions see no branch.
+            // Without a repository no branch can be proven, so conditions get an empty branch.
             branch: row.branch.filter(|_| row.has_repository),
             trigger: row.trigger,
             definition_version: row.definition_version,
@@ -170,10 +182,14 @@ impl Change {
             has_restricted_pools: row.has_restricted_pools,
             planned: row.planned,
             has_slot,
-            pipeline_status: word("pipelines.status", &row.pipeline_status)?,
-            stop_mode: row.stop_mode.as_deref().map(|text| word("pipelines.stop_mode", text)).transpose()?,
+            pipeline_status: parse_column("pipelines.status", &row.pipeline_status)?,
+            stop_mode: row
+                .stop_mode
+                .as_deref()
+                .map(|text| parse_column("pipelines.stop_mode", text))
+                .transpose()?,
             state: Deployment {
-                status: word("deployments.status", &row.status)?,
+                status: parse_column("deployments.status", &row.status)?,
                 reason: None,
                 cancel: cancel.map(|reason| Cancel { reason }),
                 ends_by: ends_by(purpose, row.started_at.map(|at| at.to_jiff())),
@@ -184,12 +200,12 @@ impl Change {
         }))
     }
 
-    async fn facts(&mut self, held: &Held) -> Result<Facts, StoreError> {
-        // Cleaning up goes on whatever else is stopped: others wait for it.
-        let teardown = held.purpose == Purpose::Teardown;
-        let active = teardown || held.pipeline_status == PipelineStatus::Active;
-        let may_begin = held.has_slot && active && (teardown || self.has_room(held).await?);
-        Ok(Facts { may_begin, held: !teardown && held.stop_mode == Some(StopMode::Pause) })
+    async fn advance_input(&mut self, deployment: &LockedDeployment) -> Result<AdvanceInput, StoreError> {
+        // Teardowns continue even if the pipeline is stopped, because other sessions wait for them.
+        let teardown = deployment.purpose == Purpose::Teardown;
+        let active = teardown || deployment.pipeline_status == PipelineStatus::Active;
+        let can_start = deployment.has_slot && active && (teardown || self.has_room(deployment).await?);
+        Ok(AdvanceInput { can_start, is_held: !teardown && deployment.stop_mode == Some(StopMode::Pause) })
     }
 
     pub(crate) async fn definition_of(
@@ -199,8 +215,8 @@ impl Change {
     ) -> Result<Arc<Definition>, StoreError> {
         let organization = self.organization();
         let key = (organization, pipeline.uuid(), version);
-        if let Some(known) = self.definitions().get(&key) {
-            return Ok(known);
+        if let Some(cached) = self.definitions().get(&key) {
+            return Ok(cached);
         }
         let json = sqlx::query_scalar!(
             "select definition from pipeline_versions
@@ -216,17 +232,19 @@ impl Change {
             value: error.to_string(),
         })?;
         let definition = Arc::new(definition);
-        self.definitions().keep(key, &definition);
+        self.definitions().insert(key, &definition);
         Ok(definition)
     }
 
-    /// From now on the environment has something in it.
-    async fn note_what_to_clean_up(
+    /// Marks the environment of a session's deployment as in need of a clean-up.
+    async fn mark_for_cleanup(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         definition: &Definition,
     ) -> Result<(), StoreError> {
-        let Some((id, name)) = held.environment.as_ref().filter(|_| held.purpose == Purpose::Session) else {
+        let Some((id, name)) =
+            deployment.environment.as_ref().filter(|_| deployment.purpose == Purpose::Session)
+        else {
             return Ok(());
         };
         if definition.ephemeral_settings(name).is_none_or(|settings| settings.on_release.is_empty()) {
@@ -243,8 +261,8 @@ impl Change {
         Ok(())
     }
 
-    /// Jobs that no runner has taken: those that wait for one, and those that do so no more.
-    async fn untaken_jobs(&mut self, id: DeploymentId) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
+    /// Returns the jobs without a runner: those that wait for one, and those that no longer do.
+    async fn unassigned_jobs(&mut self, id: DeploymentId) -> Result<(Vec<Dispatch>, Vec<JobId>), StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select id, pool_id, status = 'queued' as "waits!" from jobs
@@ -267,10 +285,10 @@ impl Change {
     }
 }
 
-impl Held {
+impl LockedDeployment {
     fn timing(&self) -> Timing {
         if planted::is(Bug::LostAtOnce) {
-            return Timing { grace: SignedDuration::ZERO, ..TIMING };
+            return Timing { lease_grace: SignedDuration::ZERO, ..TIMING };
         }
         TIMING
     }
@@ -279,8 +297,8 @@ impl Held {
         self.definition_version
     }
 
-    fn plan_inputs(&self) -> PlanInputs {
-        let scene = Scene {
+    fn plan_key(&self) -> PlanKey {
+        let input = PlanInput {
             purpose: self.purpose,
             environment: self.environment.as_ref().map(|(_, name)| name.clone()),
             pipeline: self.pipeline_slug.clone(),
@@ -288,17 +306,17 @@ impl Held {
             commit_id: self.commit_id.clone(),
             trigger: self.trigger.clone(),
         };
-        PlanInputs { definition_version: self.definition_version, scene }
+        PlanKey { definition_version: self.definition_version, input }
     }
 
-    /// Fills in the stages. What can't be planned ends at once.
-    fn use_plan(&mut self, made: MadePlan) -> Vec<PlannedStage> {
-        let Ok(plan) = made.plan else {
+    /// Adds the planned stages. A deployment that can't be planned ends immediately.
+    fn apply_plan(&mut self, computed: ComputedPlan) -> Vec<PlannedStage> {
+        let Ok(plan) = computed.plan else {
             self.state.status = DeploymentStatus::Errored;
             self.state.reason = Some(Reason::InvalidDefinition);
             return Vec::new();
         };
-        self.state.stages = plan.stages.iter().map(fresh).collect();
+        self.state.stages = plan.stages.iter().map(pending_stage).collect();
         plan.stages
     }
 
@@ -313,22 +331,22 @@ impl Held {
     }
 }
 
-/// A stage of which nothing has happened yet.
-fn fresh(planned: &PlannedStage) -> Stage {
+/// Returns the initial state of a planned stage.
+fn pending_stage(planned: &PlannedStage) -> Stage {
     let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
     Stage {
         key: planned.key.clone(),
         needs: planned.needs.clone(),
         status: StageStatus::Pending,
         reason: None,
-        verdict: planned.verdict,
-        gated: planned.gated,
+        planned_outcome: planned.planned_outcome,
+        needs_approval: planned.needs_approval,
         timeout: seconds(planned.timeout_seconds),
-        attempts: planned.attempts,
+        max_attempts: planned.max_attempts,
         backoff: seconds(planned.backoff_seconds),
         retry_at: None,
-        attempt: 0,
-        tried: 0,
+        attempt_number: 0,
+        attempts_since_retry: 0,
         job: None,
     }
 }

@@ -1,64 +1,66 @@
-//! Clean-ups that failed: repeated by a maintainer or the sweeper, or given up by a maintainer.
+//! Failed clean-ups: a maintainer or a background task repeats them, or a maintainer gives them up.
 
-use greenroom_domain::cleanup::{CleanupFacts, NotRepeated, may_repeat};
+use greenroom_domain::cleanup::{CleanupState, NotRepeated, teardown_to_repeat};
 use greenroom_domain::deployment::Purpose;
-use greenroom_domain::environment::Command;
+use greenroom_domain::environment::LockCommand;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId};
 use serde_json::json;
 
-use crate::change::Change;
-use crate::deployment::in_session::ToldDeployment;
+use crate::deployment::in_session::DeploymentEventData;
 use crate::lock::{LockedEnvironment, NewSession};
 use crate::system::sweeper::DueEnvironment;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// How long the sweeper waits before it looks again at an environment whose work slot was taken.
+/// The delay before the next attempt, if the environment's work slot is taken.
 const SLOT_TAKEN_DELAY_SECONDS: f64 = 60.0;
 
 impl Store {
-    /// Repeats a teardown whose time has come. Safe to do at any time, any number of times, from any number of daemons.
+    /// Repeats a teardown that is due. Idempotent, and safe to call concurrently from several daemons.
     pub async fn repeat_due_cleanup(&self, due: DueEnvironment) -> Result<bool, StoreError> {
-        let mut change = self.change_by_clock(due.organization_id).await?;
-        let Some(mut locked) = change.lock_environment_by_id(due.environment_id).await? else {
+        let mut transaction = self.system_transaction(due.organization_id).await?;
+        let Some(mut locked) = transaction.lock_environment_by_id(due.environment_id).await? else {
             return Ok(false);
         };
-        if !change.cleanup_is_due(&locked).await? {
+        if !transaction.cleanup_is_due(&locked).await? {
             return Ok(false);
         }
-        // A lease that is over ends its session first, and that may start a teardown of its own.
-        let _always_granted = change.apply(&mut locked, Command::Sweep, &NewSession::default()).await?;
-        let repeated = change.repeat_cleanup(&locked, None).await?;
+        // An expired lease ends its session first, which may queue another teardown.
+        let _always_granted =
+            transaction.apply(&mut locked, LockCommand::Sweep, &NewSession::default()).await?;
+        let repeated = transaction.repeat_cleanup(&locked, None).await?;
         match repeated {
-            Ok(_) => change.count_try(&locked).await?,
+            Ok(_) => transaction.count_cleanup_attempt(&locked).await?,
             Err(NotRepeated::SlotTaken(_)) => {
-                change.delay_cleanup(&locked, Some(SLOT_TAKEN_DELAY_SECONDS)).await?
+                transaction.delay_cleanup(&locked, Some(SLOT_TAKEN_DELAY_SECONDS)).await?
             }
-            // The teardown at the end of the session that holds it does it.
+            // The teardown at the end of the holding session cleans up.
             Err(NotRepeated::InUse(_) | NotRepeated::NotFailed) => {
-                change.delay_cleanup(&locked, None).await?
+                transaction.delay_cleanup(&locked, None).await?
             }
         }
-        change.commit().await?;
+        transaction.commit().await?;
         Ok(repeated.is_ok())
     }
 }
 
-impl Change {
-    /// Makes a new teardown like the one that failed, with the pipeline's present definition, and gives it the work slot.
+impl OrgTransaction {
+    /// Creates a new teardown like the failed one, with the pipeline's current definition, and assigns the
+    /// work slot to it.
     pub async fn repeat_cleanup(
         &mut self,
         environment: &LockedEnvironment,
         commit_id: Option<&str>,
     ) -> Result<Result<DeploymentId, NotRepeated<DeploymentId, SessionId>>, StoreError> {
-        let facts = self.cleanup_facts(environment).await?;
-        let failed = match may_repeat(facts) {
+        let state = self.cleanup_state(environment).await?;
+        let failed = match teardown_to_repeat(state) {
             Ok(failed) => failed,
             Err(refused) => return Ok(Err(refused)),
         };
         let (organization, user) = (self.organization(), self.actor().user());
         let id = DeploymentId::from(uuid::Uuid::now_v7());
-        let made = sqlx::query!(
+        let created = sqlx::query!(
             r#"insert into deployments
                  (organization_id, id, pipeline_id, definition_version, environment_id, session_id, commit_id, status,
                   purpose, trigger, created_by)
@@ -87,24 +89,25 @@ impl Change {
         .await?;
         self.wake(id).await?;
         let actor = self.actor().clone();
-        let told = (&actor, EventType::DeploymentQueued);
-        let (session, commit_id) = (made.session_id.into(), made.commit_id.as_str());
-        let teardown = ToldDeployment { id, session, commit_id, purpose: Purpose::Teardown };
-        self.tell_deployment(environment, told, teardown).await?;
+        let event = (&actor, EventType::DeploymentQueued);
+        let (session, commit_id) = (created.session_id.into(), created.commit_id.as_str());
+        let teardown = DeploymentEventData { id, session, commit_id, purpose: Purpose::Teardown };
+        self.record_deployment_event(environment, event, teardown).await?;
         Ok(Ok(id))
     }
 
-    /// The environment counts as clean from now on, whatever is left there. `false`: no clean-up of it has failed.
+    /// Marks the environment as clean, regardless of what is left there. Returns `false` if no clean-up of it
+    /// has failed.
     pub async fn give_up_cleanup(
         &mut self,
         environment: &LockedEnvironment,
         why: &str,
     ) -> Result<bool, StoreError> {
-        let facts = self.cleanup_facts(environment).await?;
-        let Some(failed) = facts.failed else { return Ok(false) };
+        let state = self.cleanup_state(environment).await?;
+        let Some(failed) = state.failed else { return Ok(false) };
         let organization = self.organization();
-        // What the session that holds it has deployed is still to be cleaned up after it.
-        let in_use = facts.deployed_since && facts.holder.is_some();
+        // What the holding session has deployed still has to be cleaned up at its end.
+        let in_use = state.deployed_since && state.holder.is_some();
         sqlx::query!(
             "update environments
              set cleanup = $3, cleanup_failed_deployment_id = null, cleanup_failed_at = null,
@@ -127,16 +130,16 @@ impl Change {
             })),
             reason: Some(why.to_owned()),
         };
-        self.tell(event).await?;
+        self.record_event(event).await?;
         Ok(true)
     }
 
-    async fn cleanup_facts(
+    async fn cleanup_state(
         &mut self,
         environment: &LockedEnvironment,
-    ) -> Result<CleanupFacts<DeploymentId, SessionId>, StoreError> {
+    ) -> Result<CleanupState<DeploymentId, SessionId>, StoreError> {
         let organization = self.organization();
-        // Ids of deployments rise with the time at which they were made.
+        // Ids of deployments increase with their time of creation.
         let row = sqlx::query!(
             r#"select e.cleanup_failed_deployment_id as failed, e.slot_deployment_id as slot,
                       exists (select 1 from deployments d
@@ -149,9 +152,9 @@ impl Change {
         )
         .fetch_one(self.connection())
         .await?;
-        Ok(CleanupFacts {
+        Ok(CleanupState {
             failed: row.failed.map(DeploymentId::from),
-            slot: row.slot.map(DeploymentId::from),
+            slot_holder: row.slot.map(DeploymentId::from),
             holder: environment.state.lock.held.as_ref().map(|held| held.session),
             deployed_since: row.deployed_since,
         })
@@ -170,7 +173,7 @@ impl Change {
         Ok(due)
     }
 
-    async fn count_try(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+    async fn count_cleanup_attempt(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update environments set cleanup_tries = cleanup_tries + 1 where organization_id = $1 and id = $2",
@@ -182,7 +185,7 @@ impl Change {
         Ok(())
     }
 
-    /// Sets when the sweeper looks at it again; `None`: not at all.
+    /// Sets the delay of the next attempt. `None` disables automatic attempts.
     async fn delay_cleanup(
         &mut self,
         environment: &LockedEnvironment,
@@ -201,8 +204,8 @@ impl Change {
         Ok(())
     }
 
-    /// A session's own teardown is a new one: the sweeper counts its tries from the beginning.
-    pub(crate) async fn reset_cleanup_tries(
+    /// Resets the attempts, because the teardown of a session is a new one.
+    pub(crate) async fn reset_cleanup_attempts(
         &mut self,
         environment: &LockedEnvironment,
     ) -> Result<(), StoreError> {

@@ -1,4 +1,5 @@
-//! What the end of a deployment means for its environment: what is live there, and whether it still has to be cleaned up.
+//! Effects of the end of a deployment on its environment: what is live there, and whether it still has to be
+//! cleaned up.
 
 use greenroom_domain::cleanup;
 use greenroom_domain::deployment::{DeploymentStatus, Purpose};
@@ -7,40 +8,49 @@ use greenroom_domain::id::EnvironmentId;
 use serde_json::json;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::deployment::advance::Held;
+use crate::deployment::advance::LockedDeployment;
+use crate::transaction::OrgTransaction;
 
-impl Change {
-    /// Writes what the end of a deployment leaves behind. The caller holds the rows of the environment and the deployment.
-    pub(crate) async fn note_end_in_environment(&mut self, held: &Held) -> Result<(), StoreError> {
-        let Some((environment, _)) = held.environment else { return Ok(()) };
-        match (held.purpose, held.state.status) {
-            (Purpose::Session, DeploymentStatus::Succeeded) => self.note_deployed(held, environment).await,
-            (Purpose::Teardown, DeploymentStatus::Succeeded) => self.note_cleaned_up(environment).await,
-            (Purpose::Teardown, status) if status.is_end() => {
-                self.note_cleanup_failed(held, environment).await
+impl OrgTransaction {
+    /// Records the end of a deployment in its environment. The caller has locked the rows of both.
+    pub(crate) async fn record_end_in_environment(
+        &mut self,
+        deployment: &LockedDeployment,
+    ) -> Result<(), StoreError> {
+        let Some((environment, _)) = deployment.environment else { return Ok(()) };
+        match (deployment.purpose, deployment.state.status) {
+            (Purpose::Session, DeploymentStatus::Succeeded) => {
+                self.record_deployed(deployment, environment).await
+            }
+            (Purpose::Teardown, DeploymentStatus::Succeeded) => self.record_cleaned_up(environment).await,
+            (Purpose::Teardown, status) if status.is_final() => {
+                self.record_cleanup_failed(deployment, environment).await
             }
             _ => Ok(()),
         }
     }
 
-    async fn note_deployed(&mut self, held: &Held, environment: EnvironmentId) -> Result<(), StoreError> {
+    async fn record_deployed(
+        &mut self,
+        deployment: &LockedDeployment,
+        environment: EnvironmentId,
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update environments set deployed_deployment_id = $3, deployed_commit_id = $4, deployed_at = $5
              where organization_id = $1 and id = $2",
             organization,
             environment.uuid(),
-            held.id.uuid(),
-            held.commit_id,
-            jiff_sqlx::Timestamp::from(held.now) as jiff_sqlx::Timestamp,
+            deployment.id.uuid(),
+            deployment.commit_id,
+            jiff_sqlx::Timestamp::from(deployment.now) as jiff_sqlx::Timestamp,
         )
         .execute(self.connection())
         .await?;
         Ok(())
     }
 
-    async fn note_cleaned_up(&mut self, environment: EnvironmentId) -> Result<(), StoreError> {
+    async fn record_cleaned_up(&mut self, environment: EnvironmentId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update environments
@@ -56,22 +66,26 @@ impl Change {
         Ok(())
     }
 
-    /// What was to be removed is still there, or a part of it: the environment says so until it is cleaned up after all.
-    async fn note_cleanup_failed(
+    /// Records that at least a part of what the teardown should remove is still there. The environment shows
+    /// this until a clean-up succeeds.
+    async fn record_cleanup_failed(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         environment: EnvironmentId,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let tries = sqlx::query_scalar!(
+        let attempts = sqlx::query_scalar!(
             "select cleanup_tries from environments where organization_id = $1 and id = $2",
             organization,
             environment.uuid(),
         )
         .fetch_one(self.connection())
         .await?;
-        let next_try = cleanup::next_try(u32::try_from(tries).unwrap_or(u32::MAX), held.now);
-        let reason = held.state.reason.map_or_else(|| held.state.status.as_str(), |reason| reason.as_str());
+        let retry_at = cleanup::next_retry_at(u32::try_from(attempts).unwrap_or(u32::MAX), deployment.now);
+        let reason = deployment
+            .state
+            .reason
+            .map_or_else(|| deployment.state.status.as_str(), |reason| reason.as_str());
         sqlx::query!(
             "update environments
              set cleanup = true, cleanup_failed_deployment_id = $3, cleanup_failed_at = $4, cleanup_failed_reason = $5,
@@ -79,25 +93,25 @@ impl Change {
              where organization_id = $1 and id = $2",
             organization,
             environment.uuid(),
-            held.id.uuid(),
-            jiff_sqlx::Timestamp::from(held.now) as jiff_sqlx::Timestamp,
+            deployment.id.uuid(),
+            jiff_sqlx::Timestamp::from(deployment.now) as jiff_sqlx::Timestamp,
             reason,
-            next_try.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            retry_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
         let event = NewEvent {
             event_type: EventType::EnvironmentCleanupFailed,
-            subject: held.subject(),
+            subject: deployment.subject(),
             before: None,
             after: Some(json!({
-                "deploymentId": held.id,
-                "envName": held.environment.as_ref().map(|(_, name)| name),
-                "pipelineId": held.pipeline_id,
-                "nextTryAt": next_try,
+                "deploymentId": deployment.id,
+                "envName": deployment.environment.as_ref().map(|(_, name)| name),
+                "pipelineId": deployment.pipeline_id,
+                "nextTryAt": retry_at,
             })),
             reason: Some(reason.to_owned()),
         };
-        self.tell(event).await
+        self.record_event(event).await
     }
 }

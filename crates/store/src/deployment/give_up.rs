@@ -1,54 +1,77 @@
-//! Giving up: what an operator or an admin ends without its runner. Whatever the runner still does until its next request is
-//! not stopped by this; from then on it is rejected.
+//! Giving up: an operator or an admin ends a deployment or a stage without its runner. This does not stop
+//! what the runner does until its next request, which is rejected.
 
 use greenroom_domain::deployment::{Reason, give_up_stage};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
 
-use super::ask::Asked;
+use super::action::ActionOutcome;
 use crate::StoreError;
-use crate::change::Change;
 use crate::deployment::person::PersonColumns;
+use crate::transaction::OrgTransaction;
 
-impl Change {
-    /// Ends the newest attempt of a stage at once. What needs the stage is skipped, and the others go on.
+impl OrgTransaction {
+    /// Ends the newest attempt of a stage immediately. Stages that need it are skipped, and the others
+    /// continue.
     pub async fn give_up_stage(
         &mut self,
         id: DeploymentId,
         key: &str,
         why: &str,
-    ) -> Result<Asked, StoreError> {
-        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
-        if held.state.status.is_end() {
-            return Ok(if self.has_stage(id, key).await? { Asked::Nothing } else { Asked::NoSuchStage });
+    ) -> Result<ActionOutcome, StoreError> {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
+            return Ok(ActionOutcome::NoSuchDeployment);
+        };
+        if deployment.state.status.is_final() {
+            return Ok(if self.has_stage(id, key).await? {
+                ActionOutcome::Unchanged
+            } else {
+                ActionOutcome::NoSuchStage
+            });
         }
-        let before = held.state.clone();
-        match give_up_stage(&mut held.state, key) {
-            None => return Ok(Asked::NoSuchStage),
-            Some(false) => return Ok(Asked::Nothing),
+        let before = deployment.state.clone();
+        match give_up_stage(&mut deployment.state, key) {
+            None => return Ok(ActionOutcome::NoSuchStage),
+            Some(false) => return Ok(ActionOutcome::Unchanged),
             Some(true) => {}
         }
-        self.write_stages(&held, &before).await?;
-        let attempt =
-            held.state.stages.iter().find(|stage| stage.key == key).map_or(0, |stage| stage.attempt);
+        self.write_stages(&deployment, &before).await?;
+        let attempt = deployment
+            .state
+            .stages
+            .iter()
+            .find(|stage| stage.key == key)
+            .map_or(0, |stage| stage.attempt_number);
         let actor = self.actor().clone();
-        self.tell_progress(&held, (&actor, EventType::StageGivenUp), Some((key, attempt)), Some(why)).await?;
+        self.record_progress_event(
+            &deployment,
+            (&actor, EventType::StageGivenUp),
+            Some((key, attempt)),
+            Some(why),
+        )
+        .await?;
         self.settle_given_up(id).await
     }
 
-    /// Ends a deployment and everything of it at once, and passes its work slot on. A teardown that is given up counts as
-    /// one that failed.
-    pub async fn give_up_deployment(&mut self, id: DeploymentId, why: &str) -> Result<Asked, StoreError> {
-        let Some(mut held) = self.hold_deployment(id).await? else { return Ok(Asked::NoSuchDeployment) };
-        if held.state.status.is_end() {
-            return Ok(Asked::Nothing);
+    /// Ends a deployment and all of its stages immediately, and releases its work slot. A teardown that is
+    /// given up counts as failed.
+    pub async fn give_up_deployment(
+        &mut self,
+        id: DeploymentId,
+        why: &str,
+    ) -> Result<ActionOutcome, StoreError> {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
+            return Ok(ActionOutcome::NoSuchDeployment);
+        };
+        if deployment.state.status.is_final() {
+            return Ok(ActionOutcome::Unchanged);
         }
-        let before = held.state.clone();
-        let keys: Vec<String> = held.state.stages.iter().map(|stage| stage.key.clone()).collect();
+        let before = deployment.state.clone();
+        let keys: Vec<String> = deployment.state.stages.iter().map(|stage| stage.key.clone()).collect();
         for key in &keys {
-            give_up_stage(&mut held.state, key);
+            give_up_stage(&mut deployment.state, key);
         }
-        self.write_stages(&held, &before).await?;
+        self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(
             "update deployments
@@ -65,15 +88,17 @@ impl Change {
         .execute(self.connection())
         .await?;
         let actor = self.actor().clone();
-        self.tell_progress(&held, (&actor, EventType::DeploymentGivenUp), None, Some(why)).await?;
+        self.record_progress_event(&deployment, (&actor, EventType::DeploymentGivenUp), None, Some(why))
+            .await?;
         self.settle_given_up(id).await
     }
 
-    /// Does what the engine would ask for next: the slot passes on even while the engine is down.
-    async fn settle_given_up(&mut self, id: DeploymentId) -> Result<Asked, StoreError> {
+    /// Advances the deployment as the engine would do next, so that the slot is released even while the
+    /// engine is down.
+    async fn settle_given_up(&mut self, id: DeploymentId) -> Result<ActionOutcome, StoreError> {
         self.advance(id, None).await?;
         self.wake(id).await?;
-        Ok(Asked::Done)
+        Ok(ActionOutcome::Done)
     }
 
     async fn has_stage(&mut self, id: DeploymentId, key: &str) -> Result<bool, StoreError> {

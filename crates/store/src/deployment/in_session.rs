@@ -1,4 +1,5 @@
-//! Deployments of sessions: accepted as `queued`, with a place for their environment's work slot, and ended with their session.
+//! Deployments of sessions. They are created as `queued`, wait for their environment's work slot, and end
+//! with their session.
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::{EventType, NewEvent};
@@ -7,29 +8,29 @@ use greenroom_domain::session::SessionEnd;
 use serde_json::json;
 
 use crate::StoreError;
-use crate::change::{Actor, Change};
 use crate::deployment::person::PersonColumns;
 use crate::lock::LockedEnvironment;
 use crate::planted::{self, Bug};
+use crate::transaction::{Actor, OrgTransaction};
 
-/// What the events of a deployment in an environment show of it.
+/// Data of a deployment in an environment for the payload of its events.
 #[derive(Clone, Copy)]
-pub(crate) struct ToldDeployment<'a> {
+pub(crate) struct DeploymentEventData<'a> {
     pub(crate) id: DeploymentId,
     pub(crate) session: SessionId,
     pub(crate) commit_id: &'a str,
     pub(crate) purpose: Purpose,
 }
 
-impl<'a> ToldDeployment<'a> {
+impl<'a> DeploymentEventData<'a> {
     fn of_session(id: DeploymentId, session: SessionId, commit_id: &'a str) -> Self {
         Self { id, session, commit_id, purpose: Purpose::Session }
     }
 }
 
-impl Change {
-    /// Accepts a deployment of the session that holds the locked environment. Without the slot it waits, and takes the
-    /// place of an earlier one of its session that still waits.
+impl OrgTransaction {
+    /// Creates a deployment of the session that holds the locked environment. Without the slot it waits, and
+    /// supersedes an earlier deployment of its session that still waits.
     pub async fn create_deployment(
         &mut self,
         environment: &LockedEnvironment,
@@ -41,7 +42,8 @@ impl Change {
         self.create_deployment_as(&actor, environment, id, (session, created_by), commit_id).await
     }
 
-    /// One that is accepted because a turn has come is the clock's doing, whoever came across it.
+    /// Like [`Self::create_deployment`], with an explicit actor. If the deployment is created because a
+    /// waiting session was granted, the actor is the system, even if the transaction is a user's.
     pub(crate) async fn create_deployment_as(
         &mut self,
         actor: &Actor,
@@ -99,18 +101,19 @@ impl Change {
         .fetch_one(self.connection())
         .await?;
         if has_slot {
-            // Without it there is nothing to be done yet: it is woken when it gets it.
+            // Without the slot there is nothing to do yet. The deployment is woken up when it gets the slot.
             self.wake(id).await?;
         }
         for old in superseded {
-            let old = ToldDeployment::of_session(old.id.into(), session, &old.commit_id);
-            self.tell_deployment(environment, (actor, EventType::DeploymentSuperseded), old).await?;
+            let old = DeploymentEventData::of_session(old.id.into(), session, &old.commit_id);
+            self.record_deployment_event(environment, (actor, EventType::DeploymentSuperseded), old).await?;
         }
-        let new = ToldDeployment::of_session(id, session, commit_id);
-        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), new).await
+        let new = DeploymentEventData::of_session(id, session, commit_id);
+        self.record_deployment_event(environment, (actor, EventType::DeploymentQueued), new).await
     }
 
-    /// The end of a session ends its work: what has not started never will, and what runs is asked to end.
+    /// Ends the deployments of a session that has ended: queued ones immediately, and running ones are
+    /// canceled.
     pub(crate) async fn cancel_deployments_of(
         &mut self,
         actor: &Actor,
@@ -141,28 +144,28 @@ impl Change {
         for row in ended {
             let id = DeploymentId::from(row.id);
             let event_type = if row.is_over {
-                self.next_in_slot(environment.id, id).await?;
-                self.note_room(environment.pipeline_id);
+                self.assign_next_slot_holder(environment.id, id).await?;
+                self.mark_room(environment.pipeline_id);
                 EventType::DeploymentCanceled
             } else {
                 if planted::is(Bug::SlotPassedOnTooEarly) {
-                    self.next_in_slot(environment.id, id).await?;
+                    self.assign_next_slot_holder(environment.id, id).await?;
                 }
                 self.limit_leases(row.id).await?;
                 self.wake(id).await?;
                 EventType::DeploymentCanceling
             };
-            let ended = ToldDeployment::of_session(id, session, &row.commit_id);
-            self.tell_deployment(environment, (actor, event_type), ended).await?;
+            let ended = DeploymentEventData::of_session(id, session, &row.commit_id);
+            self.record_deployment_event(environment, (actor, event_type), ended).await?;
         }
         Ok(())
     }
 
-    pub(crate) async fn tell_deployment(
+    pub(crate) async fn record_deployment_event(
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),
-        ToldDeployment { id, session, commit_id, purpose }: ToldDeployment<'_>,
+        DeploymentEventData { id, session, commit_id, purpose }: DeploymentEventData<'_>,
     ) -> Result<(), StoreError> {
         let after = json!({
             "deploymentId": id,
@@ -174,6 +177,6 @@ impl Change {
         });
         let subject = environment.subject();
         let event = NewEvent { event_type, subject, before: None, after: Some(after), reason: None };
-        self.tell_as(actor, event).await
+        self.record_event_as(actor, event).await
     }
 }

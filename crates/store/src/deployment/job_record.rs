@@ -1,4 +1,4 @@
-//! Attempts of stages and their steps, as they are read.
+//! Records of attempts and their steps, as they are read for the API.
 
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, StepRunId};
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ pub struct StepRecord {
 }
 
 impl Store {
-    /// The attempts of a deployment's stages, or of one of them, with their steps; oldest first.
+    /// Returns the attempts of a deployment's stages, or of one of them, with their steps, oldest first.
     pub async fn job_records(
         &self,
         organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Deployments in lists: of all or some of them, and the newest of pipelines, environments and sessions.
+//! Lists of deployments, and the newest deployments of pipelines, environments and sessions.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId}
 use greenroom_domain::token_grant::PipelineLimit;
 
 use super::record::{DeploymentRecord, Row, record_query};
-use crate::page::{COUNTED, Listed, Page, Total};
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::token::limit_ids;
 use crate::{Store, StoreError};
 
-/// Which deployments a list has; all that is given has to hold.
+/// Conditions on deployments. All conditions that are given have to match.
 #[derive(Clone, Debug, Default)]
 pub struct DeploymentFilter {
     pub pipeline: Option<PipelineId>,
     pub status: Option<String>,
     pub environment: Option<String>,
     pub commit_id: Option<String>,
-    /// Those of the pipelines that a token reaches.
+    /// Only deployments of pipelines that the token has access to.
     pub within: PipelineLimit,
 }
 
 impl Store {
-    /// The newest of each of these pipelines that is not a teardown.
+    /// Returns the newest deployment of each of these pipelines that is not a teardown.
     pub async fn last_of_pipelines(
         &self,
         organization: OrganizationId,
@@ -42,7 +42,7 @@ impl Store {
         self.with_stages(organization, rows).await
     }
 
-    /// The newest deployment of each of these environments that is not a teardown.
+    /// Returns the newest deployment of each of these environments that is not a teardown.
     pub async fn last_of_environments(
         &self,
         organization: OrganizationId,
@@ -63,17 +63,17 @@ impl Store {
         Ok(found.filter_map(|record| Some((record.environment.as_ref()?.0, record))).collect())
     }
 
-    /// Newest first.
+    /// Returns the deployments of a session, newest first.
     pub async fn deployments_of_session(
         &self,
         organization: OrganizationId,
         session: SessionId,
     ) -> Result<Vec<DeploymentRecord>, StoreError> {
-        let of = self.deployments_of_sessions(organization, &[session]).await?;
-        Ok(of.into_values().next().unwrap_or_default())
+        let by_session = self.deployments_of_sessions(organization, &[session]).await?;
+        Ok(by_session.into_values().next().unwrap_or_default())
     }
 
-    /// Those of each session, newest first, 100 at most.
+    /// Returns up to 100 deployments of each session, newest first.
     pub async fn deployments_of_sessions(
         &self,
         organization: OrganizationId,
@@ -101,13 +101,13 @@ impl Store {
         Ok(of)
     }
 
-    /// Newest first.
+    /// Returns the deployments that match the filter, newest first.
     pub async fn deployment_records(
         &self,
         organization: OrganizationId,
         filter: &DeploymentFilter,
         page: Page,
-    ) -> Result<Listed<DeploymentRecord>, StoreError> {
+    ) -> Result<PageResult<DeploymentRecord>, StoreError> {
         let within = limit_ids(&filter.within);
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
@@ -124,7 +124,7 @@ impl Store {
             filter.status,
             filter.commit_id,
             filter.environment,
-            COUNTED + 1,
+            MAX_COUNT + 1,
             within.as_deref(),
         )
         .fetch_one(&self.pool())
@@ -148,6 +148,6 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(Listed { rows: self.with_stages(organization, rows).await?, total: Total::counted(total) })
+        Ok(PageResult { rows: self.with_stages(organization, rows).await?, total: Total::counted(total) })
     }
 }

@@ -1,8 +1,8 @@
-//! Deployments: how they come to be, go on and end, and how they are read. The domain's machine decides; what is here holds
-//! the rows, asks it, and writes down what it said.
+//! Deployments: creating, advancing, ending and reading them. This module locks the rows, runs the domain's
+//! machine, which decides, and writes the result.
 
+mod action;
 mod advance;
-mod ask;
 mod cleanup;
 mod environment_end;
 mod expiry;
@@ -21,11 +21,11 @@ mod slot;
 mod stage_record;
 mod stages;
 
+pub use self::action::{ActionOutcome, CANCEL_GRACE_SECONDS};
 pub(crate) use self::advance::TIMING;
-pub use self::ask::{Asked, CANCEL_GRACE_SECONDS};
 pub use self::job_record::{JobRecord, StepRecord};
 pub use self::list::DeploymentFilter;
-pub use self::ownership::{LockedDeployment, SessionOwner};
+pub use self::ownership::{DeploymentOwnership, SessionOwner};
 pub use self::person::PersonRecord;
 pub(crate) use self::pool_restriction::restriction;
 pub use self::record::DeploymentRecord;

@@ -1,14 +1,14 @@
-//! The branch that a caller names for a deployment in a session. Conditions use it when the deployment is planned; every job
-//! has to prove it.
+//! The branch that a caller names for a deployment in a session. Conditions use it when the deployment is
+//! planned, and every job has to prove it.
 
 use greenroom_domain::id::{DeploymentId, SessionId};
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::transaction::OrgTransaction;
 
-impl Change {
-    /// Names the branch of a deployment that was accepted in this transaction.
-    pub async fn name_branch(&mut self, deployment: DeploymentId, branch: &str) -> Result<(), StoreError> {
+impl OrgTransaction {
+    /// Sets the branch of a deployment that was created in this transaction.
+    pub async fn set_branch(&mut self, deployment: DeploymentId, branch: &str) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update deployments set branch = $3 where organization_id = $1 and id = $2",
@@ -21,8 +21,8 @@ impl Change {
         Ok(())
     }
 
-    /// Keeps the branch for the deployment that starts when a queued session is granted.
-    pub async fn name_session_branch(&mut self, session: SessionId, branch: &str) -> Result<(), StoreError> {
+    /// Stores the branch for the deployment that starts when a queued session is granted.
+    pub async fn set_session_branch(&mut self, session: SessionId, branch: &str) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update sessions set branch = $3 where organization_id = $1 and id = $2",
@@ -35,8 +35,8 @@ impl Change {
         Ok(())
     }
 
-    /// Gives the branch of a session to its first deployment.
-    pub(crate) async fn take_session_branch(
+    /// Copies the branch of a session to its first deployment.
+    pub(crate) async fn copy_session_branch(
         &mut self,
         session: SessionId,
         deployment: DeploymentId,

@@ -1,16 +1,16 @@
-//! Whose a deployment is, read with its row locked: what a right to change it depends on.
+//! The owner of a deployment, read with its row locked. The right to change the deployment depends on it.
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::id::{DeploymentId, SessionId, UserId};
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::transaction::OrgTransaction;
 
-/// A deployment whose row this transaction holds.
+/// What the right to change a deployment depends on. The deployment's row is locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockedDeployment {
+pub struct DeploymentOwnership {
     pub purpose: Purpose,
-    /// Null for a deployment of the whole pipeline.
+    /// `None` for a deployment of the whole pipeline.
     pub session: Option<SessionOwner>,
 }
 
@@ -22,18 +22,18 @@ pub struct SessionOwner {
     pub user_kind: String,
 }
 
-impl Change {
-    /// Locks the rows of a deployment and its environment, and reads the session as it is after that.
-    pub async fn lock_deployment(
+impl OrgTransaction {
+    /// Locks the rows of a deployment and its environment, and then reads the session.
+    pub async fn lock_ownership(
         &mut self,
         id: DeploymentId,
-    ) -> Result<Option<LockedDeployment>, StoreError> {
-        let Some(held) = self.hold_without_stages(id).await? else { return Ok(None) };
+    ) -> Result<Option<DeploymentOwnership>, StoreError> {
+        let Some(deployment) = self.lock_without_stages(id).await? else { return Ok(None) };
         let organization = self.organization();
         let session = sqlx::query!(
             "select id, user_id, user_name, user_kind from sessions where organization_id = $1 and id = $2",
             organization,
-            held.session_id,
+            deployment.session_id,
         )
         .fetch_optional(self.connection())
         .await?;
@@ -43,6 +43,6 @@ impl Change {
             user_name: row.user_name,
             user_kind: row.user_kind,
         });
-        Ok(Some(LockedDeployment { purpose: held.purpose, session }))
+        Ok(Some(DeploymentOwnership { purpose: deployment.purpose, session }))
     }
 }

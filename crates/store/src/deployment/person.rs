@@ -1,8 +1,8 @@
-//! Who did something to a deployment or a stage, as its row has it.
+//! The user who canceled or retried a deployment or a stage, as stored in its row.
 
 use greenroom_domain::id::UserId;
 
-use crate::change::Actor;
+use crate::transaction::Actor;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonRecord {
@@ -17,7 +17,7 @@ impl PersonRecord {
     }
 }
 
-/// The three columns that a person is written into; all null for the system.
+/// The three columns of a user. All are null for the system.
 pub(crate) struct PersonColumns {
     pub(crate) id: Option<uuid::Uuid>,
     pub(crate) name: Option<String>,

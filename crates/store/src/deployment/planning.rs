@@ -1,70 +1,71 @@
-//! Plans a deployment outside of any transaction and off the threads that serve everybody.
+//! Plans a deployment outside of any transaction, and not on the threads of the async runtime.
 //!
-//! Conditions are tenants' code. They are evaluated on threads of their own, few at a time and each within a limit; the
-//! transaction that uses the plan checks that it was made from the same inputs.
+//! Conditions are tenants' code. They are evaluated on separate threads, a few concurrently, and each with a
+//! time limit. The transaction that uses the plan checks that it was computed from the same inputs.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use greenroom_domain::definition::{CONDITION_STACK_BYTES, CONDITION_TIME, Definition, Expired};
-use greenroom_domain::deployment::{NotPlanned, Plan, Scene, plan};
+use greenroom_domain::deployment::{NotPlanned, Plan, PlanInput, plan};
 use greenroom_domain::id::OrganizationId;
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::turns::Turns;
+use crate::compute_limit::ComputeLimiter;
 
-/// Plans that are made at the same time, in this process.
+/// The maximum number of plans that are computed concurrently in this process.
 const CONCURRENT_PLANS: usize = 2;
 
-static TURNS: Turns = Turns::new(CONCURRENT_PLANS);
+static COMPUTE_LIMIT: ComputeLimiter = ComputeLimiter::new(CONCURRENT_PLANS);
 
-/// Everything that a plan is made of. A version of a definition never changes.
+/// All inputs of a plan. A version of a definition is immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PlanInputs {
+pub(crate) struct PlanKey {
     pub(crate) definition_version: i32,
-    pub(crate) scene: Scene,
+    pub(crate) input: PlanInput,
 }
 
-/// A plan, or that there is none.
+/// A plan, or the fact that planning failed.
 #[derive(Debug)]
-pub(crate) struct MadePlan {
-    pub(crate) inputs: PlanInputs,
+pub(crate) struct ComputedPlan {
+    pub(crate) key: PlanKey,
     pub(crate) plan: Result<Plan, NotPlanned>,
 }
 
-impl PlanInputs {
-    /// Without conditions there is nothing to evaluate: planning is a copy of at most a hundred stages.
+impl PlanKey {
+    /// Without conditions there is nothing to evaluate: planning only copies at most a hundred stages.
     pub(crate) fn is_cheap(definition: &Definition) -> bool {
         definition.stages.iter().all(|stage| stage.condition.is_none())
     }
 
-    pub(crate) fn make(self, definition: &Definition) -> MadePlan {
-        MadePlan { plan: plan(definition, &self.scene, &clock), inputs: self }
+    pub(crate) fn compute(self, definition: &Definition) -> ComputedPlan {
+        ComputedPlan { plan: plan(definition, &self.input, &stopwatch), key: self }
     }
 
-    /// The same, on a thread of its own: a deep expression needs a larger stack than the blocking pool's.
-    pub(crate) async fn make_apart(
+    /// Computes the plan on its own thread, because a deep expression needs a larger stack than the blocking
+    /// pool's.
+    pub(crate) async fn compute_on_own_thread(
         self,
         organization: OrganizationId,
         definition: Arc<Definition>,
-    ) -> Result<MadePlan, StoreError> {
-        let inputs = self.clone();
-        let turn = TURNS.take(organization).await;
+    ) -> Result<ComputedPlan, StoreError> {
+        let key = self.clone();
+        let permit = COMPUTE_LIMIT.acquire(organization).await;
         let (sender, receiver) = oneshot::channel();
         let thread = std::thread::Builder::new().name("plan".to_owned()).stack_size(CONDITION_STACK_BYTES);
         let started = thread.spawn(move || {
-            let _turn = turn;
-            let _ = sender.send(self.make(&definition));
+            let _permit = permit;
+            let _ = sender.send(self.compute(&definition));
         });
         started.map_err(sqlx::Error::Io)?;
-        // A panic of the interpreter ends this deployment, as any other condition that can't be evaluated does.
-        Ok(receiver.await.unwrap_or(MadePlan { inputs, plan: Err(NotPlanned) }))
+        // A panic of the interpreter ends this deployment, like any other condition that can't be evaluated.
+        Ok(receiver.await.unwrap_or(ComputedPlan { key, plan: Err(NotPlanned) }))
     }
 }
 
-/// Measures one evaluation.
-fn clock() -> Expired {
+/// Limits the time of one evaluation.
+fn stopwatch() -> Expired {
     let started = Instant::now();
     Arc::new(move || started.elapsed() >= CONDITION_TIME)
 }
@@ -75,14 +76,15 @@ mod tests {
 
     use super::*;
 
-    /// What is cheap is planned inside of the transaction, with rows locked. Evaluating a condition is not.
+    /// A cheap definition is planned inside of the transaction, with rows locked. Evaluating a condition is
+    /// not cheap.
     #[test]
     fn a_definition_with_a_condition_is_not_cheap_to_plan() {
         let definition = |condition: &str| {
             let stage = format!("stages: {{ build: {{ {condition}steps: [{{ image: a, run: b }}] }} }}");
             parse(&stage).unwrap()
         };
-        assert!(PlanInputs::is_cheap(&definition("")));
-        assert!(!PlanInputs::is_cheap(&definition("if: 'true', ")));
+        assert!(PlanKey::is_cheap(&definition("")));
+        assert!(!PlanKey::is_cheap(&definition("if: 'true', ")));
     }
 }

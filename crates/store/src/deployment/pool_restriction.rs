@@ -1,5 +1,5 @@
-//! Pools that are restricted to pipelines and environments: checked when a stage is about to be queued, and again when its job
-//! is about to be given to a runner.
+//! Pools that are restricted to pipelines and environments. The restriction is checked before a stage is
+//! queued, and again before its job is assigned to a runner.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,13 @@ use greenroom_domain::deployment::{PlannedStage, Reason, StageStatus};
 use greenroom_domain::id::JobId;
 use greenroom_domain::runner_pool::{NotTaken, Restriction, target_environment};
 
-use super::advance::Held;
+use super::advance::LockedDeployment;
 use crate::StoreError;
-use crate::change::Change;
 use crate::token::pipeline_limit;
+use crate::transaction::OrgTransaction;
 
-/// How a stage ends whose pool does not take it. It is the user's mistake, or the admin's: a retry would not help.
+/// The outcome of a stage whose pool does not take it. It is a configuration error, so a retry would not
+/// help.
 const RESTRICTED: (StageStatus, Reason) = (StageStatus::Failed, Reason::PoolRestricted);
 
 /// Reads the columns `pipelines` and `environments` of a pool.
@@ -24,64 +25,65 @@ pub(crate) fn restriction(
     Restriction { pipelines: pipeline_limit(pipelines), environments }
 }
 
-impl Held {
+impl LockedDeployment {
     fn refused_by(&self, pool: &Restriction, definition: &Definition, stage: &str) -> Option<NotTaken> {
-        let of_stage = definition.stage(stage).and_then(|stage| stage.environment.as_deref());
+        let stage_environment = definition.stage(stage).and_then(|stage| stage.environment.as_deref());
         let ephemeral = self.environment.as_ref().map(|(_, name)| name.as_str());
-        pool.refuses(self.pipeline_id, target_environment(self.purpose, ephemeral, of_stage))
+        pool.refuses(self.pipeline_id, target_environment(self.purpose, ephemeral, stage_environment))
     }
 
-    /// Takes the verdicts back that [`Change::restrict_pools`] has given and that were not carried out: they are about this
-    /// moment only.
+    /// Removes the planned outcomes that [`OrgTransaction::restrict_pools`] has set and that were not used:
+    /// they are only valid for this transaction.
     pub(super) fn lift_restrictions(&mut self) {
         for stage in &mut self.state.stages {
-            if stage.status == StageStatus::Pending && stage.verdict == Some(RESTRICTED) {
-                stage.verdict = None;
+            if stage.status == StageStatus::Pending && stage.planned_outcome == Some(RESTRICTED) {
+                stage.planned_outcome = None;
             }
         }
     }
 }
 
-impl Change {
-    /// Lets every stage fail at its turn whose pool does not take it now. `plan`: the stages that are not in the database yet.
+impl OrgTransaction {
+    /// Plans the failure of every stage whose pool does not take it now. `plan` holds the stages that are not
+    /// in the database yet.
     pub(super) async fn restrict_pools(
         &mut self,
-        held: &mut Held,
+        deployment: &mut LockedDeployment,
         definition: &Definition,
         plan: Option<&[PlannedStage]>,
     ) -> Result<(), StoreError> {
-        if !held.has_restricted_pools {
+        if !deployment.has_restricted_pools {
             return Ok(());
         }
         let restricted = self.restricted_pools().await?;
         let pools: HashMap<String, String> = match plan {
             Some(plan) => plan.iter().map(|stage| (stage.key.clone(), stage.pool.clone())).collect(),
-            None => self.pools_of(held).await?,
+            None => self.pools_of(deployment).await?,
         };
-        let refused: Vec<bool> = held
+        let refused: Vec<bool> = deployment
             .state
             .stages
             .iter()
             .map(|stage| {
                 let pool = pools.get(&stage.key).and_then(|name| restricted.get(name));
-                pool.is_some_and(|pool| held.refused_by(pool, definition, &stage.key).is_some())
+                pool.is_some_and(|pool| deployment.refused_by(pool, definition, &stage.key).is_some())
             })
             .collect();
-        for (stage, refused) in held.state.stages.iter_mut().zip(refused) {
-            if refused && stage.status == StageStatus::Pending && stage.verdict.is_none() {
-                stage.verdict = Some(RESTRICTED);
+        for (stage, refused) in deployment.state.stages.iter_mut().zip(refused) {
+            if refused && stage.status == StageStatus::Pending && stage.planned_outcome.is_none() {
+                stage.planned_outcome = Some(RESTRICTED);
             }
         }
         Ok(())
     }
 
-    /// Ends a job that waits for a runner if its pool does not take it any more. Whether it did.
+    /// Ends a job that waits for a runner, if its pool no longer takes it. Returns whether it was ended.
     pub(crate) async fn refuse_restricted_job(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         job: JobId,
     ) -> Result<bool, StoreError> {
-        if !held.has_restricted_pools {
+        if !deployment.has_restricted_pools {
             return Ok(false);
         }
         let organization = self.organization();
@@ -95,9 +97,9 @@ impl Change {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(false) };
-        let definition = self.definition_of(held.pipeline_id, held.definition_version()).await?;
+        let definition = self.definition_of(deployment.pipeline_id, deployment.definition_version()).await?;
         let pool = restriction(row.pipelines, row.environments);
-        if held.refused_by(&pool, &definition, &row.stage_key).is_none() {
+        if deployment.refused_by(&pool, &definition, &row.stage_key).is_none() {
             return Ok(false);
         }
         sqlx::query!(
@@ -108,12 +110,12 @@ impl Change {
              insert into wakes (organization_id, deployment_id) values ($1, $3)",
             organization,
             job.uuid(),
-            held.id.uuid(),
+            deployment.id.uuid(),
             Reason::PoolRestricted.as_str(),
         )
         .execute(self.connection())
         .await?;
-        self.end_open_steps(job.uuid(), "canceled").await?;
+        self.end_unfinished_steps(job.uuid(), "canceled").await?;
         Ok(true)
     }
 
@@ -129,13 +131,16 @@ impl Change {
         Ok(rows.into_iter().map(|row| (row.name, restriction(row.pipelines, row.environments))).collect())
     }
 
-    /// The pools of a deployment's stages, by the stages' keys.
-    async fn pools_of(&mut self, held: &Held) -> Result<HashMap<String, String>, StoreError> {
+    /// Returns the pools of a deployment's stages, by the stages' keys.
+    async fn pools_of(
+        &mut self,
+        deployment: &LockedDeployment,
+    ) -> Result<HashMap<String, String>, StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             "select key, pool from stages where organization_id = $1 and deployment_id = $2",
             organization,
-            held.id.uuid(),
+            deployment.id.uuid(),
         )
         .fetch_all(self.connection())
         .await?;

@@ -1,15 +1,15 @@
-//! Deployments, as they are read.
+//! Records of deployments, as they are read for the API.
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{Purpose, Surroundings, WaitingOn, ends_by, waiting_on};
+use greenroom_domain::deployment::{BlockerInput, Purpose, WaitingOn, ends_by, waiting_on};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
 use super::person::PersonRecord;
 use super::stage_record::{StageRecord, live_stages};
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,22 +29,22 @@ pub struct DeploymentRecord {
     pub detail: Option<String>,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
-    /// Null if the system canceled it, and for a deployment that was not canceled.
+    /// `None` if the system canceled the deployment, and for a deployment that was not canceled.
     pub canceled_by: Option<PersonRecord>,
-    /// Who last retried one of its stages.
+    /// The user who last retried one of its stages.
     pub retried_by: Option<PersonRecord>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     /// When its logs and artifacts were removed.
     pub expired_at: Option<Timestamp>,
-    /// All that keeps it from going on.
+    /// Everything that blocks the deployment.
     pub waiting_on: Vec<WaitingOn>,
-    /// When the first of its stages that wait or run is ended by the clock.
+    /// The earliest deadline of its waiting or running stages.
     pub deadline_at: Option<Timestamp>,
 }
 
-/// A deployment, and what stands around it.
+/// A deployment with the columns of its pipeline, environment and session that a record needs.
 pub(super) struct Row {
     pub(super) id: uuid::Uuid,
     pub(super) pipeline_id: uuid::Uuid,
@@ -80,15 +80,15 @@ pub(super) struct Row {
 impl Row {
     fn record(self, live: &[StageRecord]) -> Result<DeploymentRecord, StoreError> {
         let id = DeploymentId::from(self.id);
-        let purpose = word("deployments.purpose", &self.purpose)?;
-        let around = Surroundings {
-            own: id,
-            slot: self.slot_deployment_id.map(DeploymentId::from),
-            pipeline: word("pipelines.status", &self.pipeline_status)?,
-            teardown: purpose == Purpose::Teardown,
-            crowded: self.crowded,
+        let purpose = parse_column("deployments.purpose", &self.purpose)?;
+        let around = BlockerInput {
+            deployment: id,
+            slot_holder: self.slot_deployment_id.map(DeploymentId::from),
+            pipeline: parse_column("pipelines.status", &self.pipeline_status)?,
+            is_teardown: purpose == Purpose::Teardown,
+            is_at_concurrency_limit: self.crowded,
         };
-        let status = word("deployments.status", &self.status)?;
+        let status = parse_column("deployments.status", &self.status)?;
         let ends_by = ends_by(purpose, time(self.started_at)).filter(|_| self.ended_at.is_none());
         let stages = live.iter().map(StageRecord::live).collect::<Result<Vec<_>, _>>()?;
         Ok(DeploymentRecord {
@@ -136,7 +136,7 @@ fn records(
         .collect()
 }
 
-/// The deployments `d` that `$from` gives, with what stands around them.
+/// Selects a [`Row`] for each deployment `d` of `$from`.
 macro_rules! record_query {
     ($from:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
@@ -195,14 +195,14 @@ impl Store {
     }
 }
 
-impl Change {
+impl OrgTransaction {
     async fn with_stages(&mut self, rows: Vec<Row>) -> Result<Vec<DeploymentRecord>, StoreError> {
         let organization = self.organization();
         let live = live_stages(self.connection(), organization, &unended(&rows)).await?;
         records(rows, &live)
     }
 
-    /// As this change has left it.
+    /// Returns the deployment with the changes of this transaction.
     pub async fn deployment_record(
         &mut self,
         id: DeploymentId,
@@ -218,7 +218,7 @@ impl Change {
         Ok(self.with_stages(rows).await?.pop())
     }
 
-    /// The newest of a pipeline that is not a teardown.
+    /// Returns the newest deployment of a pipeline that is not a teardown.
     pub async fn last_of_pipeline(
         &mut self,
         pipeline: PipelineId,

@@ -1,27 +1,28 @@
-//! A pipeline's `concurrency`: who may begin, and who is woken when there is room. The limit is the one of the pipeline's
-//! current definition. Both are decided under one advisory lock per pipeline, which a transaction takes after all of its
-//! row locks: a deployment that begins and one that ends never count at the same time.
+//! A pipeline's `concurrency`: which deployments may start, and which are woken up when there is room. The
+//! limit is that of the pipeline's current definition. Both are decided under one advisory lock per pipeline,
+//! which a transaction takes after all of its row locks. So a deployment that starts and one that ends never
+//! count deployments concurrently.
 
 use greenroom_domain::deployment::DeploymentStatus;
 use greenroom_domain::id::PipelineId;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::deployment::advance::Held;
+use crate::deployment::advance::LockedDeployment;
 use crate::planted::{self, Bug};
+use crate::transaction::OrgTransaction;
 
-impl Change {
-    /// Whether this deployment is among the oldest that the limit admits.
-    pub(crate) async fn has_room(&mut self, held: &Held) -> Result<bool, StoreError> {
-        if held.state.status != DeploymentStatus::Queued {
+impl OrgTransaction {
+    /// Returns whether this deployment is among the oldest that the limit admits.
+    pub(crate) async fn has_room(&mut self, deployment: &LockedDeployment) -> Result<bool, StoreError> {
+        if deployment.state.status != DeploymentStatus::Queued {
             return Ok(true);
         }
-        let current = self.definition_of(held.pipeline_id, held.current_version).await?;
+        let current = self.definition_of(deployment.pipeline_id, deployment.current_version).await?;
         if current.concurrency.is_none() {
             return Ok(true);
         }
-        self.lock_concurrency(held.pipeline_id).await?;
-        let Some(room) = self.room(held.pipeline_id).await? else { return Ok(true) };
+        self.lock_concurrency(deployment.pipeline_id).await?;
+        let Some(room) = self.room(deployment.pipeline_id).await? else { return Ok(true) };
         let organization = self.organization();
         let older = sqlx::query_scalar!(
             r#"select count(*) as "count!" from deployments d
@@ -30,32 +31,35 @@ impl Change {
                  and d.cancel_reason is null and (d.environment_id is null or e.slot_deployment_id = d.id)
                  and d.id < $3"#,
             organization,
-            held.pipeline_id.uuid(),
-            held.id.uuid(),
+            deployment.pipeline_id.uuid(),
+            deployment.id.uuid(),
         )
         .fetch_one(self.connection())
         .await?;
         Ok(older < room)
     }
 
-    /// The end of a deployment makes room, if its pipeline has a limit.
-    pub(crate) async fn note_room_of_ended(&mut self, held: &Held) -> Result<(), StoreError> {
-        let current = self.definition_of(held.pipeline_id, held.current_version).await?;
+    /// Marks that the end of a deployment makes room, if its pipeline has a limit.
+    pub(crate) async fn mark_room_of_ended(
+        &mut self,
+        deployment: &LockedDeployment,
+    ) -> Result<(), StoreError> {
+        let current = self.definition_of(deployment.pipeline_id, deployment.current_version).await?;
         if current.concurrency.is_some() {
-            self.note_room(held.pipeline_id);
+            self.mark_room(deployment.pipeline_id);
         }
         Ok(())
     }
 
-    /// A deployment has ended, or one that was next is so no longer. Whoever has its place is decided when this change is
-    /// committed, after all row locks are taken.
-    pub(crate) fn note_room(&mut self, pipeline: PipelineId) {
-        self.made_room.insert(pipeline);
-        self.note_wake();
+    /// Marks that a deployment has ended, or that a queued one no longer waits for room. Which deployment is
+    /// next is decided at the commit, after all row locks are taken.
+    pub(crate) fn mark_room(&mut self, pipeline: PipelineId) {
+        self.pipelines_with_room.insert(pipeline);
+        self.mark_wake_up();
     }
 
-    /// Wakes what the pipeline's stop or limit may have held back: everything that has begun, every clean-up, and as many of
-    /// those that wait as there is room for.
+    /// Wakes up the deployments that the pipeline's stop or limit may have blocked: all that have started,
+    /// all teardowns, and as many queued ones as there is room for.
     pub async fn wake_deployments_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
@@ -71,22 +75,25 @@ impl Change {
         )
         .execute(self.connection())
         .await?;
-        self.wake_waiting_of_pipeline(pipeline).await
+        self.wake_queued_of_pipeline(pipeline).await
     }
 
-    /// Wakes as many of those that wait as the pipeline's current definition leaves room for; all, if it has no limit.
-    pub async fn wake_waiting_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
-        self.note_room(pipeline);
+    /// Wakes up as many queued deployments as the pipeline's current definition has room for, or all if it
+    /// has no limit.
+    pub async fn wake_queued_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
+        self.mark_room(pipeline);
         if self.room(pipeline).await?.is_none() {
-            self.wake_oldest_waiting(pipeline, i64::MAX).await?;
+            self.wake_oldest_queued(pipeline, i64::MAX).await?;
         }
         Ok(())
     }
 
-    /// The last thing before a commit.
-    pub(crate) async fn hand_out_room(&mut self) -> Result<(), StoreError> {
-        // In the order of ids, so that two transactions that made room in the same pipelines do not wait for each other.
-        for pipeline in std::mem::take(&mut self.made_room) {
+    /// Wakes up queued deployments of the pipelines in which this transaction has made room. Runs last before
+    /// the commit.
+    pub(crate) async fn wake_deployments_with_room(&mut self) -> Result<(), StoreError> {
+        // In the order of ids, so that two concurrent transactions that made room in the same pipelines don't
+        // deadlock.
+        for pipeline in std::mem::take(&mut self.pipelines_with_room) {
             if planted::is(Bug::RoomNotHandedOut) {
                 continue;
             }
@@ -96,13 +103,14 @@ impl Change {
             }
             self.lock_concurrency(pipeline).await?;
             if let Some(room) = self.room(pipeline).await?.filter(|room| *room > 0) {
-                self.wake_oldest_waiting(pipeline, room).await?;
+                self.wake_oldest_queued(pipeline, room).await?;
             }
         }
         Ok(())
     }
 
-    /// Held until the transaction ends. What is counted afterwards is what the previous holder has committed.
+    /// Takes the pipeline's advisory lock until the end of the transaction. Counts after this include
+    /// everything that the previous holder has committed.
     async fn lock_concurrency(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
         let key = pipeline.uuid().to_string();
         sqlx::query!("select pg_advisory_xact_lock(hashtextextended('concurrency ' || $1::text, 0))", key)
@@ -111,7 +119,7 @@ impl Change {
         Ok(())
     }
 
-    /// How many more may run; `None` if there is no limit.
+    /// Returns how many more deployments may run, or `None` if there is no limit.
     async fn room(&mut self, pipeline: PipelineId) -> Result<Option<i64>, StoreError> {
         let organization = self.organization();
         let room = sqlx::query_scalar!(
@@ -130,7 +138,7 @@ impl Change {
         Ok(room.flatten())
     }
 
-    async fn wake_oldest_waiting(&mut self, pipeline: PipelineId, at_most: i64) -> Result<(), StoreError> {
+    async fn wake_oldest_queued(&mut self, pipeline: PipelineId, limit: i64) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "insert into wakes (organization_id, deployment_id)
@@ -141,7 +149,7 @@ impl Change {
              order by d.id limit $3",
             organization,
             pipeline.uuid(),
-            at_most,
+            limit,
         )
         .execute(self.connection())
         .await?;

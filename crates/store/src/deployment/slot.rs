@@ -1,4 +1,5 @@
-//! The work slot in SQL: at most one piece of work acts on an environment at a time. The domain's machine says who is next.
+//! The work slot of an environment: at most one deployment acts on an environment at a time. The domain's
+//! machine decides which one is next.
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::EventType;
@@ -6,30 +7,32 @@ use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId};
 use greenroom_domain::work_slot::{self, Effect, Event, Work, WorkSlot};
 
 use crate::StoreError;
-use crate::change::{Actor, Change};
-use crate::deployment::advance::Held;
-use crate::deployment::in_session::ToldDeployment;
+use crate::deployment::advance::LockedDeployment;
+use crate::deployment::in_session::DeploymentEventData;
 use crate::lock::LockedEnvironment;
+use crate::transaction::{Actor, OrgTransaction};
 
-impl Change {
-    /// A deployment has ended for certain: whoever is next has the environment's work slot. The caller holds its row.
-    pub(crate) async fn pass_slot_on(&mut self, held: &Held) -> Result<(), StoreError> {
-        let Some((environment, _)) = held.environment else { return Ok(()) };
-        self.note_end_in_environment(held).await?;
-        self.next_in_slot(environment, held.id).await
+impl OrgTransaction {
+    /// Assigns the environment's work slot to the next deployment, because this one has ended. The caller has
+    /// locked the environment's row.
+    pub(crate) async fn release_slot(&mut self, deployment: &LockedDeployment) -> Result<(), StoreError> {
+        let Some((environment, _)) = deployment.environment else { return Ok(()) };
+        self.record_end_in_environment(deployment).await?;
+        self.assign_next_slot_holder(environment, deployment.id).await
     }
 
-    /// Passes the slot on although what has it has ended, or was never there: for an operator who finds it so.
-    pub async fn pass_on_slot_of(
+    /// Assigns the slot to the next deployment although its holder has already ended or does not exist. An
+    /// operator repairs an inconsistent slot with this.
+    pub async fn release_slot_of(
         &mut self,
         environment: &LockedEnvironment,
         occupant: DeploymentId,
     ) -> Result<(), StoreError> {
-        self.next_in_slot(environment.id, occupant).await
+        self.assign_next_slot_holder(environment.id, occupant).await
     }
 
-    /// Gives the slot to whoever is next, if `ended` had it.
-    pub(crate) async fn next_in_slot(
+    /// Assigns the slot to the next deployment, if `ended` has it.
+    pub(crate) async fn assign_next_slot_holder(
         &mut self,
         environment: EnvironmentId,
         ended: DeploymentId,
@@ -82,8 +85,9 @@ impl Change {
         }
     }
 
-    /// What a session has deployed is cleaned up after it, if its environment says how. The caller holds its row.
-    pub(crate) async fn clean_up_after(
+    /// Queues a teardown of what a session has deployed, if its environment needs one. The caller has locked
+    /// the environment's row.
+    pub(crate) async fn queue_teardown(
         &mut self,
         actor: &Actor,
         environment: &LockedEnvironment,
@@ -91,7 +95,7 @@ impl Change {
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let id = DeploymentId::from(uuid::Uuid::now_v7());
-        let made = sqlx::query_scalar!(
+        let created = sqlx::query_scalar!(
             "insert into deployments
                  (organization_id, id, pipeline_id, definition_version, environment_id, session_id, commit_id, status,
                   purpose, trigger, created_by)
@@ -114,8 +118,8 @@ impl Change {
         )
         .fetch_optional(self.connection())
         .await?;
-        let Some(commit_id) = made else { return Ok(()) };
-        self.reset_cleanup_tries(environment).await?;
+        let Some(commit_id) = created else { return Ok(()) };
+        self.reset_cleanup_attempts(environment).await?;
         let taken = sqlx::query!(
             "update environments set slot_deployment_id = $3
              where organization_id = $1 and id = $2 and slot_deployment_id is null",
@@ -128,7 +132,7 @@ impl Change {
         if taken.rows_affected() > 0 {
             self.wake(id).await?;
         }
-        let teardown = ToldDeployment { id, session, commit_id: &commit_id, purpose: Purpose::Teardown };
-        self.tell_deployment(environment, (actor, EventType::DeploymentQueued), teardown).await
+        let teardown = DeploymentEventData { id, session, commit_id: &commit_id, purpose: Purpose::Teardown };
+        self.record_deployment_event(environment, (actor, EventType::DeploymentQueued), teardown).await
     }
 }

@@ -1,4 +1,4 @@
-//! Stages of deployments, as they are read.
+//! Records of stages, as they are read for the API.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use sqlx::PgExecutor;
 use super::advance::TIMING;
 use super::person::PersonRecord;
 use super::record::time;
-use crate::error::word;
+use crate::error::parse_column;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub struct StageRecord {
     pub detail: Option<String>,
     pub attempt: i32,
     pub retry_at: Option<Timestamp>,
-    /// Null if the system canceled it, and for a stage that was not canceled.
+    /// `None` if the system canceled the stage, and for a stage that was not canceled.
     pub canceled_by: Option<PersonRecord>,
     pub retried_by: Option<PersonRecord>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Until when it may wait for a runner, or run.
+    /// The deadline for waiting for a runner, or for running.
     pub deadline_at: Option<Timestamp>,
 }
 
@@ -61,7 +61,7 @@ impl TryFrom<Row> for StageRecord {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let status = word("stages.status", &row.status)?;
+        let status = parse_column("stages.status", &row.status)?;
         let deadline_at = time(row.attempt_queued_at).and_then(|queued_at| {
             let attempt = AttemptTimes { queued_at, started_at: time(row.attempt_started_at) };
             deadline(status, attempt, SignedDuration::from_secs(row.timeout_seconds), TIMING)
@@ -87,12 +87,13 @@ impl TryFrom<Row> for StageRecord {
 
 impl StageRecord {
     pub(super) fn live(&self) -> Result<LiveStage<'_>, StoreError> {
-        let status = word("stages.status", &self.status)?;
+        let status = parse_column("stages.status", &self.status)?;
         Ok(LiveStage { key: &self.key, pool: &self.pool, status, retry_at: self.retry_at })
     }
 }
 
-/// Stages of organization `$1` with the times of their newest attempts, in the order of the file.
+/// Selects stages of organization `$1` with the times of their newest attempts, in the order of the
+/// definition.
 macro_rules! stage_query {
     ($condition:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
@@ -111,7 +112,7 @@ macro_rules! stage_query {
 }
 
 impl Store {
-    /// In the order of the file.
+    /// Returns the stages of a deployment, in the order of the definition.
     pub async fn stage_records(
         &self,
         organization: OrganizationId,
@@ -124,7 +125,7 @@ impl Store {
     }
 }
 
-/// Of each of these deployments, the stages that have not ended and wait for something or run.
+/// Returns the stages of these deployments that are waiting or running.
 pub(super) async fn live_stages(
     connection: impl PgExecutor<'_>,
     organization: uuid::Uuid,

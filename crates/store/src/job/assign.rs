@@ -1,4 +1,4 @@
-//! A job gets a runner, and the runner all that it has to know.
+//! Assigns a job to a runner, and reads all that the runner needs for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, JobId, PipelineId, StepRunId};
 use greenroom_domain::runner_pool::Network;
 
-use super::JobWord;
+use super::JobCredentials;
 use crate::artifact::Artifact;
-use crate::change::{Actor, Change};
 use crate::deployment::TIMING;
-use crate::error::word;
+use crate::error::parse_column;
+use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
 
-/// A job that a runner has just been given.
+/// A job that was just assigned to a runner.
 #[derive(Clone, Debug)]
-pub struct Assigned {
+pub struct JobAssignment {
     pub deployment_id: DeploymentId,
     pub pipeline_id: PipelineId,
     pub pipeline_slug: String,
     pub repository: Option<String>,
-    /// What its steps may reach, as its pool has it now.
+    /// The network access of its steps, from the current settings of its pool.
     pub network: Network,
     pub purpose: Purpose,
     pub commit_id: String,
-    /// What its checkout has to prove, if the pipeline has a repository.
+    /// The branch that its checkout has to prove, if the pipeline has a repository.
     pub proof: Option<BranchProof>,
     pub environment: Option<(String, Option<String>)>,
     pub fence: Option<i64>,
@@ -37,33 +37,34 @@ pub struct Assigned {
     pub attempt: i32,
     pub timeout_seconds: i64,
     pub definition: Arc<Definition>,
-    /// In their order.
+    /// The steps, in order of execution.
     pub steps: Vec<(StepRunId, String)>,
-    /// What the steps of the stages that it needs have put out: stage, then name.
+    /// Outputs of the steps of the stages that it needs, by stage and name.
     pub outputs: BTreeMap<String, BTreeMap<String, String>>,
-    /// What those stages have left.
+    /// Artifacts of those stages.
     pub artifacts: Vec<Artifact>,
 }
 
 impl Store {
-    /// Gives a job to a runner; `None` if it is not to be had any more, or its pool was restricted since and does not take it.
+    /// Assigns a job to a runner. Returns `None` if it is no longer queued, or if its pool was restricted in
+    /// the meantime and does not take it.
     pub async fn assign_job(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         task_token: &[u8],
         lease: Duration,
-    ) -> Result<Option<Assigned>, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(deployment) = change.deployment_of(word.job).await? else { return Ok(None) };
-        let Some(held) = change.hold_without_stages(deployment).await? else { return Ok(None) };
-        if held.state.cancel.is_some() || held.state.status.is_end() {
+    ) -> Result<Option<JobAssignment>, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(deployment) = transaction.deployment_of(credentials.job).await? else { return Ok(None) };
+        let Some(locked) = transaction.lock_without_stages(deployment).await? else { return Ok(None) };
+        if locked.state.cancel.is_some() || locked.state.status.is_final() {
             return Ok(None);
         }
-        if change.refuse_restricted_job(&held, word.job).await? {
-            change.commit().await?;
+        if transaction.refuse_restricted_job(&locked, credentials.job).await? {
+            transaction.commit().await?;
             return Ok(None);
         }
-        let organization = change.organization();
+        let organization = transaction.organization();
         let row = sqlx::query!(
             r#"with job as (
                    update jobs set status = 'running', runner_id = $3, runner_name = $4, secret_hash = $5, task_token = $6,
@@ -83,35 +84,39 @@ impl Store {
                )
                select stage_key, attempt from job"#,
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.runner.name,
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.runner.name,
+            credentials.secret.as_slice(),
             task_token,
             lease.as_secs_f64(),
-            word.runner.pool_id.uuid(),
+            credentials.runner.pool_id.uuid(),
             deployment.uuid(),
             TIMING.timeout_slack.as_secs_f64(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
         let attempt = u32::try_from(row.attempt).unwrap_or_default();
         let stage = Some((row.stage_key.as_str(), attempt));
-        let runner = Actor::Runner { id: word.runner.id, name: word.runner.name.clone() };
-        change.tell_progress(&held, (&runner, EventType::StageStarted), stage, None).await?;
-        let assigned = change.assigned(word.job, deployment).await?;
-        if assigned.repository.is_some() && assigned.proof.is_some() {
-            change.demand_proof(word.job).await?;
+        let runner = Actor::Runner { id: credentials.runner.id, name: credentials.runner.name.clone() };
+        transaction.record_progress_event(&locked, (&runner, EventType::StageStarted), stage, None).await?;
+        let assignment = transaction.job_assignment(credentials.job, deployment).await?;
+        if assignment.repository.is_some() && assignment.proof.is_some() {
+            transaction.require_branch_proof(credentials.job).await?;
         }
-        change.commit().await?;
-        Ok(Some(assigned))
+        transaction.commit().await?;
+        Ok(Some(assignment))
     }
 }
 
-impl Change {
-    /// Everything that a runner is told of a job.
-    async fn assigned(&mut self, job: JobId, deployment: DeploymentId) -> Result<Assigned, StoreError> {
+impl OrgTransaction {
+    /// Reads everything that is sent to the job's runner.
+    async fn job_assignment(
+        &mut self,
+        job: JobId,
+        deployment: DeploymentId,
+    ) -> Result<JobAssignment, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
             r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.branch,
@@ -140,16 +145,16 @@ impl Change {
             artifacts = self.artifacts_of(deployment, &row.needs).await?;
         }
         let definition = self.definition_of(row.pipeline_id.into(), row.definition_version).await?;
-        let purpose = word("deployments.purpose", &row.purpose)?;
+        let purpose = parse_column("deployments.purpose", &row.purpose)?;
         let stage = definition.stage(&row.stage_key);
         let proof =
             stage.and_then(|stage| required_proof(&definition, purpose, stage, row.branch.as_deref()));
-        Ok(Assigned {
+        Ok(JobAssignment {
             deployment_id: deployment,
             pipeline_id: row.pipeline_id.into(),
             pipeline_slug: row.slug,
             repository: row.repository,
-            network: word("runner_pools.network", &row.network)?,
+            network: parse_column("runner_pools.network", &row.network)?,
             purpose,
             commit_id: row.commit_id,
             proof,
@@ -166,8 +171,8 @@ impl Change {
         })
     }
 
-    /// No step of the job starts before its checkout has proven a branch.
-    async fn demand_proof(&mut self, job: JobId) -> Result<(), StoreError> {
+    /// Requires that the job's checkout proves a branch before any step starts.
+    async fn require_branch_proof(&mut self, job: JobId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update jobs set must_prove = true where organization_id = $1 and id = $2",
@@ -179,14 +184,14 @@ impl Change {
         Ok(())
     }
 
-    /// What the steps of these stages have put out.
+    /// Returns the outputs of the steps of these stages.
     async fn outputs_of(
         &mut self,
         deployment: DeploymentId,
         stages: &[String],
     ) -> Result<BTreeMap<String, BTreeMap<String, String>>, StoreError> {
         let organization = self.organization();
-        let put_out = sqlx::query!(
+        let rows = sqlx::query!(
             r#"select j.stage_key, r.outputs
                from stages s
                join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id and j.stage_key = s.key
@@ -201,10 +206,9 @@ impl Change {
         .fetch_all(self.connection())
         .await?;
         let mut outputs: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for put_out in put_out {
-            let values: BTreeMap<String, String> =
-                serde_json::from_value(put_out.outputs).unwrap_or_default();
-            outputs.entry(put_out.stage_key).or_default().extend(values);
+        for row in rows {
+            let values: BTreeMap<String, String> = serde_json::from_value(row.outputs).unwrap_or_default();
+            outputs.entry(row.stage_key).or_default().extend(values);
         }
         Ok(outputs)
     }

@@ -1,58 +1,58 @@
-//! What a job has checked out: the full id of its commit, and the branch that was proven.
+//! Records a job's checkout: the full commit id, and the branch that was proven.
 
 use greenroom_domain::id::DeploymentId;
 
-use super::JobWord;
-use crate::change::Change;
+use super::JobCredentials;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CheckoutRecorded {
-    Yes,
-    /// The job is not this runner's, or not any more.
+pub enum CheckoutOutcome {
+    Recorded,
+    /// The job is not, or no longer, assigned to this runner.
     Gone,
-    /// The deployment is of this commit, with which the reported one does not begin.
+    /// The deployment's commit, which is not a prefix of the reported one.
     OtherCommit(String),
 }
 
 impl Store {
-    /// Records the full id of the commit and the proven branch. The first report of a deployment decides what a short id
-    /// stands for: all of its jobs have to check out the same commit.
+    /// Records the full id of the commit and the proven branch. The first report of a deployment resolves a
+    /// short commit id. All of its jobs have to check out the same commit.
     pub async fn record_checkout(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         commit: &str,
         branch: Option<&str>,
-    ) -> Result<CheckoutRecorded, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let Some(deployment) = change.deployment_of(word.job).await? else {
-            return Ok(CheckoutRecorded::Gone);
+    ) -> Result<CheckoutOutcome, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some(deployment) = transaction.deployment_of(credentials.job).await? else {
+            return Ok(CheckoutOutcome::Gone);
         };
-        // The deployment is locked before the job, as everywhere.
-        let before = change.resolve_commit(deployment, commit).await?;
-        if change.own_job(word).await?.is_none() {
-            return Ok(CheckoutRecorded::Gone);
+        // The deployment is always locked before the job.
+        let other_commit = transaction.resolve_commit(deployment, commit).await?;
+        if transaction.authenticated_job(credentials).await?.is_none() {
+            return Ok(CheckoutOutcome::Gone);
         }
-        if let Some(other) = before {
-            return Ok(CheckoutRecorded::OtherCommit(other));
+        if let Some(other) = other_commit {
+            return Ok(CheckoutOutcome::OtherCommit(other));
         }
-        let organization = change.organization();
+        let organization = transaction.organization();
         sqlx::query!(
             "update jobs set proven_branch = $3 where organization_id = $1 and id = $2",
             organization,
-            word.job.uuid(),
+            credentials.job.uuid(),
             branch,
         )
-        .execute(change.connection())
+        .execute(transaction.connection())
         .await?;
-        change.commit().await?;
-        Ok(CheckoutRecorded::Yes)
+        transaction.commit().await?;
+        Ok(CheckoutOutcome::Recorded)
     }
 }
 
-impl Change {
-    /// Locks the deployment and replaces a short commit id by the full one. `Some` with the deployment's commit if the
-    /// reported one is another.
+impl OrgTransaction {
+    /// Locks the deployment and replaces a short commit id by the full one. Returns the deployment's commit
+    /// if the reported one differs from it.
     pub(super) async fn resolve_commit(
         &mut self,
         deployment: DeploymentId,

@@ -1,55 +1,57 @@
-//! The end of a job.
+//! Records the end of a job.
 
 use std::time::Duration;
 
 use greenroom_domain::deployment::{JobStatus, Reason};
 
-use super::JobWord;
+use super::JobCredentials;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
-/// If the engine was not told directly by then, the relay tells it.
-const TELL_AGAIN: Duration = Duration::from_secs(2);
+/// The server notifies the engine directly. If it has not done so after this delay, the relay delivers the
+/// wake-up.
+const WAKE_UP_DELAY: Duration = Duration::from_secs(2);
 
-/// What a runner says of a job beyond what its steps say.
+/// A runner's report about a job as a whole, in addition to the results of its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobReport<'a> {
-    /// Why it could not be carried out.
+    /// Why the job could not be carried out.
     pub error: Option<&'a str>,
-    /// Its time was over, or that of one of its steps.
+    /// The job or one of its steps timed out.
     pub timed_out: bool,
     /// The commit that was checked out, in full.
     pub commit_id: Option<&'a str>,
-    /// A mistake that a retry can't fix.
+    /// A failure that a retry can't fix.
     pub failure: Option<Reason>,
 }
 
-/// A job that has ended: whom to tell.
+/// A job that has ended, and what is needed to notify the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completed {
+pub struct CompletedJob {
     pub task_token: Option<Vec<u8>>,
-    pub wake: Option<i64>,
-    /// The deployment's commit, if the reported one is another: then nothing was recorded.
+    pub wake_up: Option<i64>,
+    /// The deployment's commit, if the reported one differs from it. In this case nothing was recorded.
     pub other_commit: Option<String>,
 }
 
 impl Store {
-    /// Ends a job: how it went follows from its steps, unless it could not be carried out.
+    /// Ends a job. Its outcome is derived from the results of its steps and the report. Returns `None` if the
+    /// credentials are not valid.
     pub async fn complete_job(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         report: JobReport<'_>,
-    ) -> Result<Option<Completed>, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let organization = change.organization();
+    ) -> Result<Option<CompletedJob>, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let organization = transaction.organization();
         let deployment = sqlx::query!(
             r#"select d.id, d.cancel_reason is not null as "canceled!" from deployments d
                where d.organization_id = $1 and d.id =
                    (select j.deployment_id from jobs j where j.organization_id = $1 and j.id = $2) for update"#,
             organization,
-            word.job.uuid(),
+            credentials.job.uuid(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         let Some(deployment) = deployment else { return Ok(None) };
         let job = sqlx::query!(
@@ -59,30 +61,30 @@ impl Store {
                from jobs j
                where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4"#,
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         let Some(job) = job else { return Ok(None) };
-        let before: JobStatus = crate::error::word("jobs.status", &job.status)?;
-        if before.is_end() {
-            // Said before: the answer was lost. What others have decided about it is not undone.
-            return Ok(Some(Completed::default()));
+        let before: JobStatus = crate::error::parse_column("jobs.status", &job.status)?;
+        if before.is_final() {
+            // A repeated report, whose first response was lost. Later decisions about the job are not undone.
+            return Ok(Some(CompletedJob::default()));
         }
         if let Some(commit) = report.commit_id
-            && let Some(other) = change.resolve_commit(deployment.id.into(), commit).await?
+            && let Some(other) = transaction.resolve_commit(deployment.id.into(), commit).await?
         {
-            return Ok(Some(Completed { other_commit: Some(other), ..Completed::default() }));
+            return Ok(Some(CompletedJob { other_commit: Some(other), ..CompletedJob::default() }));
         }
         let (status, reason) = if planted::is(Bug::StepsNotAsked) {
             (JobStatus::Succeeded, None)
         } else {
             outcome(&job.steps, report, job.canceled || deployment.canceled)
         };
-        let left = if status == JobStatus::Errored { "errored" } else { "canceled" };
-        let wake = sqlx::query_scalar!(
+        let running_step_status = if status == JobStatus::Errored { "errored" } else { "canceled" };
+        let wake_up = sqlx::query_scalar!(
             "with ended as (
                  update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
                  where organization_id = $1 and id = $2
@@ -95,22 +97,22 @@ impl Store {
              insert into wakes (organization_id, deployment_id, due_at)
              values ($1, $7, clock_timestamp() + $8 * interval '1 second') returning id",
             organization,
-            word.job.uuid(),
+            credentials.job.uuid(),
             status.as_str(),
             reason.map(Reason::as_str),
             report.error,
-            left,
+            running_step_status,
             deployment.id,
-            TELL_AGAIN.as_secs_f64(),
+            WAKE_UP_DELAY.as_secs_f64(),
         )
-        .fetch_one(change.connection())
+        .fetch_one(transaction.connection())
         .await?;
-        change.commit().await?;
-        Ok(Some(Completed { task_token: job.task_token, wake: Some(wake), other_commit: None }))
+        transaction.commit().await?;
+        Ok(Some(CompletedJob { task_token: job.task_token, wake_up: Some(wake_up), other_commit: None }))
     }
 }
 
-/// How an attempt went, by its steps.
+/// Derives the outcome of an attempt from the statuses of its steps and the report.
 fn outcome(steps: &[String], report: JobReport<'_>, canceled: bool) -> (JobStatus, Option<Reason>) {
     let any = |status: &str| steps.iter().any(|step| step == status);
     let all_succeeded = steps.iter().all(|step| step == "succeeded");
@@ -120,7 +122,7 @@ fn outcome(steps: &[String], report: JobReport<'_>, canceled: bool) -> (JobStatu
     } else if any("canceled") || canceled && !all_succeeded {
         (JobStatus::Canceled, None)
     } else if report.timed_out {
-        // Beside its steps: in the checkout, or while it kept what they left.
+        // Outside of the steps: during the checkout, or while artifacts or caches were stored.
         (JobStatus::Failed, Some(Reason::TimedOut))
     } else if let Some(reason) = report.failure {
         (JobStatus::Failed, Some(reason))
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_an_attempt_went_follows_from_its_steps_and_the_report() {
+    fn outcome_follows_from_steps_and_report() {
         use JobStatus::{Canceled, Errored, Failed, Succeeded};
         let (fine, error) =
             (JobReport::default(), JobReport { error: Some("no checkout"), ..JobReport::default() });

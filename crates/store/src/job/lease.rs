@@ -1,26 +1,30 @@
-//! How long a job stays its runner's.
+//! The lease of a job: how long it stays assigned to its runner without a heartbeat.
 
 use std::time::Duration;
 
-use super::JobWord;
+use super::JobCredentials;
 use crate::{Store, StoreError, planted};
 
-/// What a heartbeat is answered.
+/// The response to a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub struct HeartbeatResult {
     pub cancel: Option<String>,
     pub grace_seconds: i32,
-    /// How much longer the job is its runner's.
+    /// The remaining time of the lease.
     pub lease: Duration,
     pub task_token: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// Renews a job's lease; `None` if it is not this runner's any more. It is not renewed beyond the job's limit, so that
-    /// a job that is overdue, or was canceled and does not end, loses its lease however often its runner asks. What the
-    /// runner was promised before stays promised.
-    pub async fn beat(&self, word: JobWord<'_>, lease: Duration) -> Result<Option<Beat>, StoreError> {
-        planted::forget_lease_limit(self, word).await?;
+    /// Renews a job's lease. Returns `None` if the job is no longer assigned to this runner. The lease is not
+    /// renewed beyond the job's limit, so that a job that is overdue, or was canceled and does not end, loses
+    /// its lease however many heartbeats its runner sends. A renewal never shortens the lease.
+    pub async fn renew_job_lease(
+        &self,
+        credentials: JobCredentials<'_>,
+        lease: Duration,
+    ) -> Result<Option<HeartbeatResult>, StoreError> {
+        planted::remove_lease_limit(self, credentials).await?;
         let row = sqlx::query!(
             r#"update jobs j
                set lease_expires_at = case
@@ -34,15 +38,15 @@ impl Store {
                returning coalesce(j.cancel_reason, d.cancel_reason) as cancel, d.cancel_grace_seconds, j.task_token,
                    coalesce(j.lease_limit <= j.lease_expires_at, false) as "limited!",
                    extract(epoch from j.lease_expires_at - clock_timestamp())::float8 as "left!""#,
-            word.runner.organization_id.uuid(),
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.runner.organization_id.uuid(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
             lease.as_secs_f64(),
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(row.map(|row| Beat {
+        Ok(row.map(|row| HeartbeatResult {
             cancel: row.cancel,
             grace_seconds: row.cancel_grace_seconds,
             lease: if row.limited {
@@ -54,20 +58,20 @@ impl Store {
         }))
     }
 
-    /// Takes back a job from a runner that hung up before it could be told of it.
-    pub async fn take_job_back(&self, word: JobWord<'_>) -> Result<(), StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let organization = change.organization();
+    /// Puts a job back into the queue whose runner disconnected before the job could be sent to it.
+    pub async fn requeue_job(&self, credentials: JobCredentials<'_>) -> Result<(), StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let organization = transaction.organization();
         let row = sqlx::query!(
             "update jobs set status = 'queued', runner_id = null, runner_name = null, secret_hash = null, task_token = null,
                  started_at = null, lease_expires_at = null, lease_limit = null
              where organization_id = $1 and id = $2 and secret_hash = $3 and status = 'running' and not touched
              returning deployment_id, stage_key",
             organization,
-            word.job.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.secret.as_slice(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         if let Some(row) = row {
             sqlx::query!(
@@ -77,10 +81,10 @@ impl Store {
                 row.deployment_id,
                 row.stage_key,
             )
-            .execute(change.connection())
+            .execute(transaction.connection())
             .await?;
-            change.wake(row.deployment_id.into()).await?;
+            transaction.wake(row.deployment_id.into()).await?;
         }
-        change.commit().await
+        transaction.commit().await
     }
 }

@@ -1,4 +1,5 @@
-//! Jobs: attempts of stages in the hands of runners. Every word of a runner is checked against its own token and the job's.
+//! Jobs: attempts of stages that runners execute. Every request of a runner is authenticated by the runner's
+//! token and the job's secret.
 
 mod assign;
 mod checkout;
@@ -11,16 +12,16 @@ use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, Pool
 use greenroom_domain::token::TokenHash;
 
 use crate::StoreError;
-use crate::change::Change;
+use crate::transaction::OrgTransaction;
 
-pub use self::assign::Assigned;
-pub use self::checkout::CheckoutRecorded;
-pub use self::complete::{Completed, JobReport};
-pub use self::lease::Beat;
-pub use self::step::{Begun, EndedStep, Noted};
+pub use self::assign::JobAssignment;
+pub use self::checkout::CheckoutOutcome;
+pub use self::complete::{CompletedJob, JobReport};
+pub use self::lease::HeartbeatResult;
+pub use self::step::{StepEndOutcome, StepResult, StepStartOutcome};
 pub use self::upload::UploadPermission;
 
-/// A runner, by its token.
+/// A runner that was authenticated by its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunnerPrincipal {
     pub organization_id: OrganizationId,
@@ -29,17 +30,18 @@ pub struct RunnerPrincipal {
     pub pool_id: PoolId,
 }
 
-/// Who speaks of which job.
+/// What authenticates a runner's request about a job.
 #[derive(Clone, Copy, Debug)]
-pub struct JobWord<'a> {
+pub struct JobCredentials<'a> {
     pub runner: &'a RunnerPrincipal,
     pub job: JobId,
     pub secret: &'a TokenHash,
 }
 
-/// Columns of a step `s` of a job that speaks for itself, if the word is good: the job is this runner's and runs.
-macro_rules! own_step_query {
-    ($columns:literal, $end:literal, $organization:expr, $word:expr, $step:expr) => {
+/// Selects columns of a step `s`, if the job credentials are valid: the job is running and assigned to this
+/// runner.
+macro_rules! authenticated_step_query {
+    ($columns:literal, $end:literal, $organization:expr, $credentials:expr, $step:expr) => {
         sqlx::query!(
             "select " + $columns + " from step_runs s
              join jobs j on j.organization_id = $1 and j.id = s.job_id
@@ -47,26 +49,30 @@ macro_rules! own_step_query {
                and j.status = 'running'" + $end,
             $organization,
             $step.uuid(),
-            $word.job.uuid(),
-            $word.runner.id.uuid(),
-            $word.secret.as_slice(),
+            $credentials.job.uuid(),
+            $credentials.runner.id.uuid(),
+            $credentials.secret.as_slice(),
         )
     };
 }
 
-pub(crate) use own_step_query;
+pub(crate) use authenticated_step_query;
 
-/// What a job that speaks for itself belongs to.
+/// What a job with valid credentials belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OwnJob {
+pub(crate) struct AuthenticatedJob {
     pub(crate) deployment_id: DeploymentId,
     pub(crate) pipeline_id: PipelineId,
     pub(crate) stage: String,
 }
 
-impl Change {
-    /// The job, if the word is good: it is this runner's and runs, and will until this change is over.
-    pub(crate) async fn own_job(&mut self, word: JobWord<'_>) -> Result<Option<OwnJob>, StoreError> {
+impl OrgTransaction {
+    /// Returns the job if the credentials are valid: it is running and assigned to this runner. It is locked,
+    /// so that this stays so until the end of the transaction.
+    pub(crate) async fn authenticated_job(
+        &mut self,
+        credentials: JobCredentials<'_>,
+    ) -> Result<Option<AuthenticatedJob>, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
             "select j.deployment_id, j.stage_key, d.pipeline_id
@@ -74,20 +80,20 @@ impl Change {
              where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
                and j.status = 'running' for share of j",
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(row.map(|row| OwnJob {
+        Ok(row.map(|row| AuthenticatedJob {
             deployment_id: row.deployment_id.into(),
             pipeline_id: row.pipeline_id.into(),
             stage: row.stage_key,
         }))
     }
 
-    /// Whoever speaks of it.
+    /// Returns the job's deployment, without checking any credentials.
     async fn deployment_of(&mut self, job: JobId) -> Result<Option<DeploymentId>, StoreError> {
         let organization = self.organization();
         let found = sqlx::query_scalar!(

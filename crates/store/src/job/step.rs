@@ -1,4 +1,4 @@
-//! The steps of a job, as its runner begins and ends them.
+//! Start and end of a job's steps, as reported by its runner.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
 use sqlx::PgConnection;
 
-use super::JobWord;
-use crate::change::Change;
+use super::JobCredentials;
 use crate::planted::{self, Bug};
 use crate::system::sweeper::DueEnvironment;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
-    Yes,
-    /// The job is not this runner's, or not any more.
+pub enum StepStartOutcome {
+    Started,
+    /// The job is not, or no longer, assigned to this runner.
     Gone,
     Canceled,
-    /// The checkout has not proven a branch, as it has to.
+    /// The checkout has to prove a branch, and has not done so.
     Unproven,
-    /// The environment has passed on to another session.
+    /// The environment is held by another session now.
     FenceOutdated,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndedStep {
+pub struct StepResult {
     pub status: String,
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
@@ -35,27 +35,28 @@ pub struct EndedStep {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noted {
-    Yes,
+pub enum StepEndOutcome {
+    Recorded,
     Gone,
-    /// Of the step's log, only this much is here.
+    /// Only this many bytes of the step's log are stored.
     LogIncomplete(i64),
-    /// With its outputs those of the deployment would have this many bytes, which is more than they may have.
+    /// With the outputs of this step, the outputs of the deployment would have this many bytes, which exceeds
+    /// the limit.
     OutputsTooLarge(i64),
 }
 
 impl Store {
-    /// Lets a step start, if nothing has overtaken it: fence and lease are looked at in the transaction that writes `running`.
-    /// `image_digest` is what the runner reports of the step's image.
+    /// Lets a step start, unless its fence or lease is stale. Both are checked in the transaction that writes
+    /// `running`. `image_digest` is the digest of the step's image, as reported by the runner.
     pub async fn begin_step(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         step: StepRunId,
         image_digest: Option<&str>,
-    ) -> Result<Begun, StoreError> {
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let organization = change.organization();
-        // An environment that is just changing hands is waited for: afterwards its fence is another.
+    ) -> Result<StepStartOutcome, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let organization = transaction.organization();
+        // The shared lock waits for a concurrent change of the holder, after which the fence is another.
         let place = sqlx::query!(
             r#"select e.id, e.fence, e.expires_at, d.fence as own, d.purpose
                from jobs j
@@ -63,27 +64,28 @@ impl Store {
                join environments e on e.organization_id = $1 and e.id = d.environment_id
                where j.organization_id = $1 and j.id = $2 for share of e"#,
             organization,
-            word.job.uuid(),
+            credentials.job.uuid(),
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
-        let mut moment = None;
+        let mut started_at = None;
         if let Some(place) = place
             && place.purpose != Purpose::Teardown.as_str()
             && !planted::is(Bug::StepIgnoresFence)
         {
             if place.own != Some(place.fence) {
-                return Ok(Begun::FenceOutdated);
+                return Ok(StepStartOutcome::FenceOutdated);
             }
-            let now = change.now().await?;
+            let now = transaction.now().await?;
             if place.expires_at.is_none_or(|at| at.to_jiff() <= now) {
-                // A lease ends by the clock and not when somebody notices: who comes across it settles it.
-                change.commit().await?;
-                let (organization_id, environment_id) = (word.runner.organization_id, place.id.into());
+                // A lease ends at its expiry time, even if that was not recorded yet. Whatever finds an
+                // expired lease records it.
+                transaction.commit().await?;
+                let (organization_id, environment_id) = (credentials.runner.organization_id, place.id.into());
                 self.sweep_environment(DueEnvironment { organization_id, environment_id }).await?;
-                return Ok(Begun::FenceOutdated);
+                return Ok(StepStartOutcome::FenceOutdated);
             }
-            moment = Some(jiff_sqlx::Timestamp::from(now));
+            started_at = Some(jiff_sqlx::Timestamp::from(now));
         }
         let begun = sqlx::query!(
             r#"with job as (
@@ -105,58 +107,59 @@ impl Store {
                )
                select canceled as "canceled!", unproven as "unproven!", exists (select 1 from step) as "begun!" from job"#,
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
             step.uuid(),
-            moment as Option<jiff_sqlx::Timestamp>,
+            started_at as Option<jiff_sqlx::Timestamp>,
             image_digest,
         )
-        .fetch_optional(change.connection())
+        .fetch_optional(transaction.connection())
         .await?;
         match begun {
-            // Without a commit nothing of it has happened.
+            // Returning without a commit rolls back.
             Some(found) if found.canceled && !planted::is(Bug::StepIgnoresFence) => {
-                return Ok(Begun::Canceled);
+                return Ok(StepStartOutcome::Canceled);
             }
-            Some(found) if found.unproven => return Ok(Begun::Unproven),
+            Some(found) if found.unproven => return Ok(StepStartOutcome::Unproven),
             Some(found) if found.begun => {}
-            _ => return Ok(Begun::Gone),
+            _ => return Ok(StepStartOutcome::Gone),
         }
-        change.commit().await?;
-        Ok(Begun::Yes)
+        transaction.commit().await?;
+        Ok(StepStartOutcome::Started)
     }
 
-    /// Notes how a step ended. Its log has to be here before.
+    /// Records the result of a step. Its whole log has to be stored before.
     pub async fn end_step(
         &self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         step: StepRunId,
-        end: &EndedStep,
-    ) -> Result<Noted, StoreError> {
+        end: &StepResult,
+    ) -> Result<StepEndOutcome, StoreError> {
         if end.outputs.is_empty() {
             let mut connection = self.pool().acquire().await?;
-            return note_end(&mut connection, word, step, end).await;
+            return record_step_end(&mut connection, credentials, step, end).await;
         }
-        let mut change = self.change_by_clock(word.runner.organization_id).await?;
-        let bytes = change.output_bytes(word, step, end).await?;
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let bytes = transaction.output_bytes(credentials, step, end).await?;
         if bytes > MAX_DEPLOYMENT_BYTES as i64 {
-            return Ok(Noted::OutputsTooLarge(bytes));
+            return Ok(StepEndOutcome::OutputsTooLarge(bytes));
         }
-        let noted = note_end(change.connection(), word, step, end).await?;
-        change.commit().await?;
-        Ok(noted)
+        let outcome = record_step_end(transaction.connection(), credentials, step, end).await?;
+        transaction.commit().await?;
+        Ok(outcome)
     }
 }
 
-impl Change {
-    /// How many bytes the variables have that the outputs of the deployment's current attempts make, with those of this
-    /// step. The deployment is locked, so that two steps that end at the same moment don't exceed the limit together.
+impl OrgTransaction {
+    /// Returns the size of the variables made from the outputs of the deployment's current attempts,
+    /// including those of this step. The deployment is locked, so that two concurrent steps don't exceed the
+    /// limit together.
     async fn output_bytes(
         &mut self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
         step: StepRunId,
-        end: &EndedStep,
+        end: &StepResult,
     ) -> Result<i64, StoreError> {
         let organization = self.organization();
         let own = sqlx::query!(
@@ -164,9 +167,9 @@ impl Change {
              join deployments d on d.organization_id = $1 and d.id = j.deployment_id
              where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4 for update of d",
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
         )
         .fetch_optional(self.connection())
         .await?;
@@ -193,12 +196,12 @@ impl Change {
     }
 }
 
-async fn note_end(
+async fn record_step_end(
     connection: &mut PgConnection,
-    word: JobWord<'_>,
+    credentials: JobCredentials<'_>,
     step: StepRunId,
-    end: &EndedStep,
-) -> Result<Noted, StoreError> {
+    end: &StepResult,
+) -> Result<StepEndOutcome, StoreError> {
     let row = sqlx::query!(
         r#"with found as (
                select s.status, s.log_bytes from step_runs s
@@ -215,11 +218,11 @@ async fn note_end(
                returning s.id
            )
            select status, log_bytes, exists (select 1 from noted) as "noted!" from found"#,
-        word.runner.organization_id.uuid(),
+        credentials.runner.organization_id.uuid(),
         step.uuid(),
-        word.job.uuid(),
-        word.runner.id.uuid(),
-        word.secret.as_slice(),
+        credentials.job.uuid(),
+        credentials.runner.id.uuid(),
+        credentials.secret.as_slice(),
         end.status,
         end.exit_code,
         end.reason,
@@ -229,10 +232,10 @@ async fn note_end(
     .fetch_optional(connection)
     .await?;
     Ok(match row {
-        Some(row) if row.noted || row.status == end.status => Noted::Yes,
+        Some(row) if row.noted || row.status == end.status => StepEndOutcome::Recorded,
         Some(row) if row.status == "running" || row.status == "pending" => {
-            Noted::LogIncomplete(row.log_bytes)
+            StepEndOutcome::LogIncomplete(row.log_bytes)
         }
-        _ => Noted::Gone,
+        _ => StepEndOutcome::Gone,
     })
 }

@@ -1,34 +1,40 @@
-//! Whether a job may leave an archive behind (an artifact or a cache). This is checked before the first byte of an upload
-//! is stored, and again in the transaction that refers to the stored object.
+//! Whether a job may upload an archive (an artifact or a cache). This is checked before the first byte of an
+//! upload is stored, and again in the transaction that records the stored object.
 
 use greenroom_domain::deployment::Purpose;
 
-use super::JobWord;
-use crate::change::Change;
+use super::JobCredentials;
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UploadPermission {
     Granted,
-    /// The job is not this runner's, has ended, or its lease is over.
+    /// The job is not assigned to this runner, has ended, or its lease has expired.
     Gone,
-    /// The environment has passed on to another session, so nothing may use what this job leaves.
+    /// The environment is held by another session now, so nothing may use the archives of this job.
     FenceOutdated,
 }
 
 impl Store {
-    /// Whether a job may upload an archive now.
-    pub async fn upload_permission(&self, word: JobWord<'_>) -> Result<UploadPermission, StoreError> {
-        self.change_by_clock(word.runner.organization_id).await?.upload_permission(word).await
+    /// Returns whether a job may upload an archive now.
+    pub async fn upload_permission(
+        &self,
+        credentials: JobCredentials<'_>,
+    ) -> Result<UploadPermission, StoreError> {
+        self.system_transaction(credentials.runner.organization_id)
+            .await?
+            .upload_permission(credentials)
+            .await
     }
 }
 
-impl Change {
-    /// Whether a job may upload an archive now: it runs on this runner under a valid lease and, unless it is a teardown,
-    /// for the session that holds the environment.
+impl OrgTransaction {
+    /// Returns whether a job may upload an archive now: it runs on this runner under a valid lease and,
+    /// unless it is a teardown, for the session that holds the environment.
     pub(crate) async fn upload_permission(
         &mut self,
-        word: JobWord<'_>,
+        credentials: JobCredentials<'_>,
     ) -> Result<UploadPermission, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
@@ -40,9 +46,9 @@ impl Change {
                where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
                  and j.status = 'running' and j.lease_expires_at > clock_timestamp()"#,
             organization,
-            word.job.uuid(),
-            word.runner.id.uuid(),
-            word.secret.as_slice(),
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
             Purpose::Teardown.as_str(),
         )
         .fetch_optional(self.connection())

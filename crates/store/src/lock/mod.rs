@@ -1,28 +1,29 @@
-//! The lock in SQL: takes the environment's row, lets the domain's machine decide (`apply`), and writes down what it said
-//! (`write`). Whatever looks at other rows than the environment's own (the queue) reads them after that row is locked.
+//! The slow path of the lock: locks the environment's row, lets the domain's machine decide (`apply`), and
+//! writes the result (`write`). Rows other than the environment's own (the queue) are read only after that
+//! row is locked.
 
 mod apply;
-mod depart;
+mod departure;
 mod rights;
 mod write;
 
 use greenroom_domain::environment::{self, EnvironmentState};
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
 use greenroom_domain::lease::Lease;
-use greenroom_domain::lock::{Handover, Held, Lock, OnSilence};
+use greenroom_domain::lock::{Handover, Lock, LockHolder, OnSilence};
 use greenroom_domain::queue::Queue;
 use greenroom_domain::role::Role;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
+use crate::transaction::OrgTransaction;
 
 pub use self::apply::NewSession;
 
-/// An environment whose row this transaction holds.
+/// An environment whose row this transaction has locked.
 #[derive(Clone, Debug)]
 pub struct LockedEnvironment {
     pub id: EnvironmentId,
@@ -30,21 +31,21 @@ pub struct LockedEnvironment {
     pub name: String,
     pub listed: bool,
     pub force_role: Role,
-    /// A force claim has to say why.
+    /// A force claim has to give a reason.
     pub force_reason_required: bool,
-    /// Default and minimum of a request's grace time, if the definition has one.
+    /// Default and minimum of the grace time of a hand-over request, if the definition has one.
     pub handover_grace_seconds: Option<i64>,
     pub default_lease_seconds: i64,
     pub longest_lease_seconds: i64,
     pub state: EnvironmentState,
-    /// The moment of the decision, read after the row was locked.
+    /// The time of the decision, read after the row was locked.
     pub now: Timestamp,
     sessions: i64,
 }
 
 impl LockedEnvironment {
-    /// What the events of its sessions show.
-    fn after(&self, session: SessionId, fence: Option<i64>) -> Value {
+    /// Returns the payload of an event of one of its sessions.
+    fn event_payload(&self, session: SessionId, fence: Option<i64>) -> Value {
         json!({
             "sessionId": session,
             "envName": self.name,
@@ -54,7 +55,7 @@ impl LockedEnvironment {
         })
     }
 
-    /// What its events are about.
+    /// Returns the subject of its events.
     pub(crate) fn subject(&self) -> String {
         environment::subject(self.pipeline_id, &self.name)
     }
@@ -86,7 +87,7 @@ struct Row {
     handover_accepts: Option<bool>,
 }
 
-impl Change {
+impl OrgTransaction {
     pub async fn lock_environment(
         &mut self,
         pipeline: PipelineId,
@@ -110,7 +111,7 @@ impl Change {
         .await?;
         self.planted_peek("rollback to savepoint peek").await?;
         match row {
-            Some(row) => Ok(Some(self.locked(row).await?)),
+            Some(row) => Ok(Some(self.locked_environment(row).await?)),
             None => Ok(None),
         }
     }
@@ -134,12 +135,12 @@ impl Change {
         .fetch_optional(self.connection())
         .await?;
         match row {
-            Some(row) => Ok(Some(self.locked(row).await?)),
+            Some(row) => Ok(Some(self.locked_environment(row).await?)),
             None => Ok(None),
         }
     }
 
-    /// Lets go of the row that was just locked, if that bug was planted.
+    /// Releases the lock of the row again, if that bug is planted.
     async fn planted_peek(&mut self, sql: &'static str) -> Result<(), StoreError> {
         if planted::is(Bug::NoRecheckAfterWait) {
             sqlx::Executor::execute(self.connection(), sql).await?;
@@ -147,8 +148,8 @@ impl Change {
         Ok(())
     }
 
-    async fn locked(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
-        let force_role = word("environments.force_role", &row.force_role)?;
+    async fn locked_environment(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
+        let force_role = parse_column("environments.force_role", &row.force_role)?;
         let handover = match row.handover_session_id.zip(row.handover_due_at) {
             Some((session, due_at)) => Some(Handover {
                 session: session.into(),
@@ -166,7 +167,7 @@ impl Change {
         let held =
             match (row.session_id, row.holder_id, row.expires_at, row.max_expires_at, row.lease_seconds) {
                 (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => {
-                    Some(Held {
+                    Some(LockHolder {
                         session: session.into(),
                         user: user.into(),
                         lease: Lease {
@@ -180,8 +181,11 @@ impl Change {
                 }
                 _ => None,
             };
-        let queue =
-            if row.waiters > 0 { self.waiting(row.id.into(), force_role).await? } else { Queue::default() };
+        let queue = if row.waiters > 0 {
+            self.load_queue(row.id.into(), force_role).await?
+        } else {
+            Queue::default()
+        };
         Ok(LockedEnvironment {
             id: row.id.into(),
             pipeline_id: row.pipeline_id.into(),
@@ -193,7 +197,7 @@ impl Change {
             default_lease_seconds: row.default_lease_seconds,
             longest_lease_seconds: row.longest_lease_seconds,
             state: EnvironmentState { lock: Lock { fence: row.fence, held }, queue },
-            // After the wait for the row, not before it.
+            // Read after waiting for the row's lock, not before.
             now: self.now().await?,
             sessions: row.sessions,
         })

@@ -1,21 +1,22 @@
-//! What those who wait may do now. It is read in the transaction that decides, after the environment's row was locked.
+//! Current rights of waiting sessions. They are read in the transaction that decides, after the environment's
+//! row is locked.
 
 use greenroom_domain::id::{EnvironmentId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::policy::Action;
-use greenroom_domain::queue::{Queue, Waiting};
+use greenroom_domain::queue::{Queue, Waiter};
 use greenroom_domain::rights::{Rights, TokenState};
 use greenroom_domain::role::Role;
 use jiff::SignedDuration;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::error::word;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
+use crate::transaction::OrgTransaction;
 
-impl Change {
-    /// The queue, with the rights that each waiter has at this moment.
-    pub(super) async fn waiting(
+impl OrgTransaction {
+    /// Returns the queue with the current rights of each waiter.
+    pub(super) async fn load_queue(
         &mut self,
         environment: EnvironmentId,
         force_role: Role,
@@ -38,23 +39,23 @@ impl Change {
         .await?;
         let mut queue = Queue::default();
         for row in rows {
-            let role = row.role.as_deref().map(|role| word("memberships.role", role)).transpose()?;
-            queue = queue.joined(Waiting {
+            let role = row.role.as_deref().map(|role| parse_column("memberships.role", role)).transpose()?;
+            queue = queue.joined(Waiter {
                 session: row.id.into(),
                 user: row.user_id.into(),
-                kind: word("sessions.user_kind", &row.user_kind)?,
+                kind: parse_column("sessions.user_kind", &row.user_kind)?,
                 terms: LeaseTerms {
                     length: SignedDuration::from_secs(row.lease_seconds),
-                    longest: SignedDuration::from_secs(row.longest_seconds),
+                    max_length: SignedDuration::from_secs(row.longest_seconds),
                 },
-                heard_at: row.heard_at.to_jiff(),
+                heartbeat_at: row.heard_at.to_jiff(),
                 rights: planted_rights(Rights::of(role, token(row.token_id, row.allow_force), force_role)),
             });
         }
         Ok(queue)
     }
 
-    /// Whether the requester of a hand-over could take the environment by force now.
+    /// Returns whether the requester of a hand-over could take the environment by force now.
     pub(super) async fn requester_can_force(
         &mut self,
         user: Option<uuid::Uuid>,
@@ -76,13 +77,14 @@ impl Change {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(false) };
-        let role = word("memberships.role", &row.role)?;
+        let role = parse_column("memberships.role", &row.role)?;
         Ok(Rights::of(Some(role), TokenState::Valid { allow_force: row.allow_force }, force_role).can_force)
     }
 
-    /// How many waiting places the user has taken through `ci` and `agent` tokens, in all of the organization. Until the
-    /// end of the transaction nobody else takes one for the same user, so this comes before the environment's row is locked.
-    pub async fn lock_places_of(&mut self, user: UserId) -> Result<i64, StoreError> {
+    /// Returns how many queue places the user has through `ci` and `agent` tokens in the whole organization.
+    /// Takes an advisory lock, so that no concurrent transaction adds one for the same user. Call this before
+    /// the environment's row is locked.
+    pub async fn lock_queue_places_of(&mut self, user: UserId) -> Result<i64, StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "select pg_advisory_xact_lock(hashtextextended('places of ' || $1::uuid || ' ' || $2::uuid, 0))",
@@ -102,7 +104,7 @@ impl Change {
     }
 }
 
-/// As they are, unless a bug was planted.
+/// Returns the rights unchanged, unless a bug is planted.
 fn planted_rights(rights: Rights) -> Rights {
     if planted::is(Bug::RightsOutliveRole) { Rights { barred: None, ..rights } } else { rights }
 }

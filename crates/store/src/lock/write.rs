@@ -1,33 +1,34 @@
-//! The lock's writes: sessions made, granted and ended, the lock into the environment's row, and what is told of them.
+//! Writes of the lock: sessions that are created, granted and ended, the lock in the environment's row, and
+//! their events.
 
-use greenroom_domain::environment::{Command, EnvironmentState};
+use greenroom_domain::environment::{EnvironmentState, LockCommand};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{SessionId, TokenId};
 use greenroom_domain::lease::Lease;
 use greenroom_domain::lock::OnSilence;
-use greenroom_domain::queue::Waiting;
+use greenroom_domain::queue::Waiter;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::change::{Actor, Change};
 use crate::lock::LockedEnvironment;
-use crate::lock::apply::Doing;
+use crate::lock::apply::LockCommandContext;
+use crate::transaction::{Actor, OrgTransaction};
 
-impl Change {
+impl OrgTransaction {
     pub(super) async fn insert_session(
         &mut self,
         environment: &mut LockedEnvironment,
-        doing: &Doing<'_>,
+        command_context: &LockCommandContext<'_>,
         session: SessionId,
         fence: Option<i64>,
     ) -> Result<(), StoreError> {
-        let new = doing.new;
-        let (Command::Claim(claim)
-        | Command::Queue(claim)
-        | Command::Force(claim)
-        | Command::RequestHandover { by: claim, .. }
-        | Command::Transfer { to: claim, .. }) = doing.command
+        let new = command_context.new;
+        let (LockCommand::Claim(claim)
+        | LockCommand::Queue(claim)
+        | LockCommand::Force(claim)
+        | LockCommand::RequestHandover { by: claim, .. }
+        | LockCommand::Transfer { to: claim, .. }) = command_context.command
         else {
             return Ok(());
         };
@@ -59,7 +60,7 @@ impl Change {
             new.context,
             new.commit_id,
             claim.terms.length.as_secs(),
-            claim.terms.longest.as_secs(),
+            claim.terms.max_length.as_secs(),
             fence,
             time(fence.is_none().then_some(now)) as Option<jiff_sqlx::Timestamp>,
             time(fence.map(|_| now)) as Option<jiff_sqlx::Timestamp>,
@@ -72,15 +73,15 @@ impl Change {
         Ok(())
     }
 
-    /// Answers the context and the commit that it was queued with.
+    /// Grants a waiting session. Returns the context and the commit that it was queued with.
     pub(super) async fn grant_waiter(
         &mut self,
         environment: &LockedEnvironment,
-        waiting: &Waiting,
+        waiting: &Waiter,
         fence: i64,
     ) -> Result<(Option<String>, Option<String>), StoreError> {
         let organization = self.organization();
-        // Its own, even if the same command ends it again.
+        // The lease of this session, even if the same command ends it again.
         let lease = Lease::from_queue(environment.now, waiting.terms);
         let granted = sqlx::query!(
             "update sessions
@@ -109,12 +110,12 @@ impl Change {
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let lease = before.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
-        // A lease that ran out ended then, not when somebody noticed.
+        // An expired lease ended at its expiry time, not when the expiry was recorded.
         let over = lease.filter(|lease| lease.is_over(environment.now)).map(|lease| lease.expires_at);
-        let asked =
+        let handover =
             before.lock.held.as_ref().filter(|held| held.session == session).and_then(|held| held.handover);
-        let asked = asked.filter(|asked| asked.is_accepted_by_silence());
-        let due = asked.map(|asked| asked.due_at).filter(|due_at| *due_at <= environment.now);
+        let handover = handover.filter(|handover| handover.is_accepted_by_silence());
+        let due = handover.map(|handover| handover.due_at).filter(|due_at| *due_at <= environment.now);
         let over = if end == SessionEnd::Released { due.or(over) } else { over };
         let (ended_by, ended_by_name) = (actor.user(), actor.name().map(str::to_owned));
         sqlx::query!(
@@ -137,11 +138,11 @@ impl Change {
         self.cancel_deployments_of(actor, environment, session, end).await
     }
 
-    /// Who asks, and what for.
+    /// Writes the requester of a hand-over, and the context of the request.
     pub(super) async fn write_handover(
         &mut self,
         environment: &LockedEnvironment,
-        doing: &Doing<'_>,
+        command_context: &LockCommandContext<'_>,
         by: SessionId,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
@@ -154,20 +155,20 @@ impl Change {
             organization,
             environment.id.uuid(),
             by.uuid(),
-            doing.new.context,
+            command_context.new.context,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
-            doing.new.token_id.map(TokenId::uuid),
+            command_context.new.token_id.map(TokenId::uuid),
         )
         .execute(self.connection())
         .await?;
-        if doing.before.queue.find(by).is_some() {
-            self.write_heard(environment, Command::Hear(by)).await?;
+        if command_context.before.queue.find(by).is_some() {
+            self.write_heartbeat(environment, LockCommand::Heartbeat(by)).await?;
         }
         Ok(())
     }
 
-    /// The holder's answer stays with the session that requested the hand-over.
-    pub(super) async fn write_declined(
+    /// Writes the holder's refusal into the session that requested the hand-over.
+    pub(super) async fn write_handover_declined(
         &mut self,
         environment: &LockedEnvironment,
         (actor, context): (&Actor, Option<&str>),
@@ -191,18 +192,21 @@ impl Change {
         Ok(())
     }
 
-    pub(super) async fn write_heard(
+    pub(super) async fn write_heartbeat(
         &mut self,
         environment: &LockedEnvironment,
-        command: Command,
+        command: LockCommand,
     ) -> Result<(), StoreError> {
-        let heard = |waiting: &&Waiting| match command {
-            Command::Hear(session) | Command::Attend(session) => waiting.session == session,
+        let is_heartbeat_of = |waiter: &&Waiter| match command {
+            LockCommand::Heartbeat(session) | LockCommand::StreamHeartbeat(session) => {
+                waiter.session == session
+            }
             _ => false,
         };
-        let heard: Vec<uuid::Uuid> =
-            environment.state.queue.iter().filter(heard).map(|waiting| waiting.session.uuid()).collect();
-        if heard.is_empty() {
+        let queue = environment.state.queue.iter();
+        let sessions: Vec<uuid::Uuid> =
+            queue.filter(is_heartbeat_of).map(|waiter| waiter.session.uuid()).collect();
+        if sessions.is_empty() {
             return Ok(());
         }
         let (organization, now) = (self.organization(), environment.now);
@@ -210,7 +214,7 @@ impl Change {
             "update sessions set heard_at = $3
              where organization_id = $1 and id = any($2) and status = 'queued'",
             organization,
-            &heard,
+            &sessions,
             time(Some(now)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
@@ -218,26 +222,28 @@ impl Change {
         Ok(())
     }
 
-    /// Sets when the environment is to be looked at next. Others only bring that forward; this alone puts it off.
-    pub(crate) async fn put_off(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+    /// Sets when the environment is swept next. All other writes can only make this earlier; this one can also
+    /// postpone it.
+    pub(crate) async fn set_next_sweep(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update environments set sweep_at = $3 where organization_id = $1 and id = $2",
             organization,
             environment.id.uuid(),
-            time(environment.state.due()) as Option<jiff_sqlx::Timestamp>,
+            time(environment.state.next_due_at()) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
         Ok(())
     }
 
-    /// Writes the machine's state into the environment's row; who the holder is comes from its session.
+    /// Writes the machine's state into the environment's row. The columns of the holder are copied from its
+    /// session.
     pub(super) async fn write_lock(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
         let organization = self.organization();
         let EnvironmentState { lock, queue } = &environment.state;
         let held = lock.held.as_ref();
-        let asked = held.and_then(|held| held.handover);
+        let handover = held.and_then(|held| held.handover);
         sqlx::query!(
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
@@ -265,18 +271,18 @@ impl Change {
             time(held.map(|held| held.lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(held.map(|held| held.lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
             held.map(|held| held.session.uuid()),
-            asked.map(|asked| asked.session.uuid()),
-            time(asked.map(|asked| asked.due_at)) as Option<jiff_sqlx::Timestamp>,
-            time(environment.state.due()) as Option<jiff_sqlx::Timestamp>,
-            asked.map(|asked| asked.on_silence == OnSilence::Accept),
+            handover.map(|handover| handover.session.uuid()),
+            time(handover.map(|handover| handover.due_at)) as Option<jiff_sqlx::Timestamp>,
+            time(environment.state.next_due_at()) as Option<jiff_sqlx::Timestamp>,
+            handover.map(|handover| handover.on_silence == OnSilence::Accept),
         )
         .execute(self.connection())
         .await?;
         Ok(())
     }
 
-    /// Records that a session was queued, claimed or granted, with what it is for.
-    pub(super) async fn tell_claim(
+    /// Records that a session was queued, claimed or granted, with its context and commit.
+    pub(super) async fn record_claim_event(
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),
@@ -284,22 +290,22 @@ impl Change {
         (context, commit_id): (Option<&str>, Option<&str>),
         reason: Option<String>,
     ) -> Result<(), StoreError> {
-        let mut after = environment.after(session, fence);
+        let mut after = environment.event_payload(session, fence);
         after["context"] = context.into();
         after["commitId"] = commit_id.into();
         let subject = environment.subject();
         let event = NewEvent { event_type, subject, before: None, after: Some(after), reason };
-        self.tell_as(actor, event).await
+        self.record_event_as(actor, event).await
     }
 
-    pub(super) async fn tell_session(
+    pub(super) async fn record_session_event(
         &mut self,
         environment: &LockedEnvironment,
         (actor, event_type): (&Actor, EventType),
         session: SessionId,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
-        let mut after = environment.after(session, None);
+        let mut after = environment.event_payload(session, None);
         if event_type == EventType::SessionOverridden {
             after["reasonGiven"] = reason.is_some().into();
         }
@@ -310,7 +316,7 @@ impl Change {
             after: Some(after),
             reason: reason.map(str::to_owned),
         };
-        self.tell_as(actor, event).await
+        self.record_event_as(actor, event).await
     }
 }
 

@@ -1,23 +1,24 @@
-//! Lists of pipelines, narrowed to those that a token reaches.
+//! Lists of pipelines, restricted to those that a token has access to.
 
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::token_grant::PipelineLimit;
 
 use super::Row;
-use crate::page::{Listed, Page, Total};
+use crate::page::{Page, PageResult, Total};
 use crate::token::limit_ids;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// The pipelines that a token reaches, by slug: those of a status, or all that are not archived.
+    /// Returns the pipelines within a token's limit that have the status, or all that are not archived,
+    /// ordered by slug.
     pub async fn pipelines_within(
         &self,
         organization: OrganizationId,
         limit: &PipelineLimit,
         status: Option<PipelineStatus>,
         page: Page,
-    ) -> Result<Listed<Pipeline>, StoreError> {
+    ) -> Result<PageResult<Pipeline>, StoreError> {
         match (limit_ids(limit), status) {
             (None, None) => self.pipelines(organization, page).await,
             (None, Some(status)) => self.pipelines_of_status(organization, status, page).await,
@@ -25,14 +26,14 @@ impl Store {
         }
     }
 
-    /// A token is limited to so few pipelines that all of them are read and counted.
+    /// Reads and counts all pipelines of a token's limit, because a limit contains only a few.
     async fn pipelines_of_ids(
         &self,
         organization: OrganizationId,
         ids: &[uuid::Uuid],
         status: Option<PipelineStatus>,
         page: Page,
-    ) -> Result<Listed<Pipeline>, StoreError> {
+    ) -> Result<PageResult<Pipeline>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
             "select id, slug, name, repository, status, stop_mode, stop_reason, stopped_at, stopped_by,
@@ -50,6 +51,6 @@ impl Store {
         let total = Total::exactly(i64::try_from(rows.len()).unwrap_or(i64::MAX));
         let (offset, limit) = (usize::try_from(page.offset), usize::try_from(page.limit));
         let rows = rows.into_iter().skip(offset.unwrap_or(usize::MAX)).take(limit.unwrap_or(0));
-        Ok(Listed { rows: rows.map(Pipeline::try_from).collect::<Result<_, _>>()?, total })
+        Ok(PageResult { rows: rows.map(Pipeline::try_from).collect::<Result<_, _>>()?, total })
     }
 }

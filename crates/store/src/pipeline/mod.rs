@@ -12,9 +12,9 @@ use greenroom_domain::pipeline::{Pipeline, Stop};
 use greenroom_domain::slug::Slug;
 
 use crate::StoreError;
-use crate::error::word;
+use crate::error::parse_column;
 
-/// What a client calls a pipeline by.
+/// The id or slug by which a client refers to a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineName {
     Id(PipelineId),
@@ -51,7 +51,7 @@ impl fmt::Display for PipelineName {
     }
 }
 
-/// A definition that has been checked, in its three forms.
+/// A definition that was checked: its source, its parsed form and its digest.
 #[derive(Clone, Debug)]
 pub struct CheckedDefinition {
     pub source: String,
@@ -89,7 +89,7 @@ impl TryFrom<Row> for Pipeline {
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let stop = match (row.stop_mode, row.stopped_at, row.stopped_by) {
             (Some(mode), Some(at), Some(by)) => Some(Stop {
-                mode: word("pipelines.stop_mode", &mode)?,
+                mode: parse_column("pipelines.stop_mode", &mode)?,
                 reason: row.stop_reason,
                 at: at.to_jiff(),
                 by: by.into(),
@@ -101,7 +101,7 @@ impl TryFrom<Row> for Pipeline {
             slug: row.slug,
             name: row.name,
             repository: row.repository,
-            status: word("pipelines.status", &row.status)?,
+            status: parse_column("pipelines.status", &row.status)?,
             stop,
             definition_version: row.definition_version,
             revision: row.revision,

@@ -1,13 +1,13 @@
-//! Pipelines, as they are read.
+//! Reads pipelines.
 
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 
 use super::{PipelineName, Row};
-use crate::page::{COUNTED, Listed, Page, Total};
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
 
-/// By id, or by the slug of one that is not archived.
+/// Selects a pipeline by id, or by slug if it is not archived.
 macro_rules! named_query {
     ($end:literal, $organization:expr, $name:expr) => {
         sqlx::query_as!(
@@ -25,12 +25,12 @@ macro_rules! named_query {
 }
 
 impl Store {
-    /// The pipelines that are not archived, by slug. The total is the organization's counter.
+    /// Returns the pipelines that are not archived, ordered by slug. The total is the organization's counter.
     pub(super) async fn pipelines(
         &self,
         organization: OrganizationId,
         page: Page,
-    ) -> Result<Listed<Pipeline>, StoreError> {
+    ) -> Result<PageResult<Pipeline>, StoreError> {
         let rows = sqlx::query!(
             r#"select t.pipelines as total, p.id as "id?", p.slug as "slug?", p.name as "name?", p.repository,
                       p.status as "status?", p.stop_mode, p.stop_reason, p.stopped_at, p.stopped_by,
@@ -53,7 +53,7 @@ impl Store {
         let total = Total::exactly(rows.first().map_or(0, |row| row.total));
         let mut pipelines = Vec::with_capacity(rows.len());
         for row in rows {
-            // One row without a pipeline says the total of an empty page.
+            // An empty page is one row without a pipeline, which holds the total.
             let (Some(id), Some(slug), Some(name), Some(status)) = (row.id, row.slug, row.name, row.status)
             else {
                 continue;
@@ -79,23 +79,23 @@ impl Store {
                 updated_at,
             })?);
         }
-        Ok(Listed { rows: pipelines, total })
+        Ok(PageResult { rows: pipelines, total })
     }
 
-    /// The pipelines of one status, by slug; archived ones are listed here only.
+    /// Returns the pipelines of one status, ordered by slug. Archived pipelines are listed only here.
     pub(super) async fn pipelines_of_status(
         &self,
         organization: OrganizationId,
         status: PipelineStatus,
         page: Page,
-    ) -> Result<Listed<Pipeline>, StoreError> {
+    ) -> Result<PageResult<Pipeline>, StoreError> {
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from pipelines where organization_id = $1 and status = $2 limit $3
                ) counted"#,
             organization.uuid(),
             status.as_str(),
-            COUNTED + 1,
+            MAX_COUNT + 1,
         )
         .fetch_one(&self.pool())
         .await?;
@@ -113,7 +113,7 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         let rows = rows.into_iter().map(Pipeline::try_from).collect::<Result<_, _>>()?;
-        Ok(Listed { rows, total: Total::counted(total) })
+        Ok(PageResult { rows, total: Total::counted(total) })
     }
 
     pub async fn pipeline(
@@ -127,7 +127,7 @@ impl Store {
 }
 
 impl Command {
-    /// Reads it, without holding others up.
+    /// Reads a pipeline without locking its row.
     pub async fn pipeline(&mut self, name: &PipelineName) -> Result<Option<Pipeline>, StoreError> {
         let organization = self.organization();
         let row = named_query!("", organization, name).fetch_optional(self.connection()).await?;

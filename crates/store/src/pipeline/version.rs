@@ -1,10 +1,10 @@
-//! The versions of a pipeline's definition. None is ever changed.
+//! The versions of a pipeline's definition. They are immutable.
 
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{Pipeline, PipelineVersion};
 
 use super::CheckedDefinition;
-use crate::page::{Listed, Page, Total};
+use crate::page::{Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
 
 struct VersionRow {
@@ -30,13 +30,14 @@ impl From<VersionRow> for PipelineVersion {
 }
 
 impl Store {
-    /// Newest first. Versions are dense from 1, so their number is the newest one's.
+    /// Returns the versions, newest first. They are numbered from 1 without gaps, so the newest number is the
+    /// total.
     pub async fn pipeline_versions(
         &self,
         organization: OrganizationId,
         pipeline: &Pipeline,
         page: Page,
-    ) -> Result<Listed<PipelineVersion>, StoreError> {
+    ) -> Result<PageResult<PipelineVersion>, StoreError> {
         let rows = sqlx::query_as!(
             VersionRow,
             "select v.version, v.source, v.digest, v.created_at, v.created_by, m.name as created_by_name
@@ -51,7 +52,7 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(Listed {
+        Ok(PageResult {
             rows: rows.into_iter().map(PipelineVersion::from).collect(),
             total: Total::exactly(i64::from(pipeline.definition_version)),
         })
@@ -80,7 +81,7 @@ impl Store {
 }
 
 impl Command {
-    /// The definition that is in force, as it was checked.
+    /// Returns the checked form of the current definition.
     pub async fn pipeline_definition(
         &mut self,
         pipeline: &Pipeline,

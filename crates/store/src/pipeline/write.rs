@@ -1,4 +1,4 @@
-//! Pipelines, as they are made and changed.
+//! Creates and changes pipelines.
 
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, State};
@@ -39,7 +39,7 @@ impl Command {
         row.try_into()
     }
 
-    /// The pipeline's row must be locked. With a definition it gets a new version.
+    /// Edits a pipeline. With a definition, a new version is added. The pipeline's row must be locked.
     pub async fn edit_pipeline(
         &mut self,
         pipeline: &Pipeline,
@@ -69,14 +69,14 @@ impl Command {
         .fetch_one(self.connection())
         .await?;
         if definition.is_some() {
-            // It may let more deployments run at once.
-            self.wake_waiting_of_pipeline(pipeline.id).await?;
+            // The new definition may allow more concurrent deployments.
+            self.wake_queued_of_pipeline(pipeline.id).await?;
         }
         row.try_into()
     }
 
-    /// Writes where the state machine led. The pipeline's row must be locked.
-    pub async fn move_pipeline(
+    /// Writes the new state of the pipeline's state machine. The pipeline's row must be locked.
+    pub async fn set_pipeline_state(
         &mut self,
         pipeline: &Pipeline,
         to: State,
@@ -112,13 +112,14 @@ impl Command {
         row.try_into()
     }
 
-    /// Last in its transaction, where it can be: the counter's row is the one that all of an organization's share.
-    async fn count_pipelines(&mut self, change: i64) -> Result<(), StoreError> {
+    /// Updates the counter of pipelines. Call this last in a transaction where possible, because all commands
+    /// of an organization share the counter's row.
+    async fn count_pipelines(&mut self, delta: i64) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update organization_totals set pipelines = pipelines + $2 where organization_id = $1",
             organization,
-            change,
+            delta,
         )
         .execute(self.connection())
         .await?;

@@ -1,4 +1,5 @@
-//! What an operator does beside the API: the first owner of an organization, and a token for a member who has none.
+//! Operator commands outside of the API: creating an organization with its first owner, and a token for a
+//! member.
 
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::slug::Slug;
@@ -9,14 +10,14 @@ use jiff::Timestamp;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use crate::token::{limit_ids, scope_words};
+use crate::token::{limit_ids, scope_names};
 use crate::{Store, StoreError};
 
 pub struct NewOrganization<'a> {
     pub id: OrganizationId,
     pub slug: &'a Slug,
     pub name: &'a Name,
-    /// The owner's id, if no user has this address yet.
+    /// The id of the owner, if no user with this address exists yet.
     pub owner_id: UserId,
     pub owner_email: &'a Email,
     pub owner_name: &'a Name,
@@ -30,7 +31,7 @@ pub struct NewToken<'a> {
 }
 
 impl Store {
-    /// Makes an organization, its first owner and their first token. Fails with [`StoreError::Taken`] of
+    /// Creates an organization, its first owner and their first token. Fails with [`StoreError::Taken`] of
     /// `organizations_slug_key` if the slug is in use.
     pub async fn bootstrap(
         &self,
@@ -71,7 +72,7 @@ impl Store {
         .execute(&mut *transaction)
         .await?;
         let after = json!({ "slug": organization.slug, "name": organization.name.as_str(), "owner": UserId::from(user_id) });
-        tell(
+        record_event(
             &mut transaction,
             id,
             "organization.created",
@@ -84,7 +85,7 @@ impl Store {
         Ok(user_id.into())
     }
 
-    /// The organization of a slug, and the database's time.
+    /// Returns the organization with this slug, and the database's time.
     pub async fn organization_by_slug(
         &self,
         slug: &Slug,
@@ -98,7 +99,8 @@ impl Store {
         Ok(row.map(|row| (row.id.into(), row.now.to_jiff())))
     }
 
-    /// Makes a token for a member. `None`: no such organization, or no such member in it.
+    /// Creates a token for a member. Returns `None` if there is no such organization, or it has no such
+    /// member.
     pub async fn create_token_for(
         &self,
         organization: &Slug,
@@ -143,7 +145,7 @@ async fn insert_token(
         hash.as_slice(),
         token.secret.hint(),
         grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
-        &scope_words(grant.scopes),
+        &scope_names(grant.scopes),
         limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
     )
     .execute(&mut *connection)
@@ -153,11 +155,11 @@ async fn insert_token(
         "userId": UserId::from(user), "expiresAt": grant.expires_at, "scopes": grant.scopes,
         "pipelines": grant.pipelines.ids(),
     });
-    tell(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
+    record_event(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
 }
 
-/// An operator at the console is nobody's token: such an event has no actor's id.
-async fn tell(
+/// Records an event of the operator, who has no token, so the event has no actor id.
+async fn record_event(
     connection: &mut PgConnection,
     organization: uuid::Uuid,
     event_type: &str,

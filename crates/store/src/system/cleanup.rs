@@ -1,15 +1,15 @@
-//! Clean-ups that failed and are to be repeated, of all organizations.
+//! Failed clean-ups that are due to be repeated, of all organizations.
 
 use super::sweeper::DueEnvironment;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Some of the environments whose clean-up is to be repeated now, the longest overdue first.
-    pub async fn due_cleanups(&self, at_most: i64) -> Result<Vec<DueEnvironment>, StoreError> {
+    /// Returns up to `limit` environments whose clean-up is due to be repeated, the longest overdue first.
+    pub async fn due_cleanups(&self, limit: i64) -> Result<Vec<DueEnvironment>, StoreError> {
         let rows = sqlx::query!(
             "select organization_id, id as environment_id from environments
              where cleanup_retry_at <= clock_timestamp() order by cleanup_retry_at limit $1",
-            at_most,
+            limit,
         )
         .fetch_all(&self.pool())
         .await?;

@@ -1,22 +1,22 @@
-//! Deployments whose logs and artifacts have had their time, of all organizations.
+//! Deployments whose logs and artifacts are past their retention, of all organizations.
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Some that ended so long ago, the oldest first.
+    /// Returns up to `limit` deployments that ended more than `retention_days` ago, the oldest first.
     pub async fn deployments_to_expire(
         &self,
         retention_days: i32,
-        at_most: i64,
+        limit: i64,
     ) -> Result<Vec<(OrganizationId, DeploymentId)>, StoreError> {
         let rows = sqlx::query!(
             "select organization_id, id from deployments
              where ended_at < clock_timestamp() - make_interval(days => $1) and expired_at is null
              order by ended_at limit $2",
             retention_days,
-            at_most,
+            limit,
         )
         .fetch_all(&self.pool())
         .await?;

@@ -1,4 +1,5 @@
-//! The feed: all organizations' events in one order, for the one reader in each server that hands them to its streams.
+//! The feed: the events of all organizations in one order. Each server has one reader, which passes them on
+//! to its streams.
 
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
@@ -16,15 +17,15 @@ pub struct FeedEntry {
     pub event: Event,
 }
 
-/// A part of the feed.
+/// A page of the feed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedPage {
     pub entries: Vec<FeedEntry>,
-    /// The last number that was looked at, if any was.
+    /// The number of the last row that was read, if any.
     pub last: Option<i64>,
-    /// How many rows it is made of.
+    /// How many rows were read.
     pub rows: usize,
-    /// How many of these were left out, because a newer version has written them.
+    /// How many of these were omitted, because a newer version has written them.
     pub unknown: usize,
 }
 
@@ -33,9 +34,10 @@ impl Store {
         Ok(sqlx::query_scalar!("select head from event_feed").fetch_one(&self.pool()).await?)
     }
 
-    /// What was sequenced after `after`. Only events of the last two days are looked at, so that a read touches the
-    /// newest partitions alone; whoever is further behind reads by organization. Events that this version does not know are
-    /// left out: one organization's must not stop the others' streams.
+    /// Returns events after the number `after`. Only events of the last two days are read, so that a query
+    /// touches only the newest partitions; a stream that is further behind reads by organization. Events of
+    /// types unknown to this version are omitted: those of one organization must not stop the streams of the
+    /// others.
     pub async fn feed_after(&self, after: i64, limit: i64) -> Result<FeedPage, StoreError> {
         let rows = sqlx::query!(
             "select feed, organization_id, id, sequence, time, type as event_type, category, subject, actor_id, data
@@ -74,7 +76,7 @@ impl Store {
         Ok(page)
     }
 
-    /// A connection that hears when the feed has grown. It reconnects by itself.
+    /// Returns a connection that is notified when the feed has grown. It reconnects automatically.
     pub async fn feed_listener(&self) -> Result<PgListener, StoreError> {
         let mut listener = PgListener::connect_with(&self.pool()).await?;
         listener.listen(CHANNEL).await?;

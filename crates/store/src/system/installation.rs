@@ -1,4 +1,4 @@
-//! Which installation this is: one row, made by the migration.
+//! The id of this installation: one row, created by the migration.
 
 use greenroom_domain::id::InstallationId;
 
@@ -9,8 +9,8 @@ impl Store {
         Ok(sqlx::query_scalar!("select id from installation").fetch_one(&self.pool()).await?.into())
     }
 
-    /// For a database that was copied: its daemons and those of the original would take each other's work. Daemons read the
-    /// id when they start.
+    /// Replaces the id after the database was copied. Otherwise the daemons of the copy and of the original
+    /// would take each other's work. Daemons read the id when they start.
     pub async fn renew_installation(&self) -> Result<InstallationId, StoreError> {
         let id = sqlx::query_scalar!(
             "update installation set id = gen_random_uuid(), created_at = clock_timestamp() returning id"

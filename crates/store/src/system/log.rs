@@ -1,4 +1,4 @@
-//! How far the logs have come that a server's streams follow, of all organizations.
+//! Lengths of the logs that a server's streams follow, of all organizations.
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
 
@@ -8,12 +8,12 @@ use crate::{Store, StoreError};
 pub struct FollowedLog {
     pub step: StepRunId,
     pub bytes: i64,
-    /// The step has ended: nothing more comes.
+    /// The step has ended, so the log is complete.
     pub closed: bool,
 }
 
 impl Store {
-    /// The length of each of these logs, by one query. Steps that do not exist any more are left out.
+    /// Returns the length of each of these logs, with one query. Steps that no longer exist are omitted.
     pub async fn followed_logs(
         &self,
         steps: &[(OrganizationId, StepRunId)],

@@ -1,6 +1,6 @@
-//! The schema's versions, up and down, and whether the schema fits this build. A migration waits for locks only for a short
-//! time: whoever needs the same table waits behind it for as long. Then it is rolled back and repeated after a pause, in which
-//! the others go on.
+//! Schema migrations, up and down, and whether the schema matches this build. A migration waits for locks
+//! only for a short time, because other transactions on the same table wait behind it. Then it is rolled back
+//! and retried after a backoff, in which the others continue.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::{MIGRATOR, Store, StoreError};
 
 /// How long a migration waits for a lock.
 pub const MIGRATION_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Migrations may rewrite tables; the short time-outs of requests are not for them.
+/// Migrations may rewrite tables, so the short timeouts of requests do not apply to them.
 pub const MIGRATION_STATEMENT_TIMEOUT: Duration = Duration::from_secs(60 * 60);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MigrationStatus {
@@ -24,19 +24,20 @@ pub struct MigrationStatus {
     pub applied: bool,
 }
 
-/// The schema, compared with the migrations of this build.
+/// The result of comparing the schema with the migrations of this build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     /// Migrations of this build that were not applied.
     pub missing: Vec<i64>,
-    /// Migrations that were applied in another form than this build has.
+    /// Migrations that were applied with another content than this build has.
     pub changed: Vec<i64>,
-    /// Migrations that only a newer build has. The schema still fits: migrations run while the older version serves.
+    /// Migrations that only a newer build has. The schema still matches: migrations run while the older
+    /// version serves.
     pub newer: Vec<i64>,
 }
 
 impl Schema {
-    /// Why this build can't work with the schema, and what to do; `None` if it can.
+    /// Returns why this build can't use the schema and what to do, or `None` if it can.
     pub fn problem(&self) -> Option<String> {
         let run = "run `greenroomd migrate up` with this version";
         match (self.missing.as_slice(), self.changed.first()) {
@@ -54,21 +55,21 @@ impl Schema {
 }
 
 impl Store {
-    /// Brings the schema up to date. Several may do so at the same time: they wait for each other.
+    /// Applies all migrations. Concurrent calls wait for each other.
     pub async fn migrate_up(&self, retry_for: Duration) -> Result<(), StoreError> {
         self.migrate(None, retry_for).await
     }
 
-    /// Takes back every migration above `version`.
+    /// Reverts every migration above `version`.
     pub async fn migrate_down(&self, version: i64, retry_for: Duration) -> Result<(), StoreError> {
         self.migrate(Some(version), retry_for).await
     }
 
     async fn migrate(&self, down_to: Option<i64>, retry_for: Duration) -> Result<(), StoreError> {
-        let (started, mut pause) = (Instant::now(), FIRST_PAUSE);
+        let (started, mut backoff) = (Instant::now(), INITIAL_BACKOFF);
         loop {
-            // Not one of the pool: sqlx keeps the lock by which migrations exclude each other when one fails, and closing the
-            // connection releases it.
+            // The connection is detached from the pool and closed: when a migration fails, sqlx keeps the
+            // advisory lock of migrations, and closing the connection releases it.
             let mut connection = self.pool().acquire().await?.detach();
             let outcome = match down_to {
                 None => MIGRATOR.run(&mut connection).await,
@@ -77,7 +78,7 @@ impl Store {
             if let Err(error) = connection.close().await {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
-                    "a connection was not closed in order"
+                    "could not close a connection cleanly"
                 );
             }
             let Err(error) = outcome else { return Ok(()) };
@@ -85,16 +86,16 @@ impl Store {
             let what = version
                 .map_or_else(|| "the migration".to_owned(), |version| format!("migration {version:04}"));
             let waited = started.elapsed().as_secs();
-            if started.elapsed() + pause > retry_for {
+            if started.elapsed() + backoff > retry_for {
                 return Err(StoreError::MigrationLocked { what, seconds: waited });
             }
             tracing::warn!(
                 waited_seconds = waited,
                 "{what} did not get a lock that another transaction holds; rolled back, and retried in {} s",
-                pause.as_secs()
+                backoff.as_secs()
             );
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(backoff).await;
+            backoff = (backoff * 2).min(MAX_BACKOFF);
         }
     }
 
@@ -106,7 +107,7 @@ impl Store {
             .map(|migration| MigrationStatus {
                 version: migration.version,
                 description: migration.description.to_string(),
-                // A migration that was changed after it was applied is not the one that was.
+                // A migration that was changed after it was applied does not count as applied.
                 applied: applied.iter().any(|(version, checksum)| {
                     *version == migration.version && *checksum == *migration.checksum
                 }),
@@ -114,7 +115,7 @@ impl Store {
             .collect())
     }
 
-    /// Compares the schema with the migrations of this build, by one small query.
+    /// Compares the schema with the migrations of this build, with one small query.
     pub async fn schema(&self) -> Result<Schema, StoreError> {
         let applied = self.applied_migrations().await?;
         let mut schema = Schema::default();
@@ -132,7 +133,8 @@ impl Store {
         Ok(schema)
     }
 
-    /// The table is sqlx's own and is not there before the first run, so this one query can't be checked at build time.
+    /// The table belongs to sqlx and does not exist before the first run, so this query can't be checked at
+    /// build time.
     async fn applied_migrations(&self) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
         let applied =
             sqlx::query_as("select version, checksum from _sqlx_migrations where success order by version")
@@ -145,8 +147,8 @@ impl Store {
     }
 }
 
-/// The migration that did not get a lock in time, or was chosen to end a deadlock; `None` if it failed otherwise. The inner
-/// `None`: it was the lock by which migrations exclude each other.
+/// Returns the migration that timed out waiting for a lock or was aborted by a deadlock, or `None` if it
+/// failed for another reason. The inner `None` means that the lock was the advisory lock of migrations.
 fn lock_timeout(error: &MigrateError) -> Option<Option<i64>> {
     let (error, version) = match error {
         MigrateError::Execute(error) => (error, None),
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_that_does_not_fit_is_one_clear_line() {
+    fn a_schema_mismatch_is_described_in_one_line() {
         let schema = |missing: &[i64], changed: &[i64], newer: &[i64]| {
             let (missing, changed, newer) = (missing.to_vec(), changed.to_vec(), newer.to_vec());
             Schema { missing, changed, newer }.problem()

@@ -1,7 +1,6 @@
-//! What has no organization: finding out who asks, giving events their order, and keeping house. Every query here is
-//! listed in `tests/organization_wall.rs`, which lets no other do without an organization.
+//! Queries across organizations: authentication, event sequencing and background tasks. Every query here is
+//! listed in `tests/organization_wall`, which rejects all other queries without an organization.
 
-pub mod attendance;
 pub mod bootstrap;
 pub mod cleanup;
 pub mod expiry;
@@ -17,5 +16,6 @@ pub mod sequencer;
 pub mod session_ending;
 pub mod sweeper;
 pub mod token;
-pub mod wake;
+pub mod wake_up;
 pub mod watchdog;
+pub mod watcher;

@@ -1,4 +1,4 @@
-//! Objects that are to go, of all organizations.
+//! Objects that garbage collection removes, of all organizations.
 
 use std::time::Duration;
 
@@ -9,16 +9,17 @@ use crate::{Store, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscardedObject {
     pub organization_id: OrganizationId,
-    /// All below it, if it ends in `/`.
+    /// If the name ends in `/`, all objects with this prefix.
     pub name: String,
 }
 
 impl Store {
-    /// Some objects whose time has come. Nobody else gets them for a while; who dies on it leaves them to the next.
-    pub async fn take_discarded_objects(
+    /// Returns some objects that are due for removal. They are leased to the caller: if it crashes, they are
+    /// returned again after the lease.
+    pub async fn lease_discarded_objects(
         &self,
-        at_most: i64,
-        for_so_long: Duration,
+        limit: i64,
+        lease: Duration,
     ) -> Result<Vec<DiscardedObject>, StoreError> {
         let rows = sqlx::query!(
             "update discarded_objects d set due_at = clock_timestamp() + $2 * interval '1 second'
@@ -26,8 +27,8 @@ impl Store {
                    order by due_at limit $1 for update skip locked) due
              where d.organization_id = due.organization_id and d.name = due.name
              returning d.organization_id, d.name",
-            at_most,
-            for_so_long.as_secs_f64(),
+            limit,
+            lease.as_secs_f64(),
         )
         .fetch_all(&self.pool())
         .await?;
@@ -37,8 +38,8 @@ impl Store {
             .collect())
     }
 
-    /// They are not in the object store any more.
-    pub async fn objects_are_gone(&self, objects: &[DiscardedObject]) -> Result<(), StoreError> {
+    /// Deletes the entries of objects that were removed from the object store.
+    pub async fn delete_discarded_objects(&self, objects: &[DiscardedObject]) -> Result<(), StoreError> {
         let organizations: Vec<uuid::Uuid> =
             objects.iter().map(|object| object.organization_id.uuid()).collect();
         let names: Vec<String> = objects.iter().map(|object| object.name.clone()).collect();

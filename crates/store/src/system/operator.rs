@@ -1,25 +1,29 @@
-//! What an operator does at the console to one organization: a change without a principal, told as the operator's.
+//! Operator commands at the console for one organization: transactions without a principal, whose actor is
+//! the operator.
 
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
 use greenroom_domain::slug::Slug;
 
-use crate::change::{Actor, Change};
 use crate::pipeline::PipelineName;
+use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Opens a change of the organization with this slug; `None` if there is none.
-    pub async fn change_by_operator(&self, organization: &Slug) -> Result<Option<Change>, StoreError> {
+    /// Opens a transaction for the organization with this slug. Returns `None` if there is none.
+    pub async fn operator_transaction(
+        &self,
+        organization: &Slug,
+    ) -> Result<Option<OrgTransaction>, StoreError> {
         let mut transaction = self.pool().begin().await?;
         let id = sqlx::query_scalar!("select id from organizations where slug = $1", organization.as_str())
             .fetch_optional(&mut *transaction)
             .await?;
-        Ok(id.map(|id| Change::new(transaction, OrganizationId::from(id), Actor::Operator, self)))
+        Ok(id.map(|id| OrgTransaction::new(transaction, OrganizationId::from(id), Actor::Operator, self)))
     }
 }
 
-impl Change {
-    /// A pipeline by id, or by the slug of one that is not archived.
+impl OrgTransaction {
+    /// Finds a pipeline by id, or by slug if it is not archived.
     pub async fn pipeline_id(&mut self, name: &PipelineName) -> Result<Option<PipelineId>, StoreError> {
         let organization = self.organization();
         let found = sqlx::query_scalar!(
@@ -34,8 +38,9 @@ impl Change {
         Ok(found.map(PipelineId::from))
     }
 
-    /// What has an environment's work slot, and the environment's newest teardown that has not ended.
-    pub async fn work_of(
+    /// Returns the deployment in an environment's work slot, and the environment's newest teardown that has
+    /// not ended.
+    pub async fn slot_and_teardown_of(
         &mut self,
         environment: greenroom_domain::id::EnvironmentId,
     ) -> Result<(Option<DeploymentId>, Option<DeploymentId>), StoreError> {

@@ -1,4 +1,4 @@
-//! Which runner is asking: from a token's hash to its principal.
+//! Authentication of runners: from a token's hash to its principal.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::job::RunnerPrincipal;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Which of these runners are not revoked.
+    /// Returns those of these runners that are not revoked.
     pub async fn active_runners(
         &self,
         runners: &[(OrganizationId, RunnerId)],
@@ -28,7 +28,7 @@ impl Store {
         Ok(rows.into_iter().map(RunnerId::from).collect())
     }
 
-    /// The runner of a token, and whether that was revoked.
+    /// Returns the runner of a token, and whether it is revoked.
     pub async fn authenticate_runner(
         &self,
         hash: &TokenHash,

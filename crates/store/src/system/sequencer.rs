@@ -1,10 +1,10 @@
-//! Gives events their order. See the head of migration 0003 for why it is needed.
+//! Sequences events. The header of migration 0003 explains why this is needed.
 
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequenced {
-    /// Another daemon is at it.
+    /// Another daemon is sequencing.
     Busy,
     Moved(i64),
 }
@@ -13,10 +13,10 @@ impl Store {
     /// Moves up to `batch` events from the intake into their organizations' histories.
     pub async fn sequence_events(&self, batch: i64) -> Result<Sequenced, StoreError> {
         let mut transaction = self.pool().begin().await?;
-        // First the lock, then, in a statement of its own, the reading: a statement's snapshot is older than the locks it
-        // waits for, and would show rows that the previous holder has moved already.
-        // The intake is empty whenever it is analyzed, and so looks as if reading all of it were cheapest. It is not: until the
-        // next vacuum it holds what has been moved.
+        // The lock is taken in a separate statement before reading: a statement's snapshot is older than the
+        // locks that it waits for, and would contain rows that the previous holder has already moved. The
+        // intake is empty whenever it is analyzed, so the planner would choose a sequential scan. That would
+        // be slow: until the next vacuum, the table contains the dead rows of moved events.
         let head = sqlx::query!(
             "select head, set_config('enable_seqscan', 'off', true) from event_feed for update skip locked"
         )
@@ -25,8 +25,9 @@ impl Store {
         if head.is_none() {
             return Ok(Sequenced::Busy);
         }
-        // What is taken is what the same snapshot shows up to the batch's last position. By a join with the batch it would be
-        // the same rows, but a plan made while the table was empty would take them by trying each with each.
+        // Deletes the rows up to the batch's last position, from the same snapshot. A join with the batch
+        // would delete the same rows, but a plan made while the table was empty would use a nested loop over
+        // all pairs.
         let moved = sqlx::query!(
             r#"with batch as materialized (
                    select position, organization_id, time, type, category, subject, actor_id, data
@@ -73,7 +74,7 @@ impl Store {
         Ok(Sequenced::Moved(moved))
     }
 
-    /// How long the oldest event has been waiting for its place.
+    /// Returns how long the oldest event has been waiting to be sequenced.
     pub async fn sequencer_lag_seconds(&self) -> Result<f64, StoreError> {
         Ok(sqlx::query_scalar!(
             r#"select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)::float8 as "lag!"

@@ -1,37 +1,36 @@
-//! Sessions that a concurrent grant made while the sessions of a member or of a pipeline were ended, and those that were too
-//! many for one transaction: found and ended in the background.
+//! Ends sessions in the background that a concurrent grant created while the sessions of a member or a
+//! pipeline were ended, and those that were too many for one transaction.
 //!
-//! A grant reads membership and pipeline without locking them, so that it stays one cheap statement. A removal that commits
-//! while a grant waits for its environment is therefore not seen by the grant. Requests have deadlines far shorter than
-//! the time for which this looks again.
+//! A grant reads membership and pipeline without locking them, so that it stays one cheap statement.
+//! Therefore a grant that waits for its environment misses a removal that commits in the meantime. Endings
+//! are repeated for much longer than the deadline of any request.
 
 use greenroom_domain::id::OrganizationId;
-use greenroom_domain::policy::{Action, allowed};
-use greenroom_domain::role::Role;
 
-use crate::change::Change;
+use crate::grant::holder_roles;
 use crate::session_ending::{MAX_PER_TRANSACTION, SessionsOf};
+use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// What was ended, and may have to be looked at again.
+/// An ending of sessions that may have to be repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionEnding {
     pub organization_id: OrganizationId,
     id: uuid::Uuid,
     of: SessionsOf,
     reason: String,
-    /// No grant that could have missed it runs any more.
+    /// No grant that could have missed the ending is still running.
     is_old: bool,
 }
 
 impl Store {
-    /// The oldest first.
-    pub async fn session_endings(&self, at_most: i64) -> Result<Vec<SessionEnding>, StoreError> {
+    /// Returns up to `limit` endings, the oldest first.
+    pub async fn session_endings(&self, limit: i64) -> Result<Vec<SessionEnding>, StoreError> {
         let rows = sqlx::query!(
             r#"select organization_id, id, user_id, pipeline_id, reason,
                       created_at < clock_timestamp() - interval '2 minutes' as "is_old!"
                from session_endings order by created_at limit $1"#,
-            at_most,
+            limit,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -47,45 +46,43 @@ impl Store {
         Ok(endings.collect())
     }
 
-    /// Ends what has come since; returns how many. Safe to do at any time, from any number of daemons.
-    pub async fn follow_session_ending(&self, ending: &SessionEnding) -> Result<usize, StoreError> {
-        let mut change = self.change_by_clock(ending.organization_id).await?;
-        let ended = if change.may_hold(ending.of).await? {
-            // The member came back, or was promoted again: their sessions are good.
-            change.forget_session_ending(ending).await?;
+    /// Ends the sessions that were created since. Returns their number. Idempotent, and safe to call
+    /// concurrently from several daemons.
+    pub async fn repeat_session_ending(&self, ending: &SessionEnding) -> Result<usize, StoreError> {
+        let mut transaction = self.system_transaction(ending.organization_id).await?;
+        let ended = if transaction.may_hold(ending.of).await? {
+            // The member was restored or promoted again, so their sessions are valid.
+            transaction.delete_session_ending(ending).await?;
             0
         } else {
-            let ended = change.end_live_sessions(ending.of, &ending.reason).await?.len();
+            let ended = transaction.end_live_sessions(ending.of, &ending.reason).await?.len();
             if ending.is_old && (ended as i64) < MAX_PER_TRANSACTION {
-                change.forget_session_ending(ending).await?;
+                transaction.delete_session_ending(ending).await?;
             }
             ended
         };
-        change.commit().await?;
+        transaction.commit().await?;
         Ok(ended)
     }
 }
 
-impl Change {
+impl OrgTransaction {
     async fn may_hold(&mut self, of: SessionsOf) -> Result<bool, StoreError> {
         let SessionsOf::Member(user) = of else { return Ok(false) };
-        let may = |role: &Role| allowed(*role, Action::SessionHold);
-        let roles: Vec<String> =
-            Role::ALL.into_iter().filter(may).map(|role| role.as_str().to_owned()).collect();
         let organization = self.organization();
-        let held = sqlx::query_scalar!(
+        let may_hold = sqlx::query_scalar!(
             r#"select exists (select 1 from memberships
                    where organization_id = $1 and user_id = $2 and removed_at is null and role = any($3)) as "may!""#,
             organization,
             user.uuid(),
-            &roles,
+            &holder_roles(),
         )
         .fetch_one(self.connection())
         .await?;
-        Ok(held)
+        Ok(may_hold)
     }
 
-    async fn forget_session_ending(&mut self, ending: &SessionEnding) -> Result<(), StoreError> {
+    async fn delete_session_ending(&mut self, ending: &SessionEnding) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "delete from session_endings where organization_id = $1 and id = $2",

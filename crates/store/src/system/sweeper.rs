@@ -1,6 +1,7 @@
-//! What the clock has decided, found and written down: leases that ran out, waiters that fell silent, turns that came.
+//! The sweeper: records what is decided by time alone, such as expired leases, missing heartbeats and turns
+//! in the queue.
 
-use greenroom_domain::environment::Command;
+use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{EnvironmentId, OrganizationId};
 
 use crate::lock::NewSession;
@@ -13,11 +14,12 @@ pub struct DueEnvironment {
 }
 
 impl Store {
-    /// Environments in which the time of something may have come, without the `delayed` ones. Those that are looked at too
-    /// early are put off. Organizations take turns: the first of each comes before the second of any.
+    /// Returns up to `limit` environments that may be due for a sweep, without the `delayed` ones. Sweeping
+    /// an environment too early only postpones its next sweep. Organizations take turns: the first
+    /// environment of each comes before the second of any.
     pub async fn due_environments(
         &self,
-        at_most: i64,
+        limit: i64,
         delayed: &[EnvironmentId],
     ) -> Result<Vec<DueEnvironment>, StoreError> {
         let delayed: Vec<uuid::Uuid> = delayed.iter().map(|environment| environment.uuid()).collect();
@@ -27,7 +29,7 @@ impl Store {
                           row_number() over (partition by organization_id order by sweep_at) as turn
                    from environments where sweep_at <= clock_timestamp() and id <> all($2)) due
              order by turn, sweep_at limit $1",
-            at_most,
+            limit,
             &delayed,
         )
         .fetch_all(&self.pool())
@@ -41,13 +43,14 @@ impl Store {
             .collect())
     }
 
-    /// Settles one environment. Safe to do at any time, any number of times, from any number of daemons.
+    /// Settles one environment. Idempotent, and safe to call concurrently from several daemons.
     pub async fn sweep_environment(&self, due: DueEnvironment) -> Result<(), StoreError> {
-        let mut change = self.change_by_clock(due.organization_id).await?;
-        if let Some(mut locked) = change.lock_environment_by_id(due.environment_id).await? {
-            let _always_granted = change.apply(&mut locked, Command::Sweep, &NewSession::default()).await?;
-            change.put_off(&locked).await?;
+        let mut transaction = self.system_transaction(due.organization_id).await?;
+        if let Some(mut locked) = transaction.lock_environment_by_id(due.environment_id).await? {
+            let _always_granted =
+                transaction.apply(&mut locked, LockCommand::Sweep, &NewSession::default()).await?;
+            transaction.set_next_sweep(&locked).await?;
         }
-        change.commit().await
+        transaction.commit().await
     }
 }

@@ -1,4 +1,4 @@
-//! Who is asking: from a token's hash to its principal.
+//! Authentication of users: from a token's hash to its principal.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use greenroom_domain::role::Role;
 use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
 
-use crate::error::word;
+use crate::error::parse_column;
 use crate::token::{pipeline_limit, scopes};
 use crate::{Store, StoreError};
 
@@ -35,9 +35,9 @@ impl TryFrom<Row> for Principal {
             organization_slug: row.organization_slug,
             user_id: row.user_id.into(),
             user_name: row.user_name,
-            role: word("memberships.role", &row.role)?,
+            role: parse_column("memberships.role", &row.role)?,
             token_id: row.token_id.into(),
-            token_kind: word("api_tokens.kind", &row.token_kind)?,
+            token_kind: parse_column("api_tokens.kind", &row.token_kind)?,
             token_allow_force: row.token_allow_force,
             token_expires_at: row.token_expires_at.map(jiff_sqlx::Timestamp::to_jiff),
             scopes: scopes(&row.scopes)?,
@@ -47,7 +47,8 @@ impl TryFrom<Row> for Principal {
 }
 
 impl Store {
-    /// The principal of a token that is neither expired nor revoked, and whose user is still a member.
+    /// Returns the principal of a token that is neither expired nor revoked, and whose user is still a
+    /// member.
     pub async fn authenticate(&self, hash: &TokenHash) -> Result<Option<Principal>, StoreError> {
         let row = sqlx::query_as!(
             Row,
@@ -66,7 +67,7 @@ impl Store {
         row.map(Principal::try_from).transpose()
     }
 
-    /// Which of these tokens are still good, and the role that each has now.
+    /// Returns those of these tokens that are still valid, with their current roles.
     pub async fn token_roles(&self, tokens: &[TokenId]) -> Result<HashMap<TokenId, Role>, StoreError> {
         let ids: Vec<uuid::Uuid> = tokens.iter().map(|token| token.uuid()).collect();
         let rows = sqlx::query!(
@@ -78,10 +79,12 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        rows.into_iter().map(|row| Ok((row.id.into(), word("memberships.role", &row.role)?))).collect()
+        rows.into_iter()
+            .map(|row| Ok((row.id.into(), parse_column("memberships.role", &row.role)?)))
+            .collect()
     }
 
-    /// Writes down that tokens were used just now. To the minute is enough, so most calls change nothing.
+    /// Records that tokens were used just now, with a precision of a minute, so most calls change nothing.
     pub async fn record_token_use(&self, tokens: &[TokenId]) -> Result<(), StoreError> {
         let ids: Vec<uuid::Uuid> = tokens.iter().map(|token| token.uuid()).collect();
         sqlx::query!(
@@ -95,7 +98,7 @@ impl Store {
     }
 }
 
-/// The same question inside a command's transaction, by the token's id.
+/// Like [`Store::authenticate`], by the token's id, in a command's transaction.
 pub(crate) async fn principal_of(
     connection: &mut PgConnection,
     organization_id: OrganizationId,

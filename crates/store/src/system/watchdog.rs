@@ -1,40 +1,42 @@
-//! Deployments that wait for the engine: they could go on, and nobody has taken them up. The watchdog looks at the live
-//! deployments of all organizations in turn, in the order of their ids, a bounded number at a time. It notes in
-//! `engine_waits` which of them wait and since when, and wakes those again that have waited for over a minute. It decides
-//! nothing else, and any number of daemons may run it at the same time.
+//! The watchdog: finds deployments that could continue but that the engine has not advanced. It scans the
+//! live deployments of all organizations in batches, in the order of their ids. It records in `engine_waits`
+//! which of them wait and since when, and wakes up those that have waited for over a minute. It changes
+//! nothing else, and several daemons may run it concurrently.
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
-/// What one look has found.
+/// The result of scanning one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looked {
-    /// Where the next look begins; `None`: this one has reached the end.
+pub struct ScanBatch {
+    /// Where the next batch begins, or `None` if this one has reached the end.
     pub next: Option<DeploymentId>,
-    /// How many deployments have waited for over a minute, in all.
+    /// The total number of deployments that have waited for over a minute.
     pub overdue: i64,
 }
 
-/// A deployment that was woken again.
+/// A deployment that was woken up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overdue {
+pub struct OverdueDeployment {
     pub organization_id: OrganizationId,
     pub deployment_id: DeploymentId,
     pub waited_seconds: i64,
 }
 
 impl Store {
-    /// Looks at up to `batch` live deployments with ids above `after`.
+    /// Scans up to `batch` live deployments with ids above `after`.
     ///
-    /// One waits for the engine if it is queued and could begin (it has the work slot, its pipeline is active and has room)
-    /// or is to be canceled; or if it runs, and a job of it has ended or a retry is due without its stage having been moved on.
-    pub async fn look_for_engine_waits(
+    /// A deployment waits for the engine in these cases:
+    /// - It is queued and could start (it has the work slot, and its pipeline is active and has room), or it
+    ///   is canceled.
+    /// - It is running, and one of its jobs has ended or a retry is due, but the stage was not advanced.
+    pub async fn scan_engine_waits(
         &self,
         after: Option<DeploymentId>,
         batch: i64,
-    ) -> Result<Looked, StoreError> {
+    ) -> Result<ScanBatch, StoreError> {
         let row = sqlx::query!(
             r#"with looked as materialized (
                    select d.organization_id, d.id, d.pipeline_id, d.environment_id, d.status, d.purpose, d.cancel_reason
@@ -113,12 +115,12 @@ impl Store {
         .fetch_one(&self.pool())
         .await?;
         let next = row.last.filter(|_| row.looked >= batch).map(DeploymentId::from);
-        Ok(Looked { next, overdue: row.overdue })
+        Ok(ScanBatch { next, overdue: row.overdue })
     }
 
-    /// Wakes up to `batch` that have waited for over a minute, those first that have waited longest for it; each again after
-    /// 1, 2, 4, 8 and then every 10 minutes.
-    pub async fn wake_overdue(&self, batch: i64) -> Result<Vec<Overdue>, StoreError> {
+    /// Wakes up to `batch` deployments that have waited for over a minute, the longest overdue first. Each is
+    /// woken up again after 1, 2, 4, 8 and then every 10 minutes.
+    pub async fn wake_overdue(&self, batch: i64) -> Result<Vec<OverdueDeployment>, StoreError> {
         if planted::is(Bug::RoomNotHandedOut) {
             return Ok(Vec::new());
         }
@@ -146,7 +148,7 @@ impl Store {
         .await?;
         Ok(rows
             .into_iter()
-            .map(|row| Overdue {
+            .map(|row| OverdueDeployment {
                 organization_id: row.organization_id.into(),
                 deployment_id: row.deployment_id.into(),
                 waited_seconds: row.waited_seconds,

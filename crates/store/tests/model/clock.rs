@@ -1,27 +1,27 @@
-//! The database's time in the model's terms.
+//! Conversion of the database's time to the model's.
 
 use jiff::{SignedDuration, Timestamp};
 use sqlx::PgPool;
 
-use crate::case::Case;
+use crate::fixture::ModelFixture;
 use crate::step::MARGIN;
 
-/// How the database's clock stands to the model's after a step.
+/// The relation of the database's clock to the model's after a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// When the case began.
     pub started: Timestamp,
-    /// When what is compared was read.
+    /// When the compared rows were read.
     pub read: Timestamp,
     pub modeled: Timestamp,
 }
 
 impl Clock {
-    /// A moment of the database as the model has it, which is where it is expected if it is not earlier than that and not
-    /// later than the case has taken.
+    /// Converts a time of the database to the model's. Returns `expected` if the time is not before it, and
+    /// not later than it by more than the duration of the case.
     pub fn modeled(&self, real: Option<Timestamp>, expected: Option<Timestamp>) -> Option<Timestamp> {
         let taken = self.read.duration_since(self.started);
-        assert!(taken.as_secs() < MARGIN, "the case took {taken:#}: time itself may have decided something");
+        assert!(taken.as_secs() < MARGIN, "the case took {taken:#}: real time may have affected its result");
         let modeled = self.modeled + real?.duration_since(self.started);
         let late = |expected: &Timestamp| {
             (SignedDuration::ZERO..=taken).contains(&modeled.duration_since(*expected))
@@ -36,8 +36,8 @@ pub async fn now(pool: &PgPool) -> Timestamp {
     now.to_jiff()
 }
 
-/// Lets time pass for the environments and their sessions: everything that was then becomes so much longer ago.
-pub async fn pass(case: &Case, seconds: i64) {
+/// Lets time pass for the environments and their sessions, by moving all of their times into the past.
+pub async fn pass(fixture: &ModelFixture, seconds: i64) {
     let sql = "with passed as (
             update environments
             set claimed_at = claimed_at - by, expires_at = expires_at - by, max_expires_at = max_expires_at - by,
@@ -52,7 +52,7 @@ pub async fn pass(case: &Case, seconds: i64) {
             ended_at = ended_at - by, handover_declined_at = handover_declined_at - by
         from (select $3 * interval '1 second' as by) time
         where organization_id = $1 and environment_id = any($2)";
-    let environments = case.environments.map(|id| id.uuid());
-    let query = sqlx::query(sql).bind(case.organization().uuid()).bind(&environments[..]).bind(seconds);
-    query.execute(&case.ground.pool).await.unwrap();
+    let environments = fixture.environments.map(|id| id.uuid());
+    let query = sqlx::query(sql).bind(fixture.organization().uuid()).bind(&environments[..]).bind(seconds);
+    query.execute(&fixture.shared.pool).await.unwrap();
 }

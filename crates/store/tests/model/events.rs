@@ -1,17 +1,17 @@
-//! The events that a step has told, down to the last field of their JSON.
+//! Compares the events of a step with the model, including every field of their JSON.
 
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::case::{Case, NAMES, REQUEST};
+use crate::expected_event::ExpectedEvent;
+use crate::fixture::{ModelFixture, NAMES, REQUEST};
 use crate::model::{Expected, Model};
 use crate::record::Record;
-use crate::told;
 
 #[derive(Debug, PartialEq, sqlx::FromRow)]
-struct Event {
+struct EventRow {
     #[sqlx(rename = "type")]
     event_type: String,
     category: String,
@@ -21,33 +21,42 @@ struct Event {
 }
 
 #[derive(sqlx::FromRow)]
-struct Told {
+struct StoredEvent {
     position: i64,
     #[sqlx(flatten)]
-    event: Event,
+    event: EventRow,
 }
 
-/// Holds what was told since the last look to what the machine said: each effect once, in order.
-pub async fn compare(case: &Case, model: &Model) {
+/// Compares the events since the last comparison with the machine's effects: each effect once, in order.
+pub async fn compare(fixture: &ModelFixture, model: &Model) {
     let sql = "select position, type, category, subject, actor_id, data from event_intake
          where organization_id = $1 and position > $2 order by position";
-    let told = sqlx::query_as(sql).bind(case.organization().uuid()).bind(case.looked_at.get());
-    let told: Vec<Told> = told.fetch_all(&case.ground.pool).await.unwrap();
-    if let Some(newest) = told.last() {
-        case.looked_at.set(newest.position);
+    let stored =
+        sqlx::query_as(sql).bind(fixture.organization().uuid()).bind(fixture.last_event_position.get());
+    let stored: Vec<StoredEvent> = stored.fetch_all(&fixture.shared.pool).await.unwrap();
+    if let Some(newest) = stored.last() {
+        fixture.last_event_position.set(newest.position);
     }
-    let told: Vec<Event> = told.into_iter().map(|told| without_deployment_id(told.event)).collect();
-    let expected: Vec<Event> = model
+    let stored: Vec<EventRow> =
+        stored.into_iter().map(|stored| without_deployment_id(stored.event)).collect();
+    let expected: Vec<EventRow> = model
         .last
         .iter()
-        .flat_map(|expected| expected.told.iter().map(|told| event(case, model, expected, told)))
+        .flat_map(|expected| {
+            expected.events.iter().map(|event| expected_row(fixture, model, expected, event))
+        })
         .collect();
-    assert_eq!(told, expected, "what was told is not what the machine said");
+    assert_eq!(stored, expected, "the events differ from the machine's effects");
 }
 
-fn event(case: &Case, model: &Model, expected: &Expected, told: &told::Told) -> Event {
-    let (pipeline, name) = (case.pipeline, NAMES[expected.environment]);
-    let person = told.by.map(|user| &case.ground.people[user]);
+fn expected_row(
+    fixture: &ModelFixture,
+    model: &Model,
+    expected: &Expected,
+    event: &ExpectedEvent,
+) -> EventRow {
+    let (pipeline, name) = (fixture.pipeline, NAMES[expected.environment]);
+    let person = event.by.map(|user| &fixture.shared.people[user]);
     let actor = match person {
         Some(person) => json!({
             "id": person.user_id, "name": person.user_name, "kind": person.token_kind, "tokenId": person.token_id,
@@ -55,42 +64,43 @@ fn event(case: &Case, model: &Model, expected: &Expected, told: &told::Told) -> 
         None => json!({ "id": null, "name": "system", "kind": "system", "tokenId": null }),
     };
     let context = if person.is_some() { json!({ "requestId": REQUEST }) } else { json!({}) };
-    let mut after = json!({ "sessionId": case.id(told.session), "envName": name, "pipelineId": pipeline });
-    if told.is_of_deployment() {
+    let mut after =
+        json!({ "sessionId": fixture.id(event.session), "envName": name, "pipelineId": pipeline });
+    if event.is_of_deployment() {
         after["deploymentId"] = json!("one");
-        after["commitId"] = json!(record(model, expected, told).commit);
+        after["commitId"] = json!(record(model, expected, event).commit);
         after["purpose"] = json!("session");
     } else {
-        after["fence"] = json!(told.fence);
-        // As it is when the step is done.
+        after["fence"] = json!(event.fence);
+        // The length of the queue after the step.
         after["queueLength"] = json!(model.environments[expected.environment].state.queue.len());
-        match told.event_type {
-            EventType::SessionOverridden => after["reasonGiven"] = json!(told.reason.is_some()),
+        match event.event_type {
+            EventType::SessionOverridden => after["reasonGiven"] = json!(event.reason.is_some()),
             EventType::SessionQueued | EventType::SessionClaimed | EventType::SessionGranted => {
-                let record = record(model, expected, told);
+                let record = record(model, expected, event);
                 after["context"] = json!(record.context);
                 after["commitId"] = json!(record.commit);
             }
             _ => {}
         }
     }
-    Event {
-        event_type: told.event_type.to_string(),
-        category: told.event_type.category().as_str().to_owned(),
+    EventRow {
+        event_type: event.event_type.to_string(),
+        category: event.event_type.category().as_str().to_owned(),
         subject: format!("pipelines/{pipeline}/ephemeral-environments/{name}"),
         actor_id: person.map(|person| person.user_id.uuid()),
-        data: json!({ "actor": actor, "context": context, "before": null, "after": after, "reason": told.reason }),
+        data: json!({ "actor": actor, "context": context, "before": null, "after": after, "reason": event.reason }),
     }
 }
 
-/// The session that an event is about.
-fn record<'a>(model: &'a Model, expected: &Expected, told: &told::Told) -> &'a Record {
+/// Returns the record of the event's session.
+fn record<'a>(model: &'a Model, expected: &Expected, event: &ExpectedEvent) -> &'a Record {
     let sessions = &model.environments[expected.environment].sessions;
-    sessions.iter().find(|record| record.id == told.session).unwrap()
+    sessions.iter().find(|record| record.id == event.session).unwrap()
 }
 
-/// The store names its deployments itself.
-fn without_deployment_id(mut event: Event) -> Event {
+/// Replaces the deployment's id, because the store generates it.
+fn without_deployment_id(mut event: EventRow) -> EventRow {
     if let Some(id) = event.data["after"].get_mut("deploymentId") {
         id.as_str().unwrap().parse::<DeploymentId>().unwrap();
         *id = json!("one");

@@ -1,9 +1,9 @@
-//! The model: both environments as the domain's machine has them, with its own clock. A session's id is the number of the
-//! ask that it came of, a user's id the place among the people.
+//! The model: the state of both environments in the domain's machine, with its own clock. A session's id is
+//! the number of the request that created it, and a user's id is the index of the user.
 
 use std::fmt;
 
-use greenroom_domain::environment::{Applied, Command};
+use greenroom_domain::environment::{Applied, LockCommand};
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
@@ -13,49 +13,49 @@ use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 use uuid::Uuid;
 
+use crate::expected_event::ExpectedEvent;
 use crate::record::Environment;
 use crate::step::{
-    self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, LONGEST_LEASE, PEOPLE, Step, TIME_UNIT, Way, Which,
+    self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, GrantPath, MAX_LEASE, PEOPLE, Step, TIME_UNIT, Which,
 };
-use crate::told::Told;
 
-/// The kinds of the people's tokens.
+/// The kinds of the users' tokens.
 const KINDS: [TokenKind; PEOPLE] = [TokenKind::User, TokenKind::Ci, TokenKind::Agent];
-/// The number that no session gets.
+/// A number that no session has.
 const UNKNOWN: u128 = 0xffff;
 
 #[derive(Clone, Default)]
 pub struct Model {
     pub now: Timestamp,
     pub environments: [Environment; ENVIRONMENTS],
-    asks: u128,
-    /// Who may not hold sessions.
+    requests: u128,
+    /// Users who may not hold sessions.
     demoted: [bool; PEOPLE],
-    /// The last step, unless time passed.
+    /// The last step, if it was a request.
     pub last: Option<Expected>,
 }
 
-/// What was asked, and what must come of it.
+/// A request, and its expected result.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub environment: usize,
-    pub ask: Ask,
-    /// The one statement can do it.
-    pub at_once: bool,
-    /// The clock has decided something, so the sweeper has to find it.
+    pub request: Request,
+    /// The fast path handles it.
+    pub fast_path: bool,
+    /// Something is due by the clock, so the sweeper has to find it.
     pub due: bool,
     pub applied: Applied,
-    pub told: Vec<Told>,
+    pub events: Vec<ExpectedEvent>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Ask {
-    pub command: Command,
+pub struct Request {
+    pub command: LockCommand,
     pub by: usize,
-    pub way: Way,
-    /// As it was asked for; left out, the environment's default.
+    pub path: GrantPath,
+    /// `None` requests the environment's default.
     pub lease: Option<i64>,
-    /// What a new session brings with it.
+    /// The user of a new session.
     pub user: usize,
     pub context: Option<String>,
     pub commit: Option<String>,
@@ -69,7 +69,7 @@ pub fn user_of(id: UserId) -> usize {
     id.uuid().as_u128() as usize
 }
 
-/// Only tokens of kind `user` may force, unless they were made to.
+/// Only tokens of kind `user` may force by default.
 pub fn could_force(user: usize) -> bool {
     KINDS[user] == TokenKind::User
 }
@@ -78,7 +78,7 @@ fn session_id(number: u128) -> SessionId {
     Uuid::from_u128(number).into()
 }
 
-/// A case that fails is printed with the state that it begins in, which is always the same.
+/// A failed case is printed with its initial state, which is always the same.
 impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model").field("now", &self.now).finish_non_exhaustive()
@@ -106,20 +106,20 @@ impl ReferenceStateMachine for Model {
             Step::Role { user, demoted } => {
                 model.demoted[user] = demoted;
                 for environment in &mut model.environments {
-                    environment.judge(model.demoted);
+                    environment.update_rights(model.demoted);
                 }
                 model.last = None;
             }
             Step::At { environment, act } => {
-                let mut ask = model.ask(environment, act);
-                // The server lets nobody in who may not hold sessions, nor are they given one.
-                if model.demoted[ask.by] || model.demoted[ask.user] {
-                    ask = model.ask(environment, Act::Sweep);
+                let mut request = model.request(environment, act);
+                // The server rejects users who may not hold sessions, and transfers to them.
+                if model.demoted[request.by] || model.demoted[request.user] {
+                    request = model.request(environment, Act::Sweep);
                 }
                 let (now, place) = (model.now, &mut model.environments[environment]);
-                let (at_once, due) = (place.is_done_at_once(&ask, now), place.is_due(now));
-                let (applied, told) = place.carry_out(&ask, now);
-                model.last = Some(Expected { environment, ask, at_once, due, applied, told });
+                let (fast_path, due) = (place.is_on_fast_path(&request, now), place.is_due(now));
+                let (applied, events) = place.execute(&request, now);
+                model.last = Some(Expected { environment, request, fast_path, due, applied, events });
             }
         }
         model
@@ -127,82 +127,103 @@ impl ReferenceStateMachine for Model {
 }
 
 impl Model {
-    fn ask(&mut self, environment: usize, act: Act) -> Ask {
-        self.asks += 1;
-        let context = (!self.asks.is_multiple_of(3)).then(|| format!("ask {}", self.asks));
-        let mut ask = Ask {
-            command: Command::Sweep,
+    fn request(&mut self, environment: usize, act: Act) -> Request {
+        self.requests += 1;
+        let context = (!self.requests.is_multiple_of(3)).then(|| format!("request {}", self.requests));
+        let mut request = Request {
+            command: LockCommand::Sweep,
             by: 0,
-            way: Way::Long,
+            path: GrantPath::Slow,
             lease: None,
             user: 0,
             context,
             commit: None,
         };
         match act {
-            Act::Claim { user, lease, way } => {
-                ask = Ask {
-                    command: Command::Claim(self.claim(user, lease)),
+            Act::Claim { user, lease, path } => {
+                request = Request {
+                    command: LockCommand::Claim(self.claim(user, lease)),
                     by: user,
-                    way,
+                    path,
                     lease,
                     user,
-                    ..ask
+                    ..request
                 };
             }
             Act::Queue { user, lease, deploys } => {
-                let commit = deploys.then(|| format!("{:040x}", self.asks));
-                let command = Command::Queue(self.claim(user, lease));
-                ask = Ask { command, by: user, user, commit, ..ask };
+                let commit = deploys.then(|| format!("{:040x}", self.requests));
+                let command = LockCommand::Queue(self.claim(user, lease));
+                request = Request { command, by: user, user, commit, ..request };
             }
             Act::Force { user, lease } => {
-                ask = Ask { command: Command::Force(self.claim(user, lease)), by: user, user, ..ask };
+                request = Request {
+                    command: LockCommand::Force(self.claim(user, lease)),
+                    by: user,
+                    user,
+                    ..request
+                };
             }
             Act::Transfer { from, to, lease } => {
                 let from = self.find(environment, from);
-                let command = Command::Transfer { from, to: self.claim(to, lease) };
-                ask = Ask { command, by: self.own(from), user: to, ..ask };
+                let command = LockCommand::Transfer { from, to: self.claim(to, lease) };
+                request = Request { command, by: self.user_of_session(from), user: to, ..request };
             }
-            Act::Release { which, by, way } => {
+            Act::Release { which, by, path } => {
                 let session = self.find(environment, which);
                 let by = match by {
-                    By::Own => self.own(session),
-                    By::Anybody(user) => user,
+                    By::Own => self.user_of_session(session),
+                    By::User(user) => user,
                 };
-                ask = Ask { command: Command::Release(session), by, way, ..ask };
+                request = Request { command: LockCommand::Release(session), by, path, ..request };
             }
             Act::Renew { which } => {
                 let session = self.find(environment, which);
-                ask = Ask { command: Command::Renew(session), by: self.own(session), ..ask };
+                request = Request {
+                    command: LockCommand::Renew(session),
+                    by: self.user_of_session(session),
+                    ..request
+                };
             }
-            Act::Hear { which } => {
+            Act::Heartbeat { which } => {
                 let session = self.find(environment, which);
-                ask = Ask { command: Command::Hear(session), by: self.own(session), ..ask };
+                request = Request {
+                    command: LockCommand::Heartbeat(session),
+                    by: self.user_of_session(session),
+                    ..request
+                };
             }
-            Act::Request { of, user, grace } => {
+            Act::RequestHandover { of, user, grace } => {
                 let (of, grace) = (self.find(environment, of), SignedDuration::from_secs(grace));
-                let command = Command::RequestHandover { of, by: self.claim(user, None), grace };
-                ask = Ask { command, by: user, user, ..ask };
+                let command = LockCommand::RequestHandover { of, by: self.claim(user, None), grace };
+                request = Request { command, by: user, user, ..request };
             }
             Act::Accept { which } => {
                 let session = self.find(environment, which);
-                ask = Ask { command: Command::AcceptHandover(session), by: self.own(session), ..ask };
+                request = Request {
+                    command: LockCommand::AcceptHandover(session),
+                    by: self.user_of_session(session),
+                    ..request
+                };
             }
             Act::Decline { which } => {
                 let session = self.find(environment, which);
-                ask = Ask { command: Command::DeclineHandover(session), by: self.own(session), ..ask };
+                request = Request {
+                    command: LockCommand::DeclineHandover(session),
+                    by: self.user_of_session(session),
+                    ..request
+                };
             }
             Act::Sweep => {}
         }
-        ask
+        request
     }
 
     fn claim(&self, user: usize, lease: Option<i64>) -> Claim {
         let terms = LeaseTerms {
             length: SignedDuration::from_secs(lease.unwrap_or(DEFAULT_LEASE)),
-            longest: SignedDuration::from_secs(LONGEST_LEASE),
+            max_length: SignedDuration::from_secs(MAX_LEASE),
         };
-        let (session, user) = (session_id(self.asks), user_id(user));
+        let (session, user) = (session_id(self.requests), user_id(user));
         let can_force = could_force(user_of(user));
         Claim { session, user, kind: KINDS[user_of(user)], terms, can_force, places: 0 }
     }
@@ -219,8 +240,8 @@ impl Model {
         found.unwrap_or_else(|| session_id(UNKNOWN))
     }
 
-    /// The session's own user; if there is no such session, one of the people.
-    fn own(&self, id: SessionId) -> usize {
+    /// Returns the session's user, or any user if there is no such session.
+    fn user_of_session(&self, id: SessionId) -> usize {
         let mut sessions = self.environments.iter().flat_map(|environment| &environment.sessions);
         sessions.find(|session| session.id == id).map_or(0, |session| session.user)
     }

@@ -1,6 +1,6 @@
-//! An environment as the model has it: the machine's state, and what the machine said of each session, written down.
+//! An environment of the model: the machine's state, and a record of the machine's effects on each session.
 
-use greenroom_domain::environment::{self, Applied, Command, Effect, EnvironmentState};
+use greenroom_domain::environment::{self, Applied, Effect, EnvironmentState, LockCommand};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::lease::{Lease, LeaseTerms};
@@ -8,23 +8,23 @@ use greenroom_domain::rights::Barred;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
-use crate::model::{Ask, could_force, user_id, user_of};
+use crate::expected_event::ExpectedEvent;
+use crate::model::{Request, could_force, user_id, user_of};
 use crate::step::PEOPLE;
-use crate::told::Told;
 
-/// The people of the ground.
-const CALLED: [&str; PEOPLE] = ["Ada", "Ben", "Cleo"];
+/// The names of the users in the shared fixture.
+const USER_NAMES: [&str; PEOPLE] = ["Ada", "Ben", "Cleo"];
 
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub state: EnvironmentState,
-    /// In the order in which they came: a session's ordinal is its place here, from 1.
+    /// In order of creation. A session's ordinal is its index here plus 1.
     pub sessions: Vec<Record>,
     pub used_at: Option<Timestamp>,
-    /// Whose deployment has the work slot.
+    /// The session whose deployment has the work slot.
     pub slot: Option<SessionId>,
-    /// What was given with the pending request for hand-over, and when.
-    pub asked: Option<(Option<String>, Timestamp)>,
+    /// The context and the time of the pending hand-over request.
+    pub handover_request: Option<(Option<String>, Timestamp)>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,19 +45,19 @@ pub struct Record {
     pub ended_by: Option<usize>,
     pub override_session: Option<SessionId>,
     pub override_reason: Option<String>,
-    /// By whom, when, and why.
+    /// User, time and context.
     pub declined: Option<(usize, Timestamp, Option<String>)>,
 }
 
 impl Environment {
-    /// What the statements of `grant.rs` are for: a claim of a lock that is free, and a release by the holder itself of one
-    /// that nobody waits for and nothing is deployed into.
-    pub fn is_done_at_once(&self, ask: &Ask, now: Timestamp) -> bool {
+    /// Returns whether the fast path (`grant.rs`) handles the request: a claim of a free lock, or a release
+    /// by the holder of a lock with an empty queue and without deployments.
+    pub fn is_on_fast_path(&self, request: &Request, now: Timestamp) -> bool {
         let EnvironmentState { lock, queue } = &self.state;
-        match ask.command {
-            Command::Claim(_) => lock.held.is_none() && queue.is_empty(),
-            Command::Release(session) => {
-                let own = lock.holder(now).is_some_and(|held| held.user == user_id(ask.by));
+        match request.command {
+            LockCommand::Claim(_) => lock.held.is_none() && queue.is_empty(),
+            LockCommand::Release(session) => {
+                let own = lock.holder(now).is_some_and(|held| held.user == user_id(request.by));
                 own && lock.is_held_by(session, now) && queue.is_empty() && self.slot.is_none()
             }
             _ => false,
@@ -68,59 +68,60 @@ impl Environment {
         !environment::settle(self.state.clone(), now).1.is_empty()
     }
 
-    /// What the database says of the waiters' rights from now on.
-    pub fn judge(&mut self, demoted: [bool; PEOPLE]) {
+    /// Updates the waiters' rights, as the store reads them from now on.
+    pub fn update_rights(&mut self, demoted: [bool; PEOPLE]) {
         for waiting in self.state.queue.iter_mut() {
             waiting.rights.barred = demoted[user_of(waiting.user)].then_some(Barred::Role);
         }
-        let asked = self.state.lock.held.as_ref().and_then(|held| held.handover);
-        let by = asked.and_then(|asked| self.sessions.iter().find(|record| record.id == asked.session));
+        let handover = self.state.lock.held.as_ref().and_then(|held| held.handover);
+        let by =
+            handover.and_then(|handover| self.sessions.iter().find(|record| record.id == handover.session));
         let can_force = by.is_some_and(|by| could_force(by.user) && !demoted[by.user]);
-        if let Some(asked) = self.state.lock.held.as_mut().and_then(|held| held.handover.as_mut()) {
-            asked.can_force = can_force;
+        if let Some(handover) = self.state.lock.held.as_mut().and_then(|held| held.handover.as_mut()) {
+            handover.can_force = can_force;
         }
     }
 
-    /// A refusal changes nothing: the command is dropped, and what it had settled with it.
-    pub fn carry_out(&mut self, ask: &Ask, now: Timestamp) -> (Applied, Vec<Told>) {
+    /// Executes a request. A refusal changes nothing: the command is rolled back, including its settling.
+    pub fn execute(&mut self, request: &Request, now: Timestamp) -> (Applied, Vec<ExpectedEvent>) {
         let before = self.state.clone();
         let (between, _) = environment::settle(before.clone(), now);
-        let (after, settled, applied) = environment::apply(before.clone(), now, ask.command);
+        let (after, settled, applied) = environment::apply(before.clone(), now, request.command);
         let Ok(effects) = &applied else { return (applied, Vec::new()) };
-        let by = (ask.command != Command::Sweep).then_some(ask.by);
-        let mut told = Vec::new();
+        let by = (request.command != LockCommand::Sweep).then_some(request.by);
+        let mut events = Vec::new();
         for effect in &settled {
-            let writing = Writing { before: &before, after: &between, ask, by: None, now };
-            self.write(&writing, *effect, &mut told);
+            let effect_context = EffectContext { before: &before, after: &between, request, by: None, now };
+            self.write(&effect_context, *effect, &mut events);
         }
         for effect in effects {
-            let writing = Writing { before: &before, after: &after, ask, by, now };
-            self.write(&writing, *effect, &mut told);
+            let effect_context = EffectContext { before: &before, after: &after, request, by, now };
+            self.write(&effect_context, *effect, &mut events);
         }
         for (effect, by_effect) in
             settled.iter().map(|effect| (effect, None)).chain(effects.iter().map(|effect| (effect, by)))
         {
-            self.deploy(*effect, &after, by_effect, &mut told);
+            self.deploy(*effect, &after, by_effect, &mut events);
         }
         self.state = after;
-        self.catch_up();
-        (applied, told)
+        self.update_live_sessions();
+        (applied, events)
     }
 
-    fn write(&mut self, writing: &Writing<'_>, effect: Effect, told: &mut Vec<Told>) {
-        let Writing { before, after, ask, by, now } = *writing;
-        // It is the clock that skips, whoever let go of the lock.
+    fn write(&mut self, effect_context: &EffectContext<'_>, effect: Effect, events: &mut Vec<ExpectedEvent>) {
+        let EffectContext { before, after, request, by, now } = *effect_context;
+        // The system skips waiters, even if a user has released the lock.
         let by = by.filter(|_| !matches!(effect, Effect::Skipped { .. }));
         let mut reason = None;
         match effect {
             Effect::Queued { session } => self.sessions.push(Record {
                 queued_at: Some(now),
                 heard_at: Some(now),
-                ..Record::new(session, ask, SessionStatus::Queued)
+                ..Record::new(session, request, SessionStatus::Queued)
             }),
             Effect::Granted { session, fence } => {
                 if before.queue.position(session).is_none() {
-                    self.sessions.push(Record::new(session, ask, SessionStatus::Active));
+                    self.sessions.push(Record::new(session, request, SessionStatus::Active));
                 }
                 let lease =
                     after.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
@@ -128,19 +129,19 @@ impl Environment {
                 record.status = SessionStatus::Active;
                 (record.fence, record.claimed_at) = (Some(fence), Some(now));
                 record.hold(lease);
-                if let (Command::Transfer { to, .. }, Some(by)) = (ask.command, by)
+                if let (LockCommand::Transfer { to, .. }, Some(by)) = (request.command, by)
                     && to.session == session
                 {
-                    reason = Some(format!("transferred by {}", CALLED[by]));
+                    reason = Some(format!("transferred by {}", USER_NAMES[by]));
                 }
             }
             Effect::HandoverRequested { .. } => {
-                self.asked = Some((ask.context.clone(), now));
-                reason.clone_from(&ask.context);
+                self.handover_request = Some((request.context.clone(), now));
+                reason.clone_from(&request.context);
             }
             Effect::HandoverDeclined { by: requester, .. } => {
-                self.record(requester).declined = by.map(|by| (by, now, ask.context.clone()));
-                reason.clone_from(&ask.context);
+                self.record(requester).declined = by.map(|by| (by, now, request.context.clone()));
+                reason.clone_from(&request.context);
             }
             Effect::HandoverLapsed { .. } => {}
             Effect::Skipped { session, why } => {
@@ -151,54 +152,62 @@ impl Environment {
             }
             Effect::Ended { session, end } => {
                 if self.slot.take_if(|deploying| *deploying == session).is_some() {
-                    told.push(Told::deployment(EventType::DeploymentCanceled, session, by));
+                    events.push(ExpectedEvent::deployment(EventType::DeploymentCanceled, session, by));
                 }
                 let over = before.lock.held.as_ref().filter(|held| held.session == session);
-                let asked = over.and_then(|held| held.handover).filter(|_| by.is_none());
+                let handover = over.and_then(|held| held.handover).filter(|_| by.is_none());
                 let over = over.filter(|held| held.lease.is_over(now)).map(|held| held.lease.expires_at);
-                // A request that silence accepted ended it when the time was up.
-                let over = match asked.filter(|_| end == SessionEnd::Released) {
-                    Some(asked) => {
+                // A request that was accepted without a response ended the session when it was due.
+                let over = match handover.filter(|_| end == SessionEnd::Released) {
+                    Some(handover) => {
                         reason = Some("handed over: its holder did not answer in time".to_owned());
-                        Some(asked.due_at)
+                        Some(handover.due_at)
                     }
                     None => over,
                 };
                 let record = self.record(session);
                 record.status = end.status();
-                // A lease that ran out ended then, not when somebody noticed.
+                // An expired lease ended at its expiry time, not when the expiry was recorded.
                 (record.ended_at, record.ended_by) = (over.or(Some(now)), by);
-                if matches!(ask.command, Command::AcceptHandover(own) if own == session && by.is_some()) {
+                let command = request.command;
+                if matches!(command, LockCommand::AcceptHandover(own) if own == session && by.is_some()) {
                     reason = Some("handed over".to_owned());
                 }
-                if matches!(ask.command, Command::Transfer { from, .. } if from == session && by.is_some()) {
-                    reason = Some(format!("transferred to {}", CALLED[ask.user]));
+                if matches!(command, LockCommand::Transfer { from, .. } if from == session && by.is_some()) {
+                    reason = Some(format!("transferred to {}", USER_NAMES[request.user]));
                 }
-                if let (SessionEnd::Overridden, Command::Force(claim)) = (end, ask.command) {
+                if let (SessionEnd::Overridden, LockCommand::Force(claim)) = (end, request.command) {
                     record.override_session = Some(claim.session);
-                    record.override_reason.clone_from(&ask.context);
-                    reason.clone_from(&ask.context);
+                    record.override_reason.clone_from(&request.context);
+                    reason.clone_from(&request.context);
                 }
             }
         }
         let waited =
             matches!(effect, Effect::Granted { session, .. } if before.queue.position(session).is_some());
-        told.push(Told::effect(effect, by, waited, reason));
+        events.push(ExpectedEvent::effect(effect, by, waited, reason));
     }
 
-    /// Who has the lock now and brought a commit gets it deployed: a waiter by the store, one who claims by the use case.
-    fn deploy(&mut self, effect: Effect, after: &EnvironmentState, by: Option<usize>, told: &mut Vec<Told>) {
+    /// Deploys the commit of a session that was granted. For a waiter the store does this, for a claim the
+    /// use case.
+    fn deploy(
+        &mut self,
+        effect: Effect,
+        after: &EnvironmentState,
+        by: Option<usize>,
+        events: &mut Vec<ExpectedEvent>,
+    ) {
         if let Effect::Granted { session, .. } = effect
             && after.lock.held.as_ref().is_some_and(|held| held.session == session)
             && self.record(session).commit.is_some()
         {
             self.slot = Some(session);
-            told.push(Told::deployment(EventType::DeploymentQueued, session, by));
+            events.push(ExpectedEvent::deployment(EventType::DeploymentQueued, session, by));
         }
     }
 
-    /// What the machine's state says of live sessions: the lease of who holds, when waiters were heard.
-    fn catch_up(&mut self) {
+    /// Copies the state of live sessions from the machine: the holder's lease, and the waiters' heartbeats.
+    fn update_live_sessions(&mut self) {
         let EnvironmentState { lock, queue } = self.state.clone();
         if let Some(held) = lock.held {
             let record = self.record(held.session);
@@ -206,10 +215,10 @@ impl Environment {
             self.used_at = record.claimed_at;
         }
         if self.state.lock.held.as_ref().is_none_or(|held| held.handover.is_none()) {
-            self.asked = None;
+            self.handover_request = None;
         }
         for waiting in queue.iter() {
-            self.record(waiting.session).heard_at = Some(waiting.heard_at);
+            self.record(waiting.session).heard_at = Some(waiting.heartbeat_at);
         }
     }
 
@@ -218,32 +227,32 @@ impl Environment {
     }
 }
 
-/// An effect's circumstances.
-struct Writing<'a> {
+/// The context of an effect.
+struct EffectContext<'a> {
     before: &'a EnvironmentState,
-    /// The state that has the lease of who is granted.
+    /// The state with the lease of the granted session.
     after: &'a EnvironmentState,
-    ask: &'a Ask,
+    request: &'a Request,
     by: Option<usize>,
     now: Timestamp,
 }
 
 impl Record {
-    fn new(id: SessionId, ask: &Ask, status: SessionStatus) -> Self {
-        let (Command::Claim(claim)
-        | Command::Queue(claim)
-        | Command::Force(claim)
-        | Command::RequestHandover { by: claim, .. }
-        | Command::Transfer { to: claim, .. }) = ask.command
+    fn new(id: SessionId, request: &Request, status: SessionStatus) -> Self {
+        let (LockCommand::Claim(claim)
+        | LockCommand::Queue(claim)
+        | LockCommand::Force(claim)
+        | LockCommand::RequestHandover { by: claim, .. }
+        | LockCommand::Transfer { to: claim, .. }) = request.command
         else {
-            unreachable!("only a claim makes a session")
+            unreachable!("only a claim creates a session")
         };
         Self {
             id,
-            user: ask.user,
+            user: request.user,
             status,
-            context: ask.context.clone(),
-            commit: ask.commit.clone(),
+            context: request.context.clone(),
+            commit: request.commit.clone(),
             terms: claim.terms,
             fence: None,
             queued_at: None,

@@ -1,17 +1,17 @@
-//! The rows of the lock and its sessions, column by column, against the model.
+//! Compares the rows of the lock and its sessions with the model, column by column.
 
 use greenroom_domain::id::{SessionId, UserId};
-use greenroom_domain::queue::SILENCE;
+use greenroom_domain::queue::HEARTBEAT_TIMEOUT;
 use greenroom_domain::session::SessionStatus;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::case::Case;
 use crate::clock::Clock;
+use crate::fixture::ModelFixture;
 use crate::model::Model;
 use crate::record::{Environment, Record};
 
-/// What is written of the lock, in the model's terms.
+/// The columns of the lock, with the ids and times of the model.
 #[derive(Debug, PartialEq, Eq)]
 struct LockRow {
     fence: i64,
@@ -29,7 +29,7 @@ struct LockRow {
     deploys: bool,
 }
 
-/// What is written of a session and not shown as it is.
+/// The columns of a session that views do not contain directly.
 #[derive(Debug, PartialEq, Eq)]
 struct SessionRow {
     ordinal: i64,
@@ -72,14 +72,14 @@ struct SessionColumns {
     heard_at: Option<jiff_sqlx::Timestamp>,
 }
 
-/// Holds both environments' rows to the model. Answers when that was.
-pub async fn compare(case: &Case, model: &Model) -> Clock {
-    let (pool, ids) = (&case.ground.pool, case.environments.map(|id| id.uuid()));
+/// Compares the rows of both environments with the model. Returns the time of the comparison.
+pub async fn compare(fixture: &ModelFixture, model: &Model) -> Clock {
+    let (pool, ids) = (&fixture.shared.pool, fixture.environments.map(|id| id.uuid()));
     let sessions: Vec<SessionColumns> = sqlx::query_as(
         "select environment_id, ordinal, id, status, fence, lease_seconds, longest_seconds, heard_at
          from sessions where organization_id = $1 and environment_id = any($2) order by ordinal",
     )
-    .bind(case.organization().uuid())
+    .bind(fixture.organization().uuid())
     .bind(&ids[..])
     .fetch_all(pool)
     .await
@@ -89,12 +89,12 @@ pub async fn compare(case: &Case, model: &Model) -> Clock {
                 claimed_at, expires_at, max_expires_at, used_at, commit_id, slot_deployment_id, sweep_at
          from environments where organization_id = $1 and id = any($2) order by name",
     )
-    .bind(case.organization().uuid())
+    .bind(fixture.organization().uuid())
     .bind(&ids[..])
     .fetch_all(pool)
     .await
     .unwrap();
-    let clock = Clock { started: case.started, read: environments[0].now.to_jiff(), modeled: model.now };
+    let clock = Clock { started: fixture.started, read: environments[0].now.to_jiff(), modeled: model.now };
     for ((expected, row), id) in model.environments.iter().zip(environments).zip(ids) {
         let own: Vec<_> = sessions.iter().filter(|session| session.environment_id == id).collect();
         for session in &own {
@@ -102,9 +102,9 @@ pub async fn compare(case: &Case, model: &Model) -> Clock {
         }
         let lock = LockRow::expected(expected);
         assert_eq!(
-            LockRow::read(case, &clock, row, &lock),
+            LockRow::read(fixture, &clock, row, &lock),
             lock,
-            "the environment's row is not the machine's state"
+            "the environment's row differs from the machine's state"
         );
         let records: Vec<_> = (1..)
             .zip(&expected.sessions)
@@ -113,9 +113,9 @@ pub async fn compare(case: &Case, model: &Model) -> Clock {
         let read: Vec<_> = own
             .iter()
             .enumerate()
-            .map(|(place, row)| SessionRow::read(case, &clock, row, records.get(place)))
+            .map(|(place, row)| SessionRow::read(fixture, &clock, row, records.get(place)))
             .collect();
-        assert_eq!(read, records, "the sessions' rows are not what the machine said");
+        assert_eq!(read, records, "the sessions' rows differ from the machine's effects");
     }
     clock
 }
@@ -142,14 +142,14 @@ impl LockRow {
         }
     }
 
-    fn read(case: &Case, clock: &Clock, row: EnvironmentColumns, expected: &Self) -> Self {
+    fn read(fixture: &ModelFixture, clock: &Clock, row: EnvironmentColumns, expected: &Self) -> Self {
         let time = |real: Option<jiff_sqlx::Timestamp>, expected| {
             clock.modeled(real.map(|at| at.to_jiff()), expected)
         };
         Self {
             fence: row.fence,
-            session: row.session_id.map(|id| case.modeled(id.into())),
-            holder: row.holder_id.map(|id| case.modeled_user(id.into())),
+            session: row.session_id.map(|id| fixture.modeled(id.into())),
+            holder: row.holder_id.map(|id| fixture.modeled_user(id.into())),
             confirmed: row.confirmed,
             waiters: row.waiters,
             sessions: row.sessions,
@@ -172,15 +172,15 @@ impl SessionRow {
             status: record.status,
             fence: record.fence,
             lease_seconds: record.terms.length.as_secs(),
-            longest_seconds: record.terms.longest.as_secs(),
+            longest_seconds: record.terms.max_length.as_secs(),
             heard_at: record.heard_at,
         }
     }
 
-    fn read(case: &Case, clock: &Clock, row: &SessionColumns, expected: Option<&Self>) -> Self {
+    fn read(fixture: &ModelFixture, clock: &Clock, row: &SessionColumns, expected: Option<&Self>) -> Self {
         Self {
             ordinal: row.ordinal,
-            id: case.modeled(row.id.into()),
+            id: fixture.modeled(row.id.into()),
             status: row.status.parse().unwrap(),
             fence: row.fence,
             lease_seconds: row.lease_seconds,
@@ -193,16 +193,16 @@ impl SessionRow {
     }
 }
 
-/// The sweeper may look too early, never too late.
+/// The sweeper may check an environment too early, but never too late.
 fn assert_due_in_time(
     session: &SessionColumns,
     lease_ends: Option<jiff_sqlx::Timestamp>,
     sweep_at: Option<jiff_sqlx::Timestamp>,
 ) {
     let over = match session.status.as_str() {
-        "queued" => session.heard_at.unwrap().to_jiff() + SILENCE,
+        "queued" => session.heard_at.unwrap().to_jiff() + HEARTBEAT_TIMEOUT,
         "active" => lease_ends.unwrap().to_jiff(),
         _ => return,
     };
-    assert!(sweep_at.unwrap().to_jiff() <= over, "the sweeper would look too late");
+    assert!(sweep_at.unwrap().to_jiff() <= over, "the sweeper would check too late");
 }

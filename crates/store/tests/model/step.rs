@@ -1,22 +1,22 @@
-//! The steps of a case: what somebody asks for, and time that passes.
+//! The steps of a case: requests, and time that passes.
 //!
-//! The model's time stands still while a step is taken; the database's does not. That must never decide anything, so a
-//! lease, a turn and a waiter's silence never end near a moment in which something is asked: all time that passes is a
-//! multiple of [`TIME_UNIT`], and every length of time reaches [`MARGIN`] or more beyond such a multiple. A case that
-//! takes less real time than that is decided as if it took none.
+//! The model's time stands still while a step is executed; the database's does not. This must never affect a
+//! result, so no lease, turn or heartbeat timeout ends close to the time of a request. All time that passes
+//! is a multiple of [`TIME_UNIT`], and every duration exceeds such a multiple by at least [`MARGIN`]. A case
+//! that takes less real time than that has the same results as if it took none.
 
 use greenroom_domain::lease::FIRST_LEASE;
-use greenroom_domain::queue::SILENCE;
+use greenroom_domain::queue::HEARTBEAT_TIMEOUT;
 use proptest::prelude::*;
 
 pub const TIME_UNIT: i64 = 45;
 pub const MARGIN: i64 = 15;
 pub const DEFAULT_LEASE: i64 = 110;
-pub const LONGEST_LEASE: i64 = 290;
-/// One is shorter than the first lease of a turn, and they end after one to four units.
+pub const MAX_LEASE: i64 = 290;
+/// One is shorter than the first lease after a turn. They end after one to four units.
 const LEASES: [i64; 4] = [65, 20, 110, 155];
 
-/// How long the holder has to answer a request for hand-over. It ends apart from every lease, turn and silence, too.
+/// Grace times of hand-over requests. They do not end close to any lease, turn or heartbeat timeout either.
 const GRACES: [i64; 2] = [70, 115];
 
 pub const ENVIRONMENTS: usize = 2;
@@ -24,7 +24,7 @@ pub const PEOPLE: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Somebody asks for something to be done with an environment.
+    /// A user's request for an environment.
     At {
         environment: usize,
         act: Act,
@@ -32,7 +32,7 @@ pub enum Step {
     TimePasses {
         units: i64,
     },
-    /// Somebody loses the right to hold sessions, or has it again.
+    /// A user loses or regains the right to hold sessions.
     Role {
         user: usize,
         demoted: bool,
@@ -44,7 +44,7 @@ pub enum Act {
     Claim {
         user: usize,
         lease: Option<i64>,
-        way: Way,
+        path: GrantPath,
     },
     Queue {
         user: usize,
@@ -58,12 +58,12 @@ pub enum Act {
     Release {
         which: Which,
         by: By,
-        way: Way,
+        path: GrantPath,
     },
     Renew {
         which: Which,
     },
-    Hear {
+    Heartbeat {
         which: Which,
     },
     Transfer {
@@ -71,8 +71,8 @@ pub enum Act {
         to: usize,
         lease: Option<i64>,
     },
-    /// Requests the hand-over of what is held.
-    Request {
+    /// Requests the hand-over of a session.
+    RequestHandover {
         of: Which,
         user: usize,
         grace: i64,
@@ -86,35 +86,36 @@ pub enum Act {
     Sweep,
 }
 
-/// How a plain claim or a release is tried.
+/// The path of a plain claim or a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Only by the machine.
-    Long,
-    /// By one statement first, in a transaction of its own.
-    AtOnce,
-    /// By one statement first, within a command.
-    AtOnceInCommand,
+pub enum GrantPath {
+    /// The slow path only.
+    Slow,
+    /// The fast path first, in its own transaction.
+    Fast,
+    /// The fast path first, within a command.
+    FastInCommand,
 }
 
-/// A session, said in a way that means something in every state, so that a case stays one when steps are taken out.
+/// A reference to a session that is meaningful in every state, so that a case stays valid when shrinking
+/// removes steps.
 #[derive(Clone, Copy, Debug)]
 pub enum Which {
     Holder,
     Waiter(usize),
-    /// Any that there has been in the environment, most of which have ended.
+    /// Any earlier session of the environment, most of which have ended.
     Earlier(usize),
-    /// One of the other environment.
+    /// A session of the other environment.
     Elsewhere,
-    /// One that there never was.
+    /// A session that never existed.
     Unknown,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub enum By {
-    /// The session's own user.
+    /// The session's user.
     Own,
-    Anybody(usize),
+    User(usize),
 }
 
 pub fn any_step() -> BoxedStrategy<Step> {
@@ -129,20 +130,20 @@ pub fn any_step() -> BoxedStrategy<Step> {
 
 fn any_act() -> impl Strategy<Value = Act> {
     let lease = || prop_oneof![Just(None), proptest::sample::select(&LEASES[..]).prop_map(Some)];
-    let way = || proptest::sample::select(&[Way::Long, Way::AtOnce, Way::AtOnceInCommand][..]);
-    let by = prop_oneof![3 => Just(By::Own), 1 => (0..PEOPLE).prop_map(By::Anybody)];
+    let path = || proptest::sample::select(&[GrantPath::Slow, GrantPath::Fast, GrantPath::FastInCommand][..]);
+    let by = prop_oneof![3 => Just(By::Own), 1 => (0..PEOPLE).prop_map(By::User)];
     prop_oneof![
-        4 => (0..PEOPLE, lease(), way()).prop_map(|(user, lease, way)| Act::Claim { user, lease, way }),
+        4 => (0..PEOPLE, lease(), path()).prop_map(|(user, lease, path)| Act::Claim { user, lease, path }),
         4 => (0..PEOPLE, lease(), any::<bool>())
             .prop_map(|(user, lease, deploys)| Act::Queue { user, lease, deploys }),
         1 => (0..PEOPLE, lease()).prop_map(|(user, lease)| Act::Force { user, lease }),
-        4 => (any_session(), by, way()).prop_map(|(which, by, way)| Act::Release { which, by, way }),
+        4 => (any_session(), by, path()).prop_map(|(which, by, path)| Act::Release { which, by, path }),
         2 => any_session().prop_map(|which| Act::Renew { which }),
-        3 => any_session().prop_map(|which| Act::Hear { which }),
+        3 => any_session().prop_map(|which| Act::Heartbeat { which }),
         1 => (any_session(), 0..PEOPLE, lease())
             .prop_map(|(from, to, lease)| Act::Transfer { from, to, lease }),
         3 => (any_session(), 0..PEOPLE, proptest::sample::select(&GRACES[..]))
-            .prop_map(|(of, user, grace)| Act::Request { of, user, grace }),
+            .prop_map(|(of, user, grace)| Act::RequestHandover { of, user, grace }),
         1 => any_session().prop_map(|which| Act::Accept { which }),
         1 => any_session().prop_map(|which| Act::Decline { which }),
         2 => Just(Act::Sweep),
@@ -160,8 +161,8 @@ fn any_session() -> impl Strategy<Value = Which> {
 }
 
 #[test]
-fn nothing_ends_when_something_is_asked() {
-    let ends = [FIRST_LEASE.as_secs(), SILENCE.as_secs(), DEFAULT_LEASE, LONGEST_LEASE];
+fn no_duration_ends_close_to_a_step() {
+    let ends = [FIRST_LEASE.as_secs(), HEARTBEAT_TIMEOUT.as_secs(), DEFAULT_LEASE, MAX_LEASE];
     for seconds in ends.into_iter().chain(LEASES).chain(GRACES) {
         assert!(seconds % TIME_UNIT >= MARGIN, "{seconds} s ends too close to a step");
     }

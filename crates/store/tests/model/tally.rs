@@ -1,29 +1,30 @@
-//! Counts what a run has come across, so that one that never gets anywhere interesting does not pass for a good one.
+//! Counts what a run has covered, so that a run without any interesting cases fails.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use greenroom_domain::environment::{Command, Refusal};
+use greenroom_domain::environment::{LockCommand, Refusal};
 use greenroom_domain::rights::Barred;
 
 use crate::model::Expected;
-use crate::step::Way;
+use crate::step::GrantPath;
 
-/// What every run of the usual size comes across. `OthersWait` is not here: a settled lock is not free while somebody waits.
+/// What every run of the default size covers. `OthersWait` is not included: a settled lock with a queue is
+/// never free.
 const MUST_OCCUR: [&str; 24] = [
-    "AtOnce claim",
-    "AtOnce release",
-    "AtOnceInCommand claim",
-    "AtOnceInCommand release",
-    "Long claim",
-    "Long release",
+    "Fast claim",
+    "Fast release",
+    "FastInCommand claim",
+    "FastInCommand release",
+    "Slow claim",
+    "Slow release",
     "deployment.canceled",
     "deployment.queued",
     "due",
     "refused: held by you",
     "refused: locked",
     "refused: not active",
-    "refused: waits already",
+    "refused: already queued",
     "session.canceled",
     "session.claimed",
     "session.expired",
@@ -42,9 +43,9 @@ pub struct Tally(Mutex<BTreeMap<String, usize>>);
 
 impl Tally {
     pub fn count(&self, expected: &Expected) {
-        for told in &expected.told {
-            self.add(told.event_type.as_str());
-            if told.reason.as_deref() == Some(Barred::Role.reason()) {
+        for event in &expected.events {
+            self.add(event.event_type.as_str());
+            if event.reason.as_deref() == Some(Barred::Role.reason()) {
                 self.add("skipped");
             }
         }
@@ -54,19 +55,19 @@ impl Tally {
                 Refusal::HeldByYou { .. } => "refused: held by you",
                 Refusal::OthersWait => "refused: others wait",
                 Refusal::NotActive => "refused: not active",
-                Refusal::HandoverPending { .. } => "refused: asked already",
-                Refusal::NoHandover => "refused: nobody asked",
-                Refusal::AlreadyQueued { .. } => "refused: waits already",
+                Refusal::HandoverPending { .. } => "refused: handover pending",
+                Refusal::NoHandover => "refused: no handover",
+                Refusal::AlreadyQueued { .. } => "refused: already queued",
                 Refusal::QueueFull | Refusal::PlacesUsedUp => "refused: no place",
             });
         }
         if expected.due {
             self.add("due");
         }
-        let way = if expected.at_once { expected.ask.way } else { Way::Long };
-        match expected.ask.command {
-            Command::Claim(_) if expected.applied.is_ok() => self.add(&format!("{way:?} claim")),
-            Command::Release(_) if !expected.told.is_empty() => self.add(&format!("{way:?} release")),
+        let path = if expected.fast_path { expected.request.path } else { GrantPath::Slow };
+        match expected.request.command {
+            LockCommand::Claim(_) if expected.applied.is_ok() => self.add(&format!("{path:?} claim")),
+            LockCommand::Release(_) if !expected.events.is_empty() => self.add(&format!("{path:?} release")),
             _ => {}
         }
     }
@@ -75,7 +76,7 @@ impl Tally {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(what.to_owned()).or_default() += 1;
     }
 
-    /// What must occur and has not yet.
+    /// Returns the entries of `MUST_OCCUR` that have not occurred yet.
     pub fn missing(&self) -> Vec<&'static str> {
         let counts = self.0.lock().unwrap();
         MUST_OCCUR.iter().copied().filter(|what| !counts.contains_key(*what)).collect()
@@ -84,6 +85,6 @@ impl Tally {
     pub fn assert_varied(&self) {
         let missing = self.missing();
         let counts = self.0.lock().unwrap();
-        assert!(missing.is_empty(), "the run never came across {missing:?}, only {counts:#?}");
+        assert!(missing.is_empty(), "the run did not cover {missing:?}, only {counts:#?}");
     }
 }

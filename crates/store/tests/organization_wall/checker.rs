@@ -1,4 +1,4 @@
-//! Finds, in a parsed statement, the tenants' tables whose organization is tied to nothing.
+//! Finds the tenants' tables in a parsed statement that are not restricted to an organization.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ impl Checker {
         Self { tenants }
     }
 
-    /// The tables that the statement reaches without their organization.
+    /// Returns the tables that the statement uses without their organization.
     pub fn unscoped(&self, sql: &str) -> Vec<String> {
         let mut missing = Vec::new();
         for statement in parse(sql) {
@@ -45,7 +45,7 @@ impl Checker {
         missing
     }
 
-    /// Every statement that comes of replacing one comparison of an organization by `true`.
+    /// Returns every statement that results from replacing one comparison of an organization by `true`.
     pub fn without_one_organization(&self, sql: &str) -> Vec<String> {
         let mut mutants = Vec::new();
         for nth in 0.. {
@@ -68,7 +68,7 @@ impl Checker {
             Statement::Insert(insert) => self.insert(insert, outer, missing),
             Statement::Update(update) => self.update(update, outer, missing),
             Statement::Delete(delete) => self.delete(delete, outer, missing),
-            other => panic!("the checker does not know this statement: {other}"),
+            other => panic!("the checker does not support this statement: {other}"),
         }
     }
 
@@ -91,7 +91,7 @@ impl Checker {
                 self.statement(statement, outer, missing);
             }
             SetExpr::Values(values) => self.nested(values, outer, missing),
-            other => panic!("the checker does not know this query: {other}"),
+            other => panic!("the checker does not support this query: {other}"),
         }
     }
 
@@ -133,7 +133,7 @@ impl Checker {
         }
     }
 
-    /// Checks one scope; answers which of its names are tied to an organization.
+    /// Checks one scope. Returns those of its names that are tied to an organization.
     fn scope<'a>(
         &self,
         from: &'a [TableWithJoins],
@@ -193,7 +193,7 @@ impl Checker {
         }
     }
 
-    /// The name in scope whose organization this expression is.
+    /// Returns the name in scope whose organization this expression is.
     fn organization_of(&self, expression: &Expr, scope: &Scope) -> Option<String> {
         let of = |name: &str, column: &str| {
             scope.get(name).and_then(|table| self.tenants.get(table)).is_some_and(|own| *own == column)
@@ -212,7 +212,7 @@ impl Checker {
         }
     }
 
-    /// Queries inside of expressions.
+    /// Checks queries inside of expressions.
     fn nested(&self, node: &(impl Visit + ?Sized), tied: &HashSet<String>, missing: &mut Vec<String>) {
         struct Finder(Vec<Query>);
         impl Visitor for Finder {
@@ -231,7 +231,7 @@ impl Checker {
 }
 
 fn parse(sql: &str) -> Vec<Statement> {
-    // The parser does not know this strength of lock, and how strongly a row is locked does not matter here.
+    // The parser does not support this lock strength, which does not matter here.
     let sql = &sql.replace("for no key update", "for update");
     Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap_or_else(|error| panic!("{error} in\n{sql}"))
 }
@@ -264,7 +264,7 @@ fn condition(operator: &JoinOperator) -> Option<&Expr> {
     }
 }
 
-/// The equalities that must all hold. What stands under an OR ties nothing.
+/// Collects the equalities that must all hold. An equality below an OR ties nothing.
 fn conjuncts<'a>(expression: &'a Expr, equalities: &mut Vec<(&'a Expr, &'a Expr)>) {
     match expression {
         Expr::Nested(inner) => conjuncts(inner, equalities),
@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ties_and_what_does_not() {
+    fn scoped_and_unscoped_statements_are_distinguished() {
         let checker = Checker::of_migrations();
         let good = [
             "select 1 from pipelines where organization_id = $1",

@@ -1,5 +1,5 @@
-//! The second wall between organizations: every query that reaches a tenant's table names the organization. The first
-//! wall is the types; this one reads the SQL itself, as it was checked against the database (`.sqlx`).
+//! The second wall between organizations: every query of a tenant's table filters by organization. The first
+//! wall is the types. This one checks the SQL itself, as it was checked against the database (`.sqlx`).
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 mod checker;
@@ -10,11 +10,11 @@ use std::path::Path;
 
 use checker::Checker;
 
-/// All checked queries, white space folded.
+/// Returns all checked queries, with white space folded.
 fn queries() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
     let mut queries: Vec<String> = std::fs::read_dir(folder)
-        .expect(".sqlx is there: run `cargo xtask sqlx prepare`")
+        .expect("no .sqlx folder: run `cargo xtask sqlx prepare`")
         .map(|entry| {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let saved: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -43,30 +43,31 @@ fn every_query_names_its_organization() {
     }
     assert!(
         unscoped.is_empty(),
-        "these queries reach a tenant's table without its organization. Add `organization_id = $n`, or, if the query \
+        "these queries use a tenant's table without its organization. Add `organization_id = $n`, or, if the query \
          has no organization, move it to src/system/ and list it in this test:\n{unscoped:#?}"
     );
 }
 
-/// The checker itself is checked: take any one organization out of any one query, and it must notice.
+/// Tests the checker itself: it must detect every query from which one comparison of an organization is
+/// removed.
 #[test]
-fn no_organization_can_be_taken_out() {
+fn every_removed_organization_is_detected() {
     let checker = Checker::of_migrations();
     let system = system::queries();
-    let (mut tried, mut unnoticed) = (0, Vec::new());
+    let (mut mutants, mut undetected) = (0, Vec::new());
     for query in queries().into_iter().filter(|query| !system.contains(query)) {
         for mutant in checker.without_one_organization(&query) {
-            tried += 1;
+            mutants += 1;
             if checker.unscoped(&mutant).is_empty() {
-                unnoticed.push(mutant);
+                undetected.push(mutant);
             }
         }
     }
-    assert!(tried > 40, "only {tried} mutants were made");
-    assert!(unnoticed.is_empty(), "an organization was taken out and nobody noticed:\n{unnoticed:#?}");
+    assert!(mutants > 40, "only {mutants} mutants were created");
+    assert!(undetected.is_empty(), "a removed organization was not detected:\n{undetected:#?}");
 }
 
-/// The exceptions are listed by hand, used, and written in `src/system/` only.
+/// The exceptions are listed by hand, used, and only in `src/system/`.
 #[test]
 fn exceptions_are_listed_and_live_in_system() {
     let (all, checker) = (queries(), Checker::of_migrations());
@@ -74,16 +75,13 @@ fn exceptions_are_listed_and_live_in_system() {
     for query in system::queries() {
         assert!(
             unscoped.contains(&&query),
-            "listed as an exception, but it is not there or needs none:\n{query}"
+            "listed as an exception, but it does not exist or needs none:\n{query}"
         );
-        assert!(
-            system::is_written_in_system(&query),
-            "an exception that is not written in src/system/:\n{query}"
-        );
+        assert!(system::is_written_in_system(&query), "an exception that is not in src/system/:\n{query}");
     }
 }
 
-/// SQL that the macros have not checked is not in `.sqlx`, so this wall would not see it.
+/// SQL that is not checked by the macros is not in `.sqlx`, so this test would miss it.
 #[test]
 fn all_sql_is_checked() {
     let mut unchecked = Vec::new();
@@ -91,9 +89,9 @@ fn all_sql_is_checked() {
         let text = std::fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate() {
             let plain = ["sqlx::query(", "sqlx::query_as(", "sqlx::query_scalar(", "QueryBuilder", "raw_sql"];
-            // sqlx's own table, which is not there when the others are checked.
-            let known = line.contains("_sqlx_migrations");
-            if plain.iter().any(|call| line.contains(call)) && !known {
+            // sqlx's own table, which does not exist when the queries are checked.
+            let is_exempt = line.contains("_sqlx_migrations");
+            if plain.iter().any(|call| line.contains(call)) && !is_exempt {
                 unchecked.push(format!("{}:{}", path.display(), number + 1));
             }
         }

@@ -1,20 +1,20 @@
-//! The queries that have no organization, listed by hand, and where they may stand.
+//! The list of queries without an organization, and the check of where they are.
 
 use std::path::{Path, PathBuf};
 
 use crate::fold;
 
-/// The beginning of each, and why it is allowed.
+/// The beginning of each query, and why it is allowed.
 const LISTED: &[(&str, &str)] = &[
     (
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role, t.id as token_id, \
       t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at, t.scopes, t.pipelines \
       from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
       m.user_id = t.user_id where t.secret_hash = $1",
-        "who is asking: the organization is what it finds out",
+        "authentication of users: it finds the organization",
     ),
-    ("select t.id, m.role from api_tokens t", "the watch over all open streams"),
-    ("update api_tokens set last_used_at", "last uses of all organizations' tokens, in one go"),
+    ("select t.id, m.role from api_tokens t", "the check of the rights of all open streams"),
+    ("update api_tokens set last_used_at", "last uses of all organizations' tokens, in one statement"),
     (
         "select m.organization_id, m.user_id from memberships m join organizations o",
         "an operator names an organization by its slug",
@@ -22,52 +22,55 @@ const LISTED: &[(&str, &str)] = &[
     ("select o.id, clock_timestamp() as", "an operator names an organization by its slug"),
     (
         "select organization_id, id, user_id, pipeline_id, reason, created_at <",
-        "endings of sessions that are looked at again, in all organizations",
+        "endings of sessions that are repeated, in all organizations",
     ),
     ("with batch as materialized ( select position", "the sequencer"),
     ("select coalesce(extract(epoch from clock_timestamp() - min(time)), 0)", "the sequencer's lag"),
     ("select feed, organization_id, id, sequence", "the feed of all organizations"),
     (
         "select organization_id, environment_id from (select organization_id, id as environment_id, sweep_at",
-        "whose time has come, in all organizations",
+        "environments that are due for a sweep, in all organizations",
     ),
     (
         "select organization_id, id as environment_id from environments where cleanup_retry_at",
-        "whose clean-up is to be repeated, in all organizations",
+        "environments whose clean-up is due to be repeated, in all organizations",
     ),
     ("select id from organizations where slug", "an operator names an organization by its slug"),
     (
         "select distinct s.organization_id, s.environment_id, s.id from unnest",
-        "which of all open streams' sessions wait",
+        "waiting sessions of all open streams",
     ),
     (
         "select organization_id, id from deployments where ended_at",
-        "whose logs and artifacts have had their time, in all organizations",
+        "deployments whose logs and artifacts are past their retention, in all organizations",
     ),
-    ("delete from idempotency_keys where ctid", "answers past their time"),
+    ("delete from idempotency_keys where ctid", "expired responses"),
     (
         "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",
-        "which runner is asking: the organization is what it finds out",
+        "authentication of runners: it finds the organization",
     ),
-    ("select r.id from unnest($1::uuid[], $2::uuid[]) as watched", "the watch over all runners' downloads"),
+    (
+        "select r.id from unnest($1::uuid[], $2::uuid[]) as watched",
+        "the check of the rights of all runners' downloads",
+    ),
     ("select s.id, s.log_bytes, s.ended_at is not null", "the logs that all streams of a server follow"),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
-    ("update discarded_objects d set due_at", "objects of all organizations whose time has come"),
-    ("delete from discarded_objects d using unnest", "those that are gone"),
-    ("delete from wakes where id = any($1)", "what the relay has delivered"),
-    ("update wakes set attempts", "what the engine has refused, of all organizations"),
-    ("with looked as materialized", "the watchdog looks at the live deployments of all organizations"),
+    ("update discarded_objects d set due_at", "objects of all organizations that are due for removal"),
+    ("delete from discarded_objects d using unnest", "objects that were removed"),
+    ("delete from wakes where id = any($1)", "wake-ups that the relay has delivered"),
+    ("update wakes set attempts", "wake-ups of all organizations that the engine has rejected"),
+    ("with looked as materialized", "the watchdog scans the live deployments of all organizations"),
     (
         "with due as ( select organization_id, deployment_id from engine_waits",
         "deployments of all organizations that have waited for the engine for too long",
     ),
     (
         "insert into wakes (organization_id, deployment_id) select organization_id, id",
-        "a lost engine is rebuilt",
+        "the state of a lost engine is restored",
     ),
 ];
 
-/// The listed queries in full.
+/// Returns the listed queries in full.
 pub fn queries() -> Vec<String> {
     let all = crate::queries();
     let mut found = Vec::new();
@@ -87,7 +90,7 @@ pub fn is_written_in_system(query: &str) -> bool {
     written("src/system")
 }
 
-/// The files below a folder of this crate.
+/// Returns the files below a folder of this crate.
 pub fn sources(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];

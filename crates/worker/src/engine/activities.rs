@@ -1,4 +1,4 @@
-//! Answers workflows' questions from the store.
+//! The workflows' activities, implemented by the store.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_store::engine::Advance;
-use greenroom_store::{Store, within_patience};
+use greenroom_store::{Store, with_db_timeout};
 use greenroom_workflows::contract::{self, Advanced, AdvancedJob, Subject};
 use temporalio_common::ActivityDefinition;
 use temporalio_sdk::activities::{
@@ -15,8 +15,9 @@ use temporalio_sdk::activities::{
 
 use crate::relay::RelayBell;
 
-/// Whoever can take a deployment as far as it goes: the store, or a test's script. `None`: there is no such deployment.
-pub trait Advances: Send + Sync + 'static {
+/// Advances a deployment as far as possible: the store, or a test's script. Returns `None` if there is no
+/// such deployment.
+pub trait DeploymentAdvancer: Send + Sync + 'static {
     fn advance(
         &self,
         organization: OrganizationId,
@@ -24,21 +25,21 @@ pub trait Advances: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>>;
 }
 
-/// The store, and the relay that delivers what its answers wake.
-pub struct AskedStore {
+/// The store, and the bell of the relay, which delivers the wake-ups that an advance writes.
+pub struct StoreAdvancer {
     pub store: Store,
     pub bell: RelayBell,
 }
 
-impl Advances for AskedStore {
+impl DeploymentAdvancer for StoreAdvancer {
     fn advance(
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
     ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>> {
         Box::pin(async move {
-            let advance = within_patience(self.store.advance_deployment(organization, deployment)).await?;
-            if advance.as_ref().is_some_and(|advance| advance.woke) {
+            let advance = with_db_timeout(self.store.advance_deployment(organization, deployment)).await?;
+            if advance.as_ref().is_some_and(|advance| advance.has_wake_ups) {
                 self.bell.ring();
             }
             Ok(advance)
@@ -46,7 +47,7 @@ impl Advances for AskedStore {
     }
 }
 
-pub(super) struct Activities(pub Arc<dyn Advances>);
+pub(super) struct Activities(pub Arc<dyn DeploymentAdvancer>);
 
 impl ActivityImplementer for Activities {
     fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
@@ -54,7 +55,7 @@ impl ActivityImplementer for Activities {
     }
 }
 
-/// [`contract::Advance`], with something behind it. Its types are the contract's by declaration.
+/// The implementation of [`contract::Advance`], with the types of the contract.
 struct AdvanceFromStore;
 
 impl ActivityDefinition for AdvanceFromStore {
@@ -80,28 +81,28 @@ impl ExecutableActivity for AdvanceFromStore {
         subject: Subject,
     ) -> BoxFuture<'static, Result<Advanced, ActivityError>> {
         Box::pin(async move {
-            let Some(activities) = activities else { return Err(NotAnswered.into()) };
-            let answer = activities.0.advance(subject.organization_id, subject.deployment_id).await;
-            match answer {
+            let Some(activities) = activities else { return Err(AdvanceFailed.into()) };
+            match activities.0.advance(subject.organization_id, subject.deployment_id).await {
                 Ok(Some(advance)) => Ok(advanced(advance)),
                 Ok(None) => {
                     tracing::error!(
                         organization = %subject.organization_id,
                         deployment = %subject.deployment_id,
-                        "a workflow was started for a deployment that is not in this database; the workflow fails"
+                        "a workflow was started for a deployment that is not in this database; it fails"
                     );
                     metrics::counter!("greenroom_engine_missing_deployments_total").increment(1);
                     Ok(Advanced { missing: true, ..Advanced::default() })
                 }
                 Err(error) => {
-                    // The reason stays here: what an activity answers goes into the workflow's history.
+                    // The reason is only logged: what an activity returns is stored in the workflow's
+                    // history.
                     tracing::warn!(
                         error = &*error as &dyn Error,
                         deployment = %subject.deployment_id,
-                        "the store did not say how a deployment goes on; it is asked again"
+                        "could not advance a deployment; retrying"
                     );
                     metrics::counter!("greenroom_engine_unanswered_total").increment(1);
-                    Err(NotAnswered.into())
+                    Err(AdvanceFailed.into())
                 }
             }
         })
@@ -110,7 +111,7 @@ impl ExecutableActivity for AdvanceFromStore {
 
 #[derive(Debug, thiserror::Error)]
 #[error("the store did not answer")]
-struct NotAnswered;
+struct AdvanceFailed;
 
 fn advanced(advance: Advance) -> Advanced {
     let millis = |wait: std::time::Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);

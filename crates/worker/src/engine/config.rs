@@ -1,4 +1,4 @@
-//! Where the engine is, and how to speak to it.
+//! The connection settings of the engine.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ pub struct EngineConfig {
     pub address: String,
     pub namespace: String,
     pub tls: Option<EngineTls>,
-    /// Sent with every call; with one, TLS is always used.
+    /// Sent with every call. If it is set, TLS is always used.
     pub api_key: Option<String>,
 }
 
-/// All in PEM.
+/// TLS settings. All certificates and keys are in PEM.
 #[derive(Clone, Default)]
 pub struct EngineTls {
-    /// Whom to trust; the system's authorities if left out.
+    /// The trusted certificate authorities; the system's if not set.
     pub authority: Option<Vec<u8>>,
-    /// The name in the server's certificate, if it is not the address's.
+    /// The name in the server's certificate, if it differs from the address.
     pub server_name: Option<String>,
-    /// Our own certificate and its key.
+    /// The client certificate and its key.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Keys are not for logs.
+/// Implemented by hand so that keys are never logged.
 impl std::fmt::Debug for EngineConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("EngineConfig")
@@ -43,15 +43,15 @@ impl std::fmt::Debug for EngineConfig {
 
 impl EngineConfig {
     pub(super) fn connection(&self, identity: &str) -> Result<ConnectionOptions, EngineError> {
-        let encrypted = self.tls.is_some() || self.api_key.is_some();
-        let scheme = if encrypted { "https" } else { "http" };
+        let is_encrypted = self.tls.is_some() || self.api_key.is_some();
+        let scheme = if is_encrypted { "https" } else { "http" };
         let target = Url::parse(&format!("{scheme}://{}", self.address))
             .map_err(|_| EngineError::Address(self.address.clone()))?;
         Ok(ConnectionOptions::new(target)
             .identity(identity)
             .connect_timeout(CONNECT_TIMEOUT)
             .maybe_api_key(self.api_key.clone())
-            .maybe_tls_options(encrypted.then(|| self.tls.clone().unwrap_or_default().options()))
+            .maybe_tls_options(is_encrypted.then(|| self.tls.clone().unwrap_or_default().options()))
             .build())
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_host_and_a_port() {
+    fn an_address_is_host_and_port() {
         assert_eq!(
             config("127.0.0.1:7233").connection("test").unwrap().target.as_str(),
             "http://127.0.0.1:7233/"
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_api_key_is_never_sent_in_clear() {
+    fn an_api_key_is_never_sent_unencrypted() {
         let config = EngineConfig { api_key: Some("secret".to_owned()), ..config("engine.example:7233") };
         let options = config.connection("test").unwrap();
         assert!(options.tls_options.is_some());

@@ -1,29 +1,30 @@
-//! What can go wrong with the engine, told apart by what the caller can do about it.
+//! Errors of the engine, distinguished by what the caller can do about them.
 
 use temporalio_client::errors::{ClientConnectError, WorkflowStartError};
 use temporalio_client::tonic::{Code, Status};
 
-/// An error of the engine. Its text is for the log, never for a client.
+/// An error of the engine. Its text is written to the log and never returned to a client.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    #[error("`{0}` is no address of an engine: expected host:port")]
+    #[error("`{0}` is not a valid engine address: expected host:port")]
     Address(String),
-    /// The database has not said yet which installation this is: trying again later is right.
-    #[error("the installation's id is not known yet")]
+    /// The installation's id could not be read from the database yet. The caller should retry later.
+    #[error("the installation's id has not been read yet")]
     NotIdentified,
-    /// Trying again later is right.
+    /// The caller should retry later.
     #[error("the engine is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It is there and can't do this one thing at the moment: a workflow that is just closing, or a limit that is reached.
+    /// The engine is reachable and can't do this one thing at the moment: a workflow is just closing, or a
+    /// rate limit is reached.
     #[error("the engine is busy")]
     Busy(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The task has ended, timed out or was canceled: nobody waits for word of it any more.
-    #[error("the engine has no such task any more")]
+    /// The task has ended, timed out or was canceled; its result is no longer needed.
+    #[error("the task no longer exists in the engine")]
     Gone,
-    #[error("the engine refused")]
+    #[error("the engine refused the request")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// This daemon is going down.
-    #[error("stopping")]
+    /// This daemon is shutting down.
+    #[error("shutting down")]
     Stopping,
 }
 
@@ -38,13 +39,14 @@ impl From<Status> for EngineError {
         match status.code() {
             Code::NotFound => Self::Gone,
             Code::ResourceExhausted => Self::Busy(Box::new(status)),
-            // What repeating can't mend.
+            // Errors that a retry can't fix.
             Code::InvalidArgument
             | Code::AlreadyExists
             | Code::FailedPrecondition
             | Code::OutOfRange
             | Code::Unimplemented => Self::Refused(Box::new(status)),
-            // A wrong key or a missing namespace too: an operator mends it, and until then nothing is lost.
+            // Includes a wrong key and a missing namespace: an operator can fix these, and retries lose
+            // nothing until then.
             _ => Self::Unavailable(Box::new(status)),
         }
     }
@@ -59,7 +61,7 @@ impl From<ClientConnectError> for EngineError {
 impl From<WorkflowStartError> for EngineError {
     fn from(error: WorkflowStartError) -> Self {
         match error {
-            // A namespace that is not there (yet).
+            // The namespace does not exist (yet).
             WorkflowStartError::Rpc(status) if status.code() == Code::NotFound => {
                 Self::Unavailable(Box::new(status))
             }

@@ -1,5 +1,6 @@
-//! The engine, Temporal: waking deployments' workflows, and its side of the runners' work. It may be away at any time, also
-//! when a daemon starts; nothing here waits for it longer than a call's time limit, and nothing that matters is only here.
+//! The engine, Temporal: sends wake-ups to deployments' workflows, and polls, completes and fails the
+//! activity tasks of jobs. The engine may be unreachable at any time, also when a daemon starts. No call
+//! waits longer than its timeout, and the engine is never the only place where state is stored.
 
 mod activities;
 mod config;
@@ -23,27 +24,27 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNames
 use tokio::sync::{OnceCell, watch};
 use tokio_util::task::TaskTracker;
 
-pub use self::activities::{Advances, AskedStore};
+pub use self::activities::{DeploymentAdvancer, StoreAdvancer};
 pub use self::config::{EngineConfig, EngineTls};
 pub use self::error::EngineError;
 pub use self::task::{PolledJob, TaskToken};
 pub use self::worker::{WorkerSettings, run_worker};
 pub use greenroom_workflows::deployment::HEARTBEAT_TIMEOUT;
 
-const CALL_LIMIT: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A handle on the engine. Cheap to clone; connects when it is first used, and again whenever that is needed.
+/// A handle on the engine. Cheap to clone; connects on first use, and reconnects when needed.
 #[derive(Clone)]
 pub struct Engine(Arc<Parts>);
 
 struct Parts {
     config: EngineConfig,
     identity: String,
-    /// Part of the names of queues and workflows.
+    /// Part of the names of task queues and workflows.
     installation: watch::Sender<Option<InstallationId>>,
-    /// Once there is a connection, it mends itself.
+    /// A connection that was established once reconnects automatically.
     client: OnceCell<Client>,
-    /// Polls, which are never broken off, and what is handed back.
+    /// Polls, which are never aborted, and hand-backs of jobs.
     tasks: TaskTracker,
 }
 
@@ -55,24 +56,25 @@ impl Engine {
         Self(Arc::new(Parts { config, identity, installation, client, tasks }))
     }
 
-    /// From now on it wakes, runs and polls this installation's workflows and jobs. Before that every call fails as if the
-    /// engine were away.
+    /// Sets the installation whose workflows and jobs this handle uses. Before that every call fails as if
+    /// the engine were unavailable.
     pub fn identify(&self, installation: InstallationId) {
         self.0.installation.send_replace(Some(installation));
     }
 
-    /// Waits until the installation is known.
+    /// Waits until the installation is set.
     pub async fn identified(&self) {
-        // The sender is part of this handle: it can't be gone.
         let mut installation = self.0.installation.subscribe();
-        let _known = installation.wait_for(Option::is_some).await;
+        // This can't fail: the sender is part of this handle.
+        let _is_set = installation.wait_for(Option::is_some).await;
     }
 
     pub(crate) fn installation(&self) -> Result<InstallationId, EngineError> {
         (*self.0.installation.borrow()).ok_or(EngineError::NotIdentified)
     }
 
-    /// Tells a deployment's workflow that something has changed, and starts it if it does not run. Safe to repeat.
+    /// Signals a deployment's workflow that something has changed, and starts the workflow if it does not
+    /// run. Idempotent.
     pub async fn wake(
         &self,
         organization_id: OrganizationId,
@@ -80,15 +82,16 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let installation = self.installation()?;
         let client = self.client().await?;
-        // Whoever calls repeats it, and knows better when.
-        let once =
-            RpcOptions::builder().timeout(CALL_LIMIT).retry_options(RetryOptions::no_retries()).build();
+        // The caller retries, with its own back-off.
+        let no_retries =
+            RpcOptions::builder().timeout(CALL_TIMEOUT).retry_options(RetryOptions::no_retries()).build();
         let id = workflow_id(installation, deployment_id);
         let options = WorkflowStartOptions::new(deployments_queue(installation), id)
-            // One that ran before and ended has to look again: ending was its own idea.
+            // Allow reusing a completed workflow id: a completed run only means that it found nothing left to
+            // do.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
-            .rpc_options(once)
+            .rpc_options(no_retries)
             .build();
         let subject = Subject { organization_id, deployment_id, installation_id: Some(installation) };
         client
@@ -103,20 +106,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Answers if the engine does, and has our namespace for us.
+    /// Succeeds if the engine is reachable and has the configured namespace.
     pub async fn ping(&self) -> Result<(), EngineError> {
         let request = DescribeNamespaceRequest { namespace: self.namespace(), ..Default::default() };
         let mut request = request.into_request();
-        request.set_timeout(CALL_LIMIT);
+        request.set_timeout(CALL_TIMEOUT);
         self.service().await?.describe_namespace(request).await?;
         Ok(())
     }
 
-    /// Waits for the polls that are under way, up to `limit`: one that is broken off may lose a task for a while.
-    pub async fn close(&self, limit: Duration) {
+    /// Waits for running polls, up to `timeout`. An aborted poll may lose its task until the missing
+    /// heartbeat is noticed.
+    pub async fn close(&self, timeout: Duration) {
         self.0.tasks.close();
-        if tokio::time::timeout(limit, self.0.tasks.wait()).await.is_err() {
-            tracing::debug!(polls = self.0.tasks.len(), "polls of the engine were broken off");
+        if tokio::time::timeout(timeout, self.0.tasks.wait()).await.is_err() {
+            tracing::debug!(polls = self.0.tasks.len(), "polls of the engine were aborted");
         }
     }
 
@@ -124,18 +128,18 @@ impl Engine {
         self.0.client.get_or_try_init(|| self.connect()).await
     }
 
-    /// A connection of its own.
+    /// Opens a new connection.
     async fn connect(&self) -> Result<Client, EngineError> {
         let options = self.0.config.connection(&self.0.identity)?;
         let connecting = Connection::connect(options);
-        let connection = tokio::time::timeout(CALL_LIMIT, connecting)
+        let connection = tokio::time::timeout(CALL_TIMEOUT, connecting)
             .await
-            .map_err(|slow| EngineError::Unavailable(Box::new(slow)))??;
+            .map_err(|elapsed| EngineError::Unavailable(Box::new(elapsed)))??;
         let options = ClientOptions::new(self.0.config.namespace.clone()).build();
         Client::new(connection, options).map_err(|error| EngineError::Refused(Box::new(error)))
     }
 
-    /// The engine's own calls, without the client's retries.
+    /// Returns the engine's gRPC service, which does not retry as the client does.
     async fn service(&self) -> Result<Box<dyn WorkflowService>, EngineError> {
         Ok(self.client().await?.connection().workflow_service())
     }

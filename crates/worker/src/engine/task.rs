@@ -1,5 +1,6 @@
-//! A pool's jobs, as the engine's activity tasks: taken from the queue for a runner, kept alive, and ended. None of it
-//! carries data. What a job is and how it went is in PostgreSQL; the engine only learns that it should ask.
+//! A pool's jobs as activity tasks of the engine: polled from the task queue for a runner, kept alive by
+//! heartbeats, and completed or failed. They carry no data: a job and its result are stored in PostgreSQL,
+//! and the end of a task only makes the workflow advance the deployment.
 
 use std::time::Duration;
 
@@ -17,40 +18,42 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
 };
 use tokio::sync::oneshot;
 
-use super::{CALL_LIMIT, Engine, EngineError};
+use super::{CALL_TIMEOUT, Engine, EngineError};
 
-/// How much earlier than the call's limit the engine itself answers that there is nothing.
-const MARGIN: Duration = Duration::from_secs(2);
-/// The engine refuses to wait for less than two seconds.
-const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How much earlier than the call's timeout the engine returns an empty poll.
+const POLL_MARGIN: Duration = Duration::from_secs(2);
+/// The engine rejects polls with a timeout of less than two seconds.
+const MIN_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The engine's token of a task, prefixed with the id of the installation whose task queue it was in. A task of another
-/// installation id is not completed. The token is not a secret: only this daemon's own calls accept it.
+/// The engine's token of a task, prefixed with the id of the installation whose task queue it was in. A task
+/// of another installation id is not completed. The token is not a secret: only this daemon's own calls
+/// accept it.
 pub type TaskToken = Vec<u8>;
 
-/// A job that was taken from its queue. Whoever gets it has to [accept](Self::accept) it; if it is dropped before that,
-/// because the runner hung up or the job turned out not to be wanted, it goes back at once.
+/// A job that was polled from its task queue. The caller has to [accept](Self::accept) it. If it is dropped
+/// before that, because the runner disconnected or the job is no longer needed, it is handed back
+/// immediately.
 #[derive(Debug)]
 #[must_use = "a job that is dropped is handed back"]
 pub struct PolledJob {
     pub run: RunStage,
-    held: Option<Held>,
+    held: Option<HeldTask>,
 }
 
-struct Held {
+struct HeldTask {
     token: TaskToken,
     engine: Engine,
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for HeldTask {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Held")
+        f.write_str("HeldTask")
     }
 }
 
 impl PolledJob {
-    /// The task is the caller's now: to be kept alive and ended by this token.
+    /// Passes the task to the caller, who sends its heartbeats and ends it with the returned token.
     pub fn accept(mut self) -> TaskToken {
         self.held.take().map(|held| held.token).unwrap_or_default()
     }
@@ -64,14 +67,14 @@ impl Drop for PolledJob {
     }
 }
 
-fn hand_back(Held { token, engine }: Held) {
+fn hand_back(HeldTask { token, engine }: HeldTask) {
     let tasks = engine.0.tasks.clone();
-    // Outside of a runtime nothing can be sent. The engine then notices by the missing heartbeat.
+    // Outside of an async runtime nothing can be sent. The task then times out by its missing heartbeat.
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         tasks.spawn_on(
             async move {
                 if let Err(error) = engine.fail(&token, "no runner took it").await {
-                    tracing::debug!(error = &error as &dyn std::error::Error, "a task was not handed back");
+                    tracing::debug!(error = &error as &dyn std::error::Error, "could not hand back a task");
                 }
             },
             &runtime,
@@ -80,18 +83,19 @@ fn hand_back(Held { token, engine }: Held) {
 }
 
 impl Engine {
-    /// Waits for a job of this pool, for about as long as it is told to.
+    /// Polls for a job of this pool, for about `wait`.
     ///
-    /// The poll itself is a task of the engine's handle and goes on if this future is dropped: breaking it off just as a
-    /// job arrives would lose that job until its heartbeat is missed. What it brings then is handed back at once.
+    /// The poll runs in a separate task and continues if this future is dropped: aborting it just as a job
+    /// arrives would lose that job until its heartbeat times out. A job that arrives after the drop is handed
+    /// back immediately.
     pub async fn poll_job(&self, pool: PoolId, wait: Duration) -> Result<Option<PolledJob>, EngineError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let engine = self.clone();
         self.0.tasks.spawn(async move {
-            // If nobody listens any more, the job comes back here, or falls out of the channel, and is dropped.
-            drop(tell.send(engine.poll(pool, wait).await));
+            // If the receiver is gone, the job is dropped here or with the channel, and thereby handed back.
+            drop(sender.send(engine.poll(pool, wait).await));
         });
-        told.await.map_err(|_| EngineError::Stopping)?
+        receiver.await.map_err(|_| EngineError::Stopping)?
     }
 
     async fn poll(&self, pool: PoolId, wait: Duration) -> Result<Option<PolledJob>, EngineError> {
@@ -105,60 +109,62 @@ impl Engine {
             identity: self.identity(),
             ..PollActivityTaskQueueRequest::default()
         });
-        request.set_timeout(wait.clamp(SHORTEST_WAIT, LONGEST_WAIT) + MARGIN);
+        request.set_timeout(wait.clamp(MIN_WAIT, MAX_WAIT) + POLL_MARGIN);
         let polled = service.poll_activity_task_queue(request).await?.into_inner();
-        // An empty answer means that there was nothing.
+        // An empty response means that there was no task.
         if polled.task_token.is_empty() {
             return Ok(None);
         }
         let token = [installation.uuid().as_bytes().as_slice(), &polled.task_token].concat();
-        let held = Held { token, engine: self.clone() };
+        let held = HeldTask { token, engine: self.clone() };
         match read(&polled) {
             Some(run) => Ok(Some(PolledJob { run, held: Some(held) })),
             None => {
-                tracing::warn!(%pool, activity = polled.activity_id, "a task in the pool's queue is none of ours");
+                tracing::warn!(%pool, activity = polled.activity_id, "the pool's task queue has an unknown task");
                 hand_back(held);
                 Ok(None)
             }
         }
     }
 
-    /// The engine's part of a token; [`EngineError::Gone`] if the task is not of this installation's workflows.
-    fn own_task(&self, token: &TaskToken) -> Result<Vec<u8>, EngineError> {
+    /// Returns the engine's part of a token, or [`EngineError::Gone`] if the task belongs to another
+    /// installation.
+    fn strip_installation(&self, token: &TaskToken) -> Result<Vec<u8>, EngineError> {
         let installation = self.installation()?.uuid();
         token.strip_prefix(installation.as_bytes().as_slice()).map(<[u8]>::to_vec).ok_or(EngineError::Gone)
     }
 
-    /// Says that a runner is still at it. The answer says whether the workflow has given the job up, which is a hint:
-    /// whether it is canceled is for PostgreSQL to say.
+    /// Sends a heartbeat. Returns whether the workflow has requested the task's cancellation. That is only a
+    /// hint: whether the job is canceled is decided in PostgreSQL.
     pub async fn heartbeat(&self, token: &TaskToken) -> Result<bool, EngineError> {
         let mut request = RecordActivityTaskHeartbeatRequest {
-            task_token: self.own_task(token)?,
+            task_token: self.strip_installation(token)?,
             identity: self.identity(),
             namespace: self.namespace(),
             ..RecordActivityTaskHeartbeatRequest::default()
         }
         .into_request();
-        request.set_timeout(CALL_LIMIT);
-        let answer = self.service().await?.record_activity_task_heartbeat(request).await?;
-        Ok(answer.into_inner().cancel_requested)
+        request.set_timeout(CALL_TIMEOUT);
+        let response = self.service().await?.record_activity_task_heartbeat(request).await?;
+        Ok(response.into_inner().cancel_requested)
     }
 
-    /// Ends a task: its result is in PostgreSQL, and the workflow may ask for it.
+    /// Completes a task. The job's result is in PostgreSQL, where the workflow's next advance reads it.
     pub async fn complete(&self, token: &TaskToken) -> Result<(), EngineError> {
         let mut request = RespondActivityTaskCompletedRequest {
-            task_token: self.own_task(token)?,
+            task_token: self.strip_installation(token)?,
             identity: self.identity(),
             namespace: self.namespace(),
             ..RespondActivityTaskCompletedRequest::default()
         }
         .into_request();
-        request.set_timeout(CALL_LIMIT);
+        request.set_timeout(CALL_TIMEOUT);
         self.service().await?.respond_activity_task_completed(request).await?;
         Ok(())
     }
 
-    /// Ends a task without a result: the workflow asks the store, and dispatches the job again if it still waits.
+    /// Fails a task: the workflow advances the deployment, and dispatches the job again if it still waits for
+    /// a runner.
     pub async fn fail(&self, token: &TaskToken, text: &str) -> Result<(), EngineError> {
         let kind = ApplicationFailureInfo { non_retryable: true, ..ApplicationFailureInfo::default() };
         let failure = Failure {
@@ -168,14 +174,14 @@ impl Engine {
             ..Failure::default()
         };
         let mut request = RespondActivityTaskFailedRequest {
-            task_token: self.own_task(token)?,
+            task_token: self.strip_installation(token)?,
             failure: Some(failure),
             identity: self.identity(),
             namespace: self.namespace(),
             ..RespondActivityTaskFailedRequest::default()
         }
         .into_request();
-        request.set_timeout(CALL_LIMIT);
+        request.set_timeout(CALL_TIMEOUT);
         self.service().await?.respond_activity_task_failed(request).await?;
         Ok(())
     }

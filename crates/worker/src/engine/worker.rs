@@ -1,5 +1,5 @@
-//! Runs deployments' workflows. The SDK's worker lives on a thread of its own, because workflows can't change threads; it
-//! is started again whenever it ends, and ends in good order when the daemon does.
+//! Runs deployments' workflows. The SDK's worker has its own thread, because workflows are not `Send`. It is
+//! restarted whenever it ends, and shut down gracefully with the daemon.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,36 +13,36 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio_util::sync::CancellationToken;
 
 use super::activities::Activities;
-use super::{Advances, Engine};
+use super::{DeploymentAdvancer, Engine};
 
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// For what is under way when the daemon is told to stop. Another worker does again what did not end.
-const FAREWELL: Duration = Duration::from_secs(4);
+const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+/// How long running tasks may take to end at shutdown. Another worker repeats those that did not end.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(4);
 
-/// How much one worker takes on. Memory and connections follow from it.
+/// Concurrency limits of one worker, which determine its memory and its database connections.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerSettings {
-    /// How many questions it puts to the store at once: so many connections are used.
-    pub questions: usize,
-    /// How many workflows it keeps in memory. One that is not there is read again from the engine.
+    /// How many deployments are advanced concurrently. Each uses one database connection.
+    pub concurrent_advances: usize,
+    /// How many workflows are kept in memory. Others are replayed from their history in the engine.
     pub cached_workflows: usize,
-    /// How many calls wait at the engine for work.
+    /// How many calls poll the engine for workflow tasks concurrently.
     pub pollers: usize,
 }
 
 impl Default for WorkerSettings {
     fn default() -> Self {
-        Self { questions: 8, cached_workflows: 500, pollers: 8 }
+        Self { concurrent_advances: 8, cached_workflows: 500, pollers: 8 }
     }
 }
 
-type Trouble = Box<dyn std::error::Error + Send + Sync>;
+type WorkerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Runs until it is told to stop. While the engine is away it tries again, ever more slowly.
+/// Runs until shutdown. While the engine is unreachable, it retries with a growing delay.
 pub async fn run_worker(
     engine: Engine,
-    store: Arc<dyn Advances>,
+    store: Arc<dyn DeploymentAdvancer>,
     settings: WorkerSettings,
     stop: CancellationToken,
 ) {
@@ -50,54 +50,54 @@ pub async fn run_worker(
         () = stop.cancelled() => return,
         () = engine.identified() => {}
     }
-    let mut pause = FIRST_PAUSE;
-    let mut told = false;
+    let mut delay = INITIAL_RETRY_DELAY;
+    let mut is_failure_logged = false;
     while !stop.is_cancelled() {
-        let began = tokio::time::Instant::now();
-        let outcome = on_own_thread(engine.clone(), store.clone(), settings, stop.clone()).await;
+        let started = tokio::time::Instant::now();
+        let outcome = run_on_thread(engine.clone(), store.clone(), settings, stop.clone()).await;
         if stop.is_cancelled() {
             return;
         }
-        let worked = began.elapsed() > LONGEST_PAUSE;
-        if worked {
-            (pause, told) = (FIRST_PAUSE, false);
+        let has_worked = started.elapsed() > MAX_RETRY_DELAY;
+        if has_worked {
+            (delay, is_failure_logged) = (INITIAL_RETRY_DELAY, false);
         }
         if let Err(error) = outcome
-            && !told
+            && !is_failure_logged
         {
-            told = true;
-            tracing::warn!(error = &*error as &dyn std::error::Error, "workflows are not run; trying again");
+            is_failure_logged = true;
+            tracing::warn!(error = &*error as &dyn std::error::Error, "could not run workflows; retrying");
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(delay) => {}
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        delay = (delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
-async fn on_own_thread(
+async fn run_on_thread(
     engine: Engine,
-    store: Arc<dyn Advances>,
+    store: Arc<dyn DeploymentAdvancer>,
     settings: WorkerSettings,
     stop: CancellationToken,
-) -> Result<(), Trouble> {
+) -> Result<(), WorkerError> {
     let runtime = tokio::runtime::Handle::current();
-    // A thread does not end because nobody waits for it any more.
+    // Dropping this future does not end the thread, so the guard cancels its token.
     let stop = stop.child_token();
-    let _told_to_stop = stop.clone().drop_guard();
-    let work = move || runtime.block_on(work(engine, store, settings, stop));
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|died| Err(died.into()))
+    let _stop_on_drop = stop.clone().drop_guard();
+    let run = move || runtime.block_on(run_once(engine, store, settings, stop));
+    tokio::task::spawn_blocking(run).await.unwrap_or_else(|panicked| Err(panicked.into()))
 }
 
-async fn work(
+async fn run_once(
     engine: Engine,
-    store: Arc<dyn Advances>,
+    store: Arc<dyn DeploymentAdvancer>,
     settings: WorkerSettings,
     stop: CancellationToken,
-) -> Result<(), Trouble> {
+) -> Result<(), WorkerError> {
     let queue = deployments_queue(engine.installation()?);
-    // A connection of its own: the SDK registers the worker with it.
+    // A separate connection: the SDK registers the worker with it.
     let client = engine.connect().await?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::builder().heartbeat_interval(None).build()?)?;
     let mut worker = Worker::new(&runtime, client, options(queue, store, settings)?)?;
@@ -110,7 +110,7 @@ async fn work(
             ended = &mut run => ended,
             () = stop.cancelled() => {
                 shut_down();
-                tokio::time::timeout(FAREWELL, run).await.unwrap_or(Ok(()))
+                tokio::time::timeout(SHUTDOWN_GRACE, run).await.unwrap_or(Ok(()))
             }
         }
     };
@@ -120,15 +120,16 @@ async fn work(
 
 fn options(
     queue: String,
-    store: Arc<dyn Advances>,
+    store: Arc<dyn DeploymentAdvancer>,
     settings: WorkerSettings,
-) -> Result<WorkerOptions, Trouble> {
+) -> Result<WorkerOptions, WorkerError> {
     let slots = |number: usize| FixedSizeSlotSupplier::new(number.max(2));
     let tuner = TunerHolder::builder()
-        // A workflow's task lasts as long as its question to the store. Beyond those that ask there is room for the polls:
-        // a task that finds nobody waiting for it goes through the engine's database, which costs it more than all the rest.
-        .workflow_task_slot_supplier(slots(settings.questions * 2 + settings.pollers))
-        .local_activity_task_slot_supplier(slots(settings.questions))
+        // A workflow task lasts as long as its local activity, the advance. The additional slots are for
+        // polls: a task for which no poll waits is written to the engine's database, which costs more than
+        // all the rest of it.
+        .workflow_task_slot_supplier(slots(settings.concurrent_advances * 2 + settings.pollers))
+        .local_activity_task_slot_supplier(slots(settings.concurrent_advances))
         .activity_task_slot_supplier(slots(2))
         .nexus_task_slot_supplier(slots(2))
         .build();
@@ -139,8 +140,8 @@ fn options(
         .max_cached_workflows(settings.cached_workflows)
         .tuner(tuner)
         .workflow_task_poller_behavior(PollerBehavior::SimpleMaximum(settings.pollers.max(2)))
-        // Its activities are all local: one poll for the queue that the SDK insists on.
+        // All activities are local, but the SDK requires at least one poller for the activity queue.
         .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(1))
-        .graceful_shutdown_period(FAREWELL / 2)
+        .graceful_shutdown_period(SHUTDOWN_GRACE / 2)
         .build())
 }

@@ -1,26 +1,27 @@
-//! What a deployment costs the engine. Its throughput follows from it, so a change here is to be meant.
+//! How many events and workflow tasks a deployment costs in the engine. The engine's throughput depends on
+//! it, so these numbers must only change on purpose.
 
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 
-use crate::site::{Site, count};
+use crate::fixture::{EngineFixture, count};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_straight_deployment_of_three_jobs() {
-    let site = Site::with_worker().await;
-    let deployment = site.script.deployment(3);
-    site.wake(deployment).await;
+async fn a_deployment_of_three_jobs_without_failures() {
+    let fixture = EngineFixture::with_worker().await;
+    let deployment = fixture.store.deployment(3);
+    fixture.wake(deployment).await;
     for number in 0..3 {
-        assert_eq!(site.do_one(deployment).await, site.script.job(deployment, number));
+        assert_eq!(fixture.run_one_job(deployment).await, fixture.store.job(deployment, number));
     }
-    site.until_completed(deployment).await;
+    fixture.until_completed(deployment).await;
 
-    assert_eq!(site.script.asked(deployment), 4);
-    let events = site.history(deployment).await;
+    assert_eq!(fixture.store.advance_count(deployment), 4);
+    let events = fixture.history(deployment).await;
     let kinds: Vec<_> = events.iter().map(|event| event.event_type().as_str_name()).collect();
-    // One task at the start and one after each job; each asks once, which is one marker.
+    // One workflow task at the start and one after each job; each advances once, which records one marker.
     assert_eq!(count(&events, EventType::WorkflowTaskCompleted), 4, "{kinds:#?}");
     assert_eq!(count(&events, EventType::MarkerRecorded), 4, "{kinds:#?}");
     assert_eq!(events.len(), 28, "{kinds:#?}");
-    site.keep_history(deployment, "three_jobs").await;
-    site.end().await;
+    fixture.keep_history(deployment, "three_jobs").await;
+    fixture.end().await;
 }

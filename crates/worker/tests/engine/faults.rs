@@ -1,4 +1,4 @@
-//! Kills, in the middle of things.
+//! Kills of the engine, the store and the worker during a deployment.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_store::engine::{Advance, Dispatch};
-use greenroom_worker::engine::{Advances, Engine, EngineConfig, WorkerSettings, run_worker};
+use greenroom_worker::engine::{DeploymentAdvancer, Engine, EngineConfig, WorkerSettings, run_worker};
 use greenroom_workflows::contract::{Advanced, AdvancedJob, Subject};
 use temporalio_client::WorkflowExecutionStatus;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -16,118 +16,118 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::script::{Script, State};
-use crate::site::Site;
+use crate::fixture::EngineFixture;
+use crate::scripted_store::{ScriptedStore, State};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_engine_is_killed_in_the_middle_and_comes_back() {
-    let mut site = Site::with_worker().await;
-    let deployment = site.script.deployment(3);
-    site.wake(deployment).await;
-    site.do_one(deployment).await;
-    let (job, token) = site.take(deployment).await;
+async fn a_deployment_continues_after_the_engine_was_killed_and_restarted() {
+    let mut fixture = EngineFixture::with_worker().await;
+    let deployment = fixture.store.deployment(3);
+    fixture.wake(deployment).await;
+    fixture.run_one_job(deployment).await;
+    let (job, token) = fixture.take(deployment).await;
 
-    site.temporal.kill().await;
-    assert!(site.engine.heartbeat(&token).await.unwrap_err().is_unavailable());
-    assert!(site.engine.wake(site.script.organization, deployment).await.unwrap_err().is_unavailable());
-    assert!(site.engine.poll_job(site.script.pool, Duration::from_secs(1)).await.is_err());
-    site.temporal.start().await;
+    fixture.temporal.kill().await;
+    assert!(fixture.engine.heartbeat(&token).await.unwrap_err().is_unavailable());
+    assert!(fixture.engine.wake(fixture.store.organization, deployment).await.unwrap_err().is_unavailable());
+    assert!(fixture.engine.poll_job(fixture.store.pool, Duration::from_secs(1)).await.is_err());
+    fixture.temporal.start().await;
 
-    // The same handle, the same task: neither has to be made anew.
-    assert!(!site.engine.heartbeat(&token).await.unwrap());
-    site.script.set(deployment, job, State::Done);
-    site.engine.complete(&token).await.unwrap();
-    site.do_one(deployment).await;
-    site.until_completed(deployment).await;
-    site.end().await;
+    // The handle and the task stay valid.
+    assert!(!fixture.engine.heartbeat(&token).await.unwrap());
+    fixture.store.set(deployment, job, State::Done);
+    fixture.engine.complete(&token).await.unwrap();
+    fixture.run_one_job(deployment).await;
+    fixture.until_completed(deployment).await;
+    fixture.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_not_there_yet_is_waited_for() {
-    let mut site = Site::without_worker().await;
-    site.temporal.kill().await;
-    site.start_worker();
+async fn a_worker_waits_for_an_engine_that_starts_later() {
+    let mut fixture = EngineFixture::without_worker().await;
+    fixture.temporal.kill().await;
+    fixture.start_worker();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    site.temporal.start().await;
-    let deployment = site.script.deployment(1);
-    site.wake(deployment).await;
-    site.do_one(deployment).await;
-    site.until_completed(deployment).await;
-    site.end().await;
+    fixture.temporal.start().await;
+    let deployment = fixture.store.deployment(1);
+    fixture.wake(deployment).await;
+    fixture.run_one_job(deployment).await;
+    fixture.until_completed(deployment).await;
+    fixture.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_does_not_answer_fails_no_workflow() {
-    let site = Site::with_worker().await;
-    let deployment = site.script.deployment(1);
-    site.script.away(true);
-    site.wake(deployment).await;
-    // Three attempts on the spot, a pause, three more.
-    site.until_asked(deployment, 6).await;
-    assert_eq!(site.status(deployment).await, WorkflowExecutionStatus::Running);
-    site.script.away(false);
-    site.do_one(deployment).await;
-    site.until_completed(deployment).await;
-    site.keep_history(deployment, "store_away").await;
-    site.end().await;
+async fn an_unavailable_store_fails_no_workflow() {
+    let fixture = EngineFixture::with_worker().await;
+    let deployment = fixture.store.deployment(1);
+    fixture.store.set_unavailable(true);
+    fixture.wake(deployment).await;
+    // Three immediate attempts, a delay, three more.
+    fixture.until_advanced(deployment, 6).await;
+    assert_eq!(fixture.status(deployment).await, WorkflowExecutionStatus::Running);
+    fixture.store.set_unavailable(false);
+    fixture.run_one_job(deployment).await;
+    fixture.until_completed(deployment).await;
+    fixture.keep_history(deployment, "store_away").await;
+    fixture.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_is_killed_in_the_middle_and_another_goes_on() {
-    let mut site = Site::without_worker().await;
-    let deployment = site.script.deployment(3);
-    let mut answering = Answering::new(site.script.clone()).await;
-    let mut first = answering.worker(&site);
-    site.wake(deployment).await;
-    site.do_one(deployment).await;
-    let (job, token) = site.take(deployment).await;
+async fn another_worker_continues_after_one_was_killed() {
+    let mut fixture = EngineFixture::without_worker().await;
+    let deployment = fixture.store.deployment(3);
+    let mut server = AdvanceServer::new(fixture.store.clone()).await;
+    let mut first = server.worker(&fixture);
+    fixture.wake(deployment).await;
+    fixture.run_one_job(deployment).await;
+    let (job, token) = fixture.take(deployment).await;
 
-    // Once while it waits for a runner, with the job's end coming while no worker is there…
+    // The first worker is killed while it waits for a runner; the job ends while no worker runs.
     first.kill().await.unwrap();
-    site.script.set(deployment, job, State::Done);
-    site.engine.complete(&token).await.unwrap();
-    // … and once in the middle of a question.
-    site.script.shut().await;
-    let asked = site.script.asked(deployment);
-    let mut second = answering.worker(&site);
-    site.until_asked(deployment, asked + 1).await;
+    fixture.store.set(deployment, job, State::Done);
+    fixture.engine.complete(&token).await.unwrap();
+    // The second worker is killed during an advance.
+    fixture.store.block().await;
+    let advances = fixture.store.advance_count(deployment);
+    let mut second = server.worker(&fixture);
+    fixture.until_advanced(deployment, advances + 1).await;
     second.kill().await.unwrap();
-    site.script.open();
+    fixture.store.unblock();
 
-    site.start_worker();
-    site.do_one(deployment).await;
-    site.until_completed(deployment).await;
-    answering.connections.abort_all();
-    site.end().await;
+    fixture.start_worker();
+    fixture.run_one_job(deployment).await;
+    fixture.until_completed(deployment).await;
+    server.connections.abort_all();
+    fixture.end().await;
 }
 
-/// Answers the questions of workers in other processes from this one's script.
-struct Answering {
+/// Serves advances from this process's store to workers in other processes.
+struct AdvanceServer {
     address: String,
     connections: JoinSet<()>,
 }
 
-impl Answering {
-    async fn new(script: Arc<Script>) -> Self {
+impl AdvanceServer {
+    async fn new(store: Arc<ScriptedStore>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let mut connections = JoinSet::new();
         connections.spawn(async move {
             let mut open = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                open.spawn(answer(stream, script.clone()));
+                open.spawn(serve_advance(stream, store.clone()));
             }
         });
         Self { address, connections }
     }
 
-    /// This program again, as a worker only.
-    fn worker(&mut self, site: &Site) -> Child {
+    /// Starts this program again, as a worker only.
+    fn worker(&mut self, fixture: &EngineFixture) -> Child {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "faults::work_until_killed", "--ignored", "--nocapture"])
             .env("GREENROOM_TEST_STORE", &self.address)
-            .env("GREENROOM_TEST_INSTALLATION", site.script.installation.to_string())
-            .env("GREENROOM_TEST_ENGINE", site.temporal.config().address)
+            .env("GREENROOM_TEST_INSTALLATION", fixture.store.installation.to_string())
+            .env("GREENROOM_TEST_ENGINE", fixture.temporal.config().address)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
@@ -136,14 +136,14 @@ impl Answering {
     }
 }
 
-async fn answer(mut stream: TcpStream, script: Arc<Script>) {
+async fn serve_advance(mut stream: TcpStream, store: Arc<ScriptedStore>) {
     let (read, mut write) = stream.split();
     let mut line = String::new();
     if BufReader::new(read).read_line(&mut line).await.is_err() {
         return;
     }
     let subject: Subject = serde_json::from_str(&line).unwrap();
-    let advance = script.answer(subject.deployment_id).await.unwrap().unwrap();
+    let advance = store.advance_once(subject.deployment_id).await.unwrap().unwrap();
     let dispatch = advance.dispatch.iter();
     let advanced = Advanced {
         ended: advance.ended,
@@ -153,10 +153,10 @@ async fn answer(mut stream: TcpStream, script: Arc<Script>) {
     drop(write.write_all(serde_json::to_string(&advanced).unwrap().as_bytes()).await);
 }
 
-/// Asks another process.
-struct Elsewhere(String);
+/// Advances deployments through an [`AdvanceServer`] in another process.
+struct RemoteAdvancer(String);
 
-impl Advances for Elsewhere {
+impl DeploymentAdvancer for RemoteAdvancer {
     fn advance(
         &self,
         organization_id: OrganizationId,
@@ -165,8 +165,8 @@ impl Advances for Elsewhere {
         Box::pin(async move {
             let mut stream = TcpStream::connect(&self.0).await?;
             let subject = Subject { organization_id, deployment_id, installation_id: None };
-            let question = serde_json::to_string(&subject)? + "\n";
-            stream.write_all(question.as_bytes()).await?;
+            let request = serde_json::to_string(&subject)? + "\n";
+            stream.write_all(request.as_bytes()).await?;
             let mut line = String::new();
             BufReader::new(stream).read_line(&mut line).await?;
             let advanced: Advanced = serde_json::from_str(&line)?;
@@ -176,14 +176,14 @@ impl Advances for Elsewhere {
                 dispatch: dispatch.map(|job| Dispatch { job_id: job.job_id, pool_id: job.pool_id }).collect(),
                 withdrawn: Vec::new(),
                 again_in: None,
-                woke: false,
+                has_wake_ups: false,
             }))
         })
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "a worker for the test above, in a process of its own"]
+#[ignore = "a worker for the test above, in a separate process"]
 async fn work_until_killed() {
     let (store, address) =
         (std::env::var("GREENROOM_TEST_STORE").unwrap(), std::env::var("GREENROOM_TEST_ENGINE").unwrap());
@@ -191,5 +191,5 @@ async fn work_until_killed() {
     let stop = CancellationToken::new();
     let engine = Engine::new(config);
     engine.identify(std::env::var("GREENROOM_TEST_INSTALLATION").unwrap().parse().unwrap());
-    run_worker(engine, Arc::new(Elsewhere(store)), WorkerSettings::default(), stop).await;
+    run_worker(engine, Arc::new(RemoteAdvancer(store)), WorkerSettings::default(), stop).await;
 }

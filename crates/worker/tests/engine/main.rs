@@ -1,15 +1,15 @@
-//! The engine's side of deployments, on a real Temporal server: each test starts one of its own. Only the store's answers
-//! are scripted. One program for all of it, because each that links the SDK costs minutes.
+//! Workflows, jobs and wake-ups on a real Temporal server; each test starts its own. Only the store is
+//! scripted. All tests are in one binary, because linking the SDK takes minutes per binary.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 mod cost;
 mod faults;
+mod fixture;
 mod history;
 mod installations;
 mod jobs;
 mod relay;
 mod replay;
-mod script;
-mod site;
+mod scripted_store;
 mod temporal;
-mod wakes;
+mod wake_ups;

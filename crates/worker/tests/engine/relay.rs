@@ -1,35 +1,35 @@
-//! The relay, with an engine that comes and goes.
+//! The relay, with an engine that is stopped and restarted.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_store::StoreError;
-use greenroom_store::engine::Wake;
+use greenroom_store::engine::WakeUp;
 use greenroom_worker::engine::{Engine, EngineError};
-use greenroom_worker::relay::{self, Outbox, RelayBell, Wakes};
+use greenroom_worker::relay::{self, Outbox, RelayBell, WakeUpTarget};
 use tokio_util::sync::CancellationToken;
 
-use crate::site::{Site, engine_of, until};
+use crate::fixture::{EngineFixture, engine_of, until};
 
-/// Every wake with whether it was taken, and the ids of those that were put off.
+/// Every wake-up with whether it was taken, and the ids of those that were put off.
 #[derive(Clone, Default)]
-struct List(Arc<Mutex<Vec<(Wake, bool)>>>, Arc<Mutex<Vec<i64>>>);
+struct ListOutbox(Arc<Mutex<Vec<(WakeUp, bool)>>>, Arc<Mutex<Vec<i64>>>);
 
-impl List {
-    fn add(&self, wake: Wake) {
+impl ListOutbox {
+    fn add(&self, wake: WakeUp) {
         self.0.lock().unwrap().push((wake, false));
     }
 
-    fn left(&self) -> usize {
+    fn remaining(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 }
 
-impl Outbox for List {
-    async fn take(&self, batch: i64) -> Result<Vec<Wake>, StoreError> {
-        let mut list = self.0.lock().unwrap();
-        let waiting = list.iter_mut().filter(|(_, taken)| !*taken).take(usize::try_from(batch).unwrap());
+impl Outbox for ListOutbox {
+    async fn take(&self, batch: i64) -> Result<Vec<WakeUp>, StoreError> {
+        let mut outbox = self.0.lock().unwrap();
+        let waiting = outbox.iter_mut().filter(|(_, taken)| !*taken).take(usize::try_from(batch).unwrap());
         Ok(waiting
             .map(|(wake, taken)| {
                 *taken = true;
@@ -49,13 +49,13 @@ impl Outbox for List {
     }
 }
 
-/// The real engine, which fails for one deployment as a damaged history would make it fail.
-struct Damaged {
+/// The real engine, except that it fails for one deployment as it would with a damaged history.
+struct FailingEngine {
     engine: Engine,
     deployment: DeploymentId,
 }
 
-impl Wakes for Damaged {
+impl WakeUpTarget for FailingEngine {
     async fn identified(&self) {
         self.engine.identified().await;
     }
@@ -73,73 +73,74 @@ impl Wakes for Damaged {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_workflow_that_the_engine_refuses_is_put_off_and_the_others_go_on() {
-    let site = Site::with_worker().await;
-    let (list, bell, stop) = (List::default(), RelayBell::default(), CancellationToken::new());
-    // The first by its id: whatever is delivered in the order of ids comes to it before all others.
-    let damaged = site.script.deployment(0);
-    let engine = Damaged { engine: engine_of(&site.temporal, &site.script), deployment: damaged };
-    let relaying = relay::run(list.clone(), engine, bell.clone(), stop.clone());
+async fn a_refused_wake_up_is_put_off_and_the_others_are_delivered() {
+    let fixture = EngineFixture::with_worker().await;
+    let (outbox, bell, stop) = (ListOutbox::default(), RelayBell::default(), CancellationToken::new());
+    // The damaged deployment has the lowest id, so that it comes first if the relay delivers in the order of
+    // ids.
+    let damaged = fixture.store.deployment(0);
+    let engine = FailingEngine { engine: engine_of(&fixture.temporal, &fixture.store), deployment: damaged };
+    let relaying = relay::run(outbox.clone(), engine, bell.clone(), stop.clone());
     let running = tokio::task::JoinSet::from_iter([relaying]);
     let wake = |id: i64, deployment_id| {
-        list.add(Wake { id, organization_id: site.script.organization, deployment_id });
+        outbox.add(WakeUp { id, organization_id: fixture.store.organization, deployment_id });
     };
     wake(0, damaged);
-    let others: Vec<_> = (1..=40).map(|_| site.script.deployment(0)).collect();
+    let others: Vec<_> = (1..=40).map(|_| fixture.store.deployment(0)).collect();
     for (id, deployment) in (1..).zip(&others) {
         wake(id, *deployment);
     }
     bell.ring();
-    until("all others are delivered", async || list.left() == 1).await;
-    until("the one is put off", async || *list.1.lock().unwrap() == [0]).await;
-    let late = site.script.deployment(0);
+    until("all others are delivered", async || outbox.remaining() == 1).await;
+    until("the refused one is put off", async || *outbox.1.lock().unwrap() == [0]).await;
+    let late = fixture.store.deployment(0);
     wake(41, late);
     bell.ring();
-    until("what comes later is delivered", async || list.left() == 1).await;
+    until("a later wake-up is delivered", async || outbox.remaining() == 1).await;
     for deployment in others.into_iter().chain([late]) {
-        site.until_asked(deployment, 1).await;
+        fixture.until_advanced(deployment, 1).await;
     }
-    assert_eq!(site.script.asked(damaged), 0);
+    assert_eq!(fixture.store.advance_count(damaged), 0);
     stop.cancel();
     running.join_all().await;
-    site.end().await;
+    fixture.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn delivers_at_once_keeps_all_in_an_outage_and_delivers_it_after() {
-    let mut site = Site::with_worker().await;
-    let (list, bell, stop) = (List::default(), RelayBell::default(), CancellationToken::new());
-    let engine = engine_of(&site.temporal, &site.script);
-    let relaying = relay::run(list.clone(), engine, bell.clone(), stop.clone());
+async fn wake_ups_are_kept_during_an_outage_and_delivered_afterwards() {
+    let mut fixture = EngineFixture::with_worker().await;
+    let (outbox, bell, stop) = (ListOutbox::default(), RelayBell::default(), CancellationToken::new());
+    let engine = engine_of(&fixture.temporal, &fixture.store);
+    let relaying = relay::run(outbox.clone(), engine, bell.clone(), stop.clone());
     let running = tokio::task::JoinSet::from_iter([relaying]);
     let wake = |id: i64| {
-        let deployment_id = site.script.deployment(0);
-        list.add(Wake { id, organization_id: site.script.organization, deployment_id });
+        let deployment_id = fixture.store.deployment(0);
+        outbox.add(WakeUp { id, organization_id: fixture.store.organization, deployment_id });
         deployment_id
     };
 
     let first = wake(0);
     bell.ring();
-    until("the first is delivered", async || list.left() == 0).await;
-    site.until_completed(first).await;
+    until("the first is delivered", async || outbox.remaining() == 0).await;
+    fixture.until_completed(first).await;
 
     let later: Vec<_> = {
         let during: Vec<_> = (1..=40).map(&wake).collect();
         during
     };
-    site.temporal.kill().await;
-    let even_later = site.script.deployment(0);
-    list.add(Wake { id: 41, organization_id: site.script.organization, deployment_id: even_later });
+    fixture.temporal.kill().await;
+    let even_later = fixture.store.deployment(0);
+    outbox.add(WakeUp { id: 41, organization_id: fixture.store.organization, deployment_id: even_later });
     bell.ring();
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(list.left() >= 1, "what was not delivered is kept");
+    assert!(outbox.remaining() >= 1, "undelivered wake-ups are kept");
 
-    site.temporal.start().await;
-    until("all are delivered", async || list.left() == 0).await;
+    fixture.temporal.start().await;
+    until("all are delivered", async || outbox.remaining() == 0).await;
     for deployment in later.into_iter().chain([even_later]) {
-        site.until_asked(deployment, 1).await;
+        fixture.until_advanced(deployment, 1).await;
     }
     stop.cancel();
     running.join_all().await;
-    site.end().await;
+    fixture.end().await;
 }

@@ -1,7 +1,9 @@
-//! Histories of real runs, replayed by the workflow as it is now. A run that was begun by an older version has to go on
-//! with the newer one, so a history that no longer fits is a defect, not an outdated file.
+//! Replays stored histories of real runs with the current workflow. A run that was started by an older
+//! version has to continue with the newer one, so a history that can't be replayed is a bug in the workflow,
+//! not an outdated file.
 //!
-//! `GREENROOM_KEEP_HISTORIES=1 cargo nextest run -p greenroom-worker --test engine` writes them anew, from the other tests.
+//! `GREENROOM_KEEP_HISTORIES=1 cargo nextest run -p greenroom-worker --test engine` rewrites them from the
+//! other tests.
 
 use std::path::{Path, PathBuf};
 
@@ -20,31 +22,31 @@ async fn replay(json: &str) -> Result<(), WorkflowReplayError> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_runs_still_fit() {
+async fn stored_histories_can_be_replayed() {
     let mut files: Vec<_> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 5, "the histories are there");
     for file in files {
         let json = std::fs::read_to_string(&file).unwrap();
-        let outcome = local(async move || replay(&json).await).await;
+        let outcome = run_on_thread(async move || replay(&json).await).await;
         assert!(outcome.is_ok(), "{}: {outcome:?}", file.display());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workflow_that_asks_for_something_else_is_noticed() {
+async fn a_history_of_a_different_workflow_is_rejected() {
     let json = std::fs::read_to_string(folder().join("three_jobs.json")).unwrap();
-    // A history that another workflow has written: its other activity, its other kind of question.
+    // Histories as a different workflow would have written them: another activity, another kind of marker.
     for (was, is) in [("\"run_stage\"", "\"run_something\""), ("\"core_local_activity\"", "\"something\"")] {
         assert!(json.contains(was), "{was}");
         let changed = json.replace(was, is);
-        let outcome = local(async move || replay(&changed).await).await;
+        let outcome = run_on_thread(async move || replay(&changed).await).await;
         assert!(outcome.is_err(), "{was} became {is}");
     }
 }
 
-/// The replayer can't change threads either.
-async fn local<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> T {
+/// Runs the replayer on its own thread: like workflows, it is not `Send`.
+async fn run_on_thread<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> T {
     let runtime = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || runtime.block_on(work())).await.unwrap()
 }

@@ -1,4 +1,4 @@
-//! A Temporal server of a test's own, on a file, which can be killed and started again.
+//! A Temporal server for one test, with its database in a file, which can be killed and restarted.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use uuid::Uuid;
 
-/// Without the first three each dispatch waits for a 50 ms tick; with the last one a new history is begun early enough
-/// for a test to see it.
+/// Without the first three settings each dispatch waits for a 50 ms tick. With the last one a new run starts
+/// early enough for a test to observe it.
 const DYNAMIC: [&str; 4] = [
     "history.transferProcessorMaxPollRPS=1000",
     "history.timerProcessorMaxPollRPS=1000",
@@ -43,30 +43,31 @@ fn connection(port: u16) -> ConnectionOptions {
 }
 
 impl Temporal {
-    /// Its ports are settled, and it does not run yet.
-    pub async fn settled() -> Self {
+    /// Chooses free ports without starting the server.
+    pub async fn reserve_ports() -> Self {
         let folder = std::env::temp_dir().join(format!("greenroom-temporal-{}", Uuid::now_v7()));
         std::fs::create_dir(&folder).unwrap();
         Self { ports: [free_port().await, free_port().await, free_port().await], folder, child: None }
     }
 
-    pub async fn running() -> Self {
+    pub async fn start_new() -> Self {
         for _ in 0..5 {
-            let mut temporal = Self::settled().await;
-            if temporal.started().await {
+            let mut temporal = Self::reserve_ports().await;
+            if temporal.try_start().await {
                 return temporal;
             }
-            // Somebody else had one of the ports by then.
+            // Another process has taken one of the ports meanwhile.
         }
         panic!("Temporal did not start");
     }
 
-    /// On the ports that it has.
+    /// Starts the server again on its ports.
     pub async fn start(&mut self) {
-        assert!(self.started().await, "Temporal did not start");
+        assert!(self.try_start().await, "Temporal did not start");
     }
 
-    async fn started(&mut self) -> bool {
+    /// Returns false if the server ended early or is not reachable in time.
+    async fn try_start(&mut self) -> bool {
         let [port, metrics, http] = self.ports.map(|port| port.to_string());
         let mut command = Command::new(program());
         command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
@@ -91,7 +92,7 @@ impl Temporal {
         false
     }
 
-    /// As a power cut would.
+    /// Kills the server without a graceful shutdown, as a power failure would.
     pub async fn kill(&mut self) {
         let mut child = self.child.take().expect("it runs");
         child.kill().await.unwrap();
@@ -105,7 +106,7 @@ impl Temporal {
         }
     }
 
-    /// Looks from outside, past our own handle.
+    /// Returns a client that is independent of the engine handle under test.
     pub async fn client(&self) -> Client {
         let connection = Connection::connect(connection(self.ports[0])).await.unwrap();
         Client::new(connection, ClientOptions::new("default").build()).unwrap()

@@ -5,9 +5,9 @@ use std::fmt;
 /// One run of one side.
 pub(crate) struct Run {
     pub(crate) per_second: f64,
-    /// Processor time for one operation, in microseconds, by who used it.
+    /// Processor time per operation in microseconds, by program.
     pub(crate) cpu_micros: Vec<(&'static str, f64)>,
-    /// How much of the machine went to others.
+    /// The share of the machine that other programs used.
     pub(crate) others_share: f64,
 }
 
@@ -23,12 +23,12 @@ impl Run {
 }
 
 impl Pair {
-    /// Of throughput: above 1, the new one is faster.
+    /// Ratio of throughput: above 1, the new build is faster.
     pub(crate) fn ratio(&self) -> f64 {
         self.new.per_second / self.baseline.per_second
     }
 
-    /// Of processor time for one operation: above 1, the new one costs more.
+    /// Ratio of processor time per operation: above 1, the new build costs more.
     pub(crate) fn cpu_ratio(&self) -> f64 {
         self.new.cpu() / self.baseline.cpu()
     }

@@ -1,4 +1,4 @@
-//! What the pairs of a benchmark say.
+//! The report on the pairs of a benchmark.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl Report {
         self.ratio().is_not_slower()
     }
 
-    /// One object for all of them.
+    /// Returns one object for all of them.
     pub(crate) fn json(reports: &[Self]) -> Value {
         let benchmarks = reports.iter().map(|report| (report.benchmark.to_owned(), report.own_json()));
         json!({
@@ -38,16 +38,16 @@ impl Report {
         let (ratio, cpu) = (self.ratio(), self.quartiles(Pair::cpu_ratio));
         json!({
             "notSlower": self.is_not_slower(),
-            "ratio": shown(&ratio),
+            "ratio": to_json(&ratio),
             "ratios": self.pairs.iter().map(Pair::ratio).collect::<Vec<_>>(),
-            "cpuRatio": shown(&cpu),
+            "cpuRatio": to_json(&cpu),
             "cpuRatios": self.pairs.iter().map(Pair::cpu_ratio).collect::<Vec<_>>(),
             "new": self.side(|pair| &pair.new),
             "baseline": self.side(|pair| &pair.baseline),
         })
     }
 
-    /// Medians of one side.
+    /// Returns the medians of one side.
     fn side(&self, side: impl Fn(&Pair) -> &Run) -> Value {
         let median = |figure: &dyn Fn(&Run) -> f64| self.quartiles(|pair| figure(side(pair))).median;
         let parts = self.pairs.first().map(|pair| &side(pair).cpu_micros[..]).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-fn shown(quartiles: &Quartiles) -> Value {
+fn to_json(quartiles: &Quartiles) -> Value {
     let Quartiles { lower, median, upper } = quartiles;
     json!({ "lowerQuartile": lower, "median": median, "upperQuartile": upper })
 }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_slower_is_enough() {
+    fn one_slower_benchmark_is_enough() {
         let (slow, fast) = (report(&[(50.0, 100.0)]), report(&[(100.0, 100.0)]));
         assert_eq!(Report::json(&[fast])["notSlower"], true);
         assert_eq!(Report::json(&[report(&[(100.0, 100.0)]), slow])["notSlower"], false);

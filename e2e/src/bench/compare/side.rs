@@ -1,4 +1,5 @@
-//! One of the two: a stack of its own with the programs of one revision, which stays up from the first pair to the last.
+//! One of the two sides: a separate stack with the programs of one revision, which stays up from the first
+//! pair to the last.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -10,23 +11,23 @@ use sqlx::{AssertSqlSafe, Executor};
 use super::pair::Run;
 use super::{BenchCompare, Benchmark, load};
 use crate::bench::cpu::Cpu;
+use crate::bench::deployments::fixture::DeploymentFixture;
 use crate::bench::deployments::runner::Kind;
-use crate::bench::deployments::site::Site;
 use crate::bench::deployments::wave;
 use crate::bench::locks;
-use crate::bench::locks::scene::Scene;
-use crate::bench::say;
+use crate::bench::locks::fixture::LockFixture;
+use crate::bench::print_progress;
 use crate::parts::programs::Programs;
 
-/// How many pipelines the list that `api` asks for has, all pages together.
+/// Number of pipelines in the list that `api` requests, all pages together.
 const PIPELINES: usize = 300;
 const WARM_UP_SECONDS: u32 = 3;
 const RUNNERS: usize = 4;
 const CLIENTS: usize = 16;
-/// A side that has used less than this, in microseconds, for so long has done all that a run has left behind.
-const QUIET_MICROS: f64 = 30_000.0;
-const QUIET: Duration = Duration::from_millis(300);
-const CALM: Duration = Duration::from_secs(60);
+/// A side is idle when it has used less than this, in microseconds, during a whole quiet period.
+const MAX_IDLE_MICROS: f64 = 30_000.0;
+const IDLE_PERIOD: Duration = Duration::from_millis(300);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Revision {
@@ -35,8 +36,8 @@ pub(crate) enum Revision {
 }
 
 pub(crate) struct Side {
-    site: Site,
-    scene: Scene,
+    deployment_fixture: DeploymentFixture,
+    lock_fixture: LockFixture,
 }
 
 impl Side {
@@ -45,10 +46,14 @@ impl Side {
             Revision::New => ("compare-new", &options.new_dir),
             Revision::Baseline => ("compare-baseline", &options.baseline_dir),
         };
-        let site = Site::start(name, &Programs::find(Some(folder), None, None)?).await?;
-        let (host, token) = (site.api.address().to_owned(), site.token.clone());
-        let side = Self { site, scene: Scene { host, token, organization: "bench".to_owned() } };
-        if let Err(error) = side.site.make_pipeline(&definition(options.connections)?).await {
+        let deployment_fixture =
+            DeploymentFixture::start(name, &Programs::find(Some(folder), None, None)?).await?;
+        let (host, token) = (deployment_fixture.api.address().to_owned(), deployment_fixture.token.clone());
+        let side = Self {
+            deployment_fixture,
+            lock_fixture: LockFixture { host, token, organization: "bench".to_owned() },
+        };
+        if let Err(error) = side.deployment_fixture.make_pipeline(&definition(options.connections)?).await {
             side.end().await?;
             return Err(error);
         }
@@ -56,10 +61,10 @@ impl Side {
     }
 
     pub(crate) async fn end(self) -> anyhow::Result<()> {
-        self.site.end().await
+        self.deployment_fixture.end().await
     }
 
-    /// What the benchmark needs, and a run that does not count.
+    /// Prepares what the benchmark needs, and does a run that does not count.
     pub(crate) async fn prepare(
         &mut self,
         benchmark: Benchmark,
@@ -67,21 +72,24 @@ impl Side {
     ) -> anyhow::Result<()> {
         match benchmark {
             Benchmark::Api => {
-                let path = format!("/organizations/{}/pipelines", self.scene.organization);
+                let path = format!("/organizations/{}/pipelines", self.lock_fixture.organization);
                 for number in 1..PIPELINES {
                     let name = format!("pipeline-{number:04}");
                     let body = json!({ "name": name, "slug": name, "definition": definition(0)? });
-                    self.site.api.done(Method::POST, &path, &self.site.token, Some(&body)).await?;
+                    self.deployment_fixture
+                        .api
+                        .call_ok(Method::POST, &path, &self.deployment_fixture.token, Some(&body))
+                        .await?;
                 }
-                load::lists(&self.scene, options.connections, WARM_UP_SECONDS).await?;
+                load::lists(&self.lock_fixture, options.connections, WARM_UP_SECONDS).await?;
             }
             Benchmark::Locks => {
-                locks::load::load(&self.scene, options.connections, WARM_UP_SECONDS).await?;
+                locks::load::load(&self.lock_fixture, options.connections, WARM_UP_SECONDS).await?;
             }
             Benchmark::Engine => {
-                let room = (options.deployments as usize).div_ceil(RUNNERS).clamp(1, 256);
+                let concurrency = (options.deployments as usize).div_ceil(RUNNERS).clamp(1, 256);
                 for _ in 0..RUNNERS {
-                    self.site.start_runner(Kind::Dummy, room).await?;
+                    self.deployment_fixture.start_runner(Kind::Dummy, concurrency).await?;
                 }
                 self.wave(options.deployments as usize).await?;
             }
@@ -90,13 +98,15 @@ impl Side {
     }
 
     pub(crate) async fn run(&self, benchmark: Benchmark, options: &BenchCompare) -> anyhow::Result<Run> {
-        self.tidy().await?;
-        self.calm().await?;
+        self.vacuum().await?;
+        self.wait_until_idle().await?;
         let (before, machine, own) = (self.readings()?, Cpu::of_machine()?, Cpu::own()?);
         let (operations, seconds) = match benchmark {
-            Benchmark::Api => counted(&load::lists(&self.scene, options.connections, options.seconds).await?),
+            Benchmark::Api => {
+                totals(&load::lists(&self.lock_fixture, options.connections, options.seconds).await?)
+            }
             Benchmark::Locks => {
-                counted(&locks::load::load(&self.scene, options.connections, options.seconds).await?)
+                totals(&locks::load::load(&self.lock_fixture, options.connections, options.seconds).await?)
             }
             Benchmark::Engine => {
                 let deployments = options.deployments as usize;
@@ -120,52 +130,54 @@ impl Side {
     }
 
     async fn wave(&self, deployments: usize) -> anyhow::Result<f64> {
-        let mut connection = self.site.connect().await?;
-        wave::run(&self.site, &mut connection, (deployments, CLIENTS)).await
+        let mut connection = self.deployment_fixture.connect().await?;
+        wave::run(&self.deployment_fixture, &mut connection, (deployments, CLIENTS)).await
     }
 
     fn readings(&self) -> anyhow::Result<Vec<(&'static str, Cpu)>> {
         let mut runners = Cpu::default();
-        for runner in &self.site.runners {
+        for runner in &self.deployment_fixture.runners {
             runners = runners.and(Cpu::of_process(runner.pid()?)?);
         }
         Ok(vec![
-            ("server", Cpu::of_process(self.site.server.pid()?)?),
-            ("worker", Cpu::of_process(self.site.worker.pid()?)?),
-            ("postgres", Cpu::of_postgres(self.site.services.pid("postgres")?)?),
-            ("temporal", Cpu::of_process(self.site.services.pid("temporal")?)?),
+            ("server", Cpu::of_process(self.deployment_fixture.server.pid()?)?),
+            ("worker", Cpu::of_process(self.deployment_fixture.worker.pid()?)?),
+            ("postgres", Cpu::of_postgres(self.deployment_fixture.services.pid("postgres")?)?),
+            ("temporal", Cpu::of_process(self.deployment_fixture.services.pid("temporal")?)?),
             ("runners", runners),
         ])
     }
 
-    /// Brings the planner's statistics up to date and writes out what the last run left in memory, so that no run pays for another.
-    async fn tidy(&self) -> anyhow::Result<()> {
-        let mut connection = self.site.connect().await?;
+    /// Updates the planner's statistics and writes out what the last run left in memory, so that no run pays
+    /// for another.
+    async fn vacuum(&self) -> anyhow::Result<()> {
+        let mut connection = self.deployment_fixture.connect().await?;
         for statement in ["vacuum analyze", "checkpoint"] {
             connection.execute(AssertSqlSafe(statement.to_owned())).await?;
         }
         Ok(())
     }
 
-    /// Waits until this side is idle: events of an earlier run have their numbers, and streams and the engine have been told.
-    async fn calm(&self) -> anyhow::Result<()> {
+    /// Waits until this side is idle: events of an earlier run are sequenced, and streams and the engine are
+    /// notified.
+    async fn wait_until_idle(&self) -> anyhow::Result<()> {
         let started = Instant::now();
-        while started.elapsed() < CALM {
+        while started.elapsed() < IDLE_TIMEOUT {
             let before = self.readings()?;
-            tokio::time::sleep(QUIET).await;
+            tokio::time::sleep(IDLE_PERIOD).await;
             let after = self.readings()?;
             let used =
                 after.iter().zip(&before).map(|((_, after), (_, before))| after.since(*before).micros());
-            if used.sum::<f64>() < QUIET_MICROS {
+            if used.sum::<f64>() < MAX_IDLE_MICROS {
                 return Ok(());
             }
         }
-        say("compare: the side was still busy after a minute; it is measured all the same");
+        print_progress("compare: the side was still busy after a minute; it is measured nevertheless");
         Ok(())
     }
 }
 
-fn counted(load: &locks::load::Load) -> (f64, f64) {
+fn totals(load: &locks::load::Load) -> (f64, f64) {
     (load.pairs as f64, load.seconds)
 }
 

@@ -1,7 +1,7 @@
-//! Median, quartiles, and what they say.
+//! Median, quartiles, and their interpretation.
 
 /// The median ratio that still counts as not slower.
-const LEAST_MEDIAN: f64 = 0.95;
+const MIN_MEDIAN: f64 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quartiles {
@@ -11,7 +11,7 @@ pub(crate) struct Quartiles {
 }
 
 impl Quartiles {
-    /// Not a number, all three, without values.
+    /// Without values, all three are NaN.
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -21,17 +21,17 @@ impl Quartiles {
 
     /// For ratios of throughput, new ÷ baseline: higher is better.
     pub(crate) fn is_not_slower(&self) -> bool {
-        self.median >= LEAST_MEDIAN || (self.lower <= 1.0 && 1.0 <= self.upper)
+        self.median >= MIN_MEDIAN || (self.lower <= 1.0 && 1.0 <= self.upper)
     }
 }
 
-/// Between two values it is interpolated, as R, NumPy and spreadsheets do by default.
+/// Interpolates between two values, as R, NumPy and spreadsheets do by default.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = share * last as f64;
-    let (below, rest) = (place.floor(), place.fract());
+    let position = share * last as f64;
+    let (below, rest) = (position.floor(), position.fract());
     let value = |at: f64| sorted.get(at as usize).copied().unwrap_or(f64::NAN);
-    value(below) + rest * (value(place.ceil()) - value(below))
+    value(below) + rest * (value(position.ceil()) - value(below))
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn without_values_nothing_is_said() {
+    fn without_values_there_is_no_result() {
         let none = Quartiles::of(&[]);
         assert!(none.median.is_nan());
         assert!(!none.is_not_slower());
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_faster_is_not_slower() {
+    fn a_faster_side_is_not_slower() {
         assert!(Quartiles::of(&[1.2, 1.3, 1.4]).is_not_slower());
     }
 }

@@ -1,4 +1,5 @@
-//! The other side of the engine's ratio: `greenroom-bare-engine`, on a Temporal of its own that runs as the product's does.
+//! The other side of the engine's ratio: `greenroom-bare-engine`, on a separate Temporal that runs like the
+//! product's.
 
 use std::process::Stdio;
 
@@ -16,12 +17,16 @@ const PROGRAM: &str = "greenroom-bare-engine";
 
 pub(crate) async fn run(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Run> {
     let services = Services::start("bench-bare").await?;
-    let measured = on(&services, options, programs).await;
+    let measured = measure_on(&services, options, programs).await;
     services.end(false).await?;
     measured
 }
 
-async fn on(services: &Services, options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Run> {
+async fn measure_on(
+    services: &Services,
+    options: &BenchDeployments,
+    programs: &Programs,
+) -> anyhow::Result<Run> {
     let program = programs.daemon.with_file_name(PROGRAM);
     let mut command = Command::new(&program);
     command.args(["--address", &services.temporal_address]);
@@ -37,12 +42,12 @@ async fn on(services: &Services, options: &BenchDeployments, programs: &Programs
     if !output.status.success() {
         bail!("{PROGRAM} ended with {}", output.status);
     }
-    let said: Value = serde_json::from_slice(&output.stdout)?;
-    let seconds = said["seconds"].as_f64().context("the bare engine said no seconds")?;
+    let output_json: Value = serde_json::from_slice(&output.stdout)?;
+    let seconds = output_json["seconds"].as_f64().context("the bare engine printed no seconds")?;
     let all = (options.deployments + WARM_UP) as f64;
     let millis = |now: Cpu, before: Cpu| now.since(before).micros() / 1e3;
     let engine = millis(Cpu::of_process(temporal)?, engine);
-    // No other child of ours has ended meanwhile.
+    // No other child of this process has ended in between.
     let own = millis(Cpu::of_ended_children()?, own);
     let foreign = millis(Cpu::of_machine()?, machine) - engine - own;
     let cpu = [("temporal", engine / all), ("workersAndClient", own / all)];

@@ -1,5 +1,5 @@
-//! A stage of one step in a container against `podman run`, in turns. Ours is counted from when the stage is queued until
-//! its end is written, by PostgreSQL's clock, and has no checkout.
+//! A stage of one step in a container against `podman run`, alternating. Ours is measured from when the stage
+//! is queued until its end is stored, by PostgreSQL's clock, and has no checkout.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use anyhow::Context;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::fixture::{DeploymentFixture, commit};
 use super::podman;
 use super::runner::Kind;
-use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
-use crate::bench::{median, quantile, say};
+use crate::bench::{median, print_progress, quantile};
 use crate::parts::containers::{Containers, IMAGE};
 use crate::parts::programs::Programs;
 
 const STAGE: &str = "only";
 const WARM_UP: usize = 2;
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Seconds of each run.
 #[derive(Default)]
@@ -30,11 +30,11 @@ pub(crate) async fn measure_short(
     options: &BenchDeployments,
     programs: &Programs,
 ) -> anyhow::Result<Figures> {
-    say("container: starting a stack, podman and a runner");
-    let times = in_turns(programs, "true", options.containers).await?;
+    print_progress("container: starting a stack, podman and a runner");
+    let times = alternate(programs, "true", options.containers).await?;
     let added: Vec<f64> = times.pairs().map(|(ours, podman)| (ours - podman) * 1e3).collect();
     let added_ms = (median(times.ours.clone()) - median(times.podman.clone())) * 1e3;
-    say(&format!("container: {added_ms:.0} ms more than podman run"));
+    print_progress(&format!("container: {added_ms:.0} ms more than podman run"));
     let details = json!({
         "runs": times.ours.len(),
         "stageMs": Times::millis(&times.ours),
@@ -51,11 +51,11 @@ pub(crate) async fn measure_short(
 }
 
 pub(crate) async fn measure_long(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Figures> {
-    say("long: starting a stack, podman and a runner");
+    print_progress("long: starting a stack, podman and a runner");
     let script = format!("sleep {}", options.long_seconds);
-    let times = in_turns(programs, &script, options.long_runs).await?;
+    let times = alternate(programs, &script, options.long_runs).await?;
     let ratio = median(times.pairs().map(|(ours, podman)| ours / podman - 1.0).collect());
-    say(&format!("long: {:.2} % longer than podman run", ratio * 100.0));
+    print_progress(&format!("long: {:.2} % longer than podman run", ratio * 100.0));
     let details = json!({
         "seconds": options.long_seconds,
         "stageMs": Times::millis(&times.ours),
@@ -64,14 +64,14 @@ pub(crate) async fn measure_long(options: &BenchDeployments, programs: &Programs
     Ok(Figures::from_iter([("longStepRatio".to_owned(), json!(ratio)), ("longStep".to_owned(), details)]))
 }
 
-async fn in_turns(programs: &Programs, script: &str, runs: usize) -> anyhow::Result<Times> {
-    let mut site = Site::start("bench-container", programs).await?;
+async fn alternate(programs: &Programs, script: &str, runs: usize) -> anyhow::Result<Times> {
+    let mut fixture = DeploymentFixture::start("bench-container", programs).await?;
     let containers = Containers::start().await;
     let measured = match &containers {
-        Ok(containers) => with_runner(&mut site, containers, script, runs).await,
+        Ok(containers) => with_runner(&mut fixture, containers, script, runs).await,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    site.end().await?;
+    fixture.end().await?;
     if let Ok(containers) = containers {
         containers.end().await?;
     }
@@ -79,38 +79,38 @@ async fn in_turns(programs: &Programs, script: &str, runs: usize) -> anyhow::Res
 }
 
 async fn with_runner(
-    site: &mut Site,
+    fixture: &mut DeploymentFixture,
     containers: &Containers,
     script: &str,
     runs: usize,
 ) -> anyhow::Result<Times> {
     let step = format!("- image: {IMAGE}\n        run: {script}");
-    site.make_pipeline(&format!("stages:\n  {STAGE}:\n    steps:\n      {step}\n")).await?;
-    site.start_runner(Kind::Container(containers), 1).await?;
-    let workspace = site.folder.join("podman-workspace");
+    fixture.make_pipeline(&format!("stages:\n  {STAGE}:\n    steps:\n      {step}\n")).await?;
+    fixture.start_runner(Kind::Container(containers), 1).await?;
+    let workspace = fixture.folder.join("podman-workspace");
     std::fs::create_dir_all(&workspace)?;
     if runs > 3 {
         for _ in 0..WARM_UP {
             podman::run(containers, &workspace, script).await?;
-            stage(site, 0).await?;
+            stage(fixture, 0).await?;
         }
     }
     let mut times = Times::default();
     for number in 1..=runs {
         let podman = podman::run(containers, &workspace, script).await?;
-        let ours = stage(site, number).await?;
-        say(&format!("run {number}: {:.0} ms, podman run {:.0} ms", ours * 1e3, podman * 1e3));
+        let ours = stage(fixture, number).await?;
+        print_progress(&format!("run {number}: {:.0} ms, podman run {:.0} ms", ours * 1e3, podman * 1e3));
         times.ours.push(ours);
         times.podman.push(podman);
     }
     Ok(times)
 }
 
-/// Seconds from queued to ended.
-async fn stage(site: &Site, number: usize) -> anyhow::Result<f64> {
-    let deployment = site.deploy(&commit(number)).await?;
-    let ended = time(&site.succeeded(&deployment, PATIENCE).await?["stages"][0]["endedAt"])?;
-    let attempts = site.look(&deployment, &format!("/stages/{STAGE}/attempts")).await?;
+/// Returns the seconds from queued to ended.
+async fn stage(fixture: &DeploymentFixture, number: usize) -> anyhow::Result<f64> {
+    let deployment = fixture.deploy(&commit(number)).await?;
+    let ended = time(&fixture.succeeded(&deployment, TIMEOUT).await?["stages"][0]["endedAt"])?;
+    let attempts = fixture.read(&deployment, &format!("/stages/{STAGE}/attempts")).await?;
     Ok(ended.duration_since(time(&attempts[0]["queuedAt"])?).as_secs_f64())
 }
 

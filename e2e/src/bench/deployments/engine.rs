@@ -1,15 +1,15 @@
-//! Deployments per second, started at once and followed to their end, ÷ the same of the same steps on bare Temporal. Every
-//! run has a stack of its own that is new and does nothing else, and the two sides run in turns.
+//! Deployments per second, started together and followed to their end, ÷ the same of the same steps on bare
+//! Temporal. Every run has a new, dedicated stack, and the two sides alternate.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::fixture::DeploymentFixture;
 use super::runner::Kind;
-use super::site::Site;
 use super::{BenchDeployments, Figures, bare, wave};
 use crate::bench::cpu::{self, Cpu};
-use crate::bench::{median, say};
+use crate::bench::{median, print_progress};
 use crate::parts::programs::Programs;
 
 const DEFINITION: &str = "stages:
@@ -22,15 +22,16 @@ const DEFINITION: &str = "stages:
     needs: [test]
     steps: [{ image: none, run: 'true' }]
 ";
-/// How many there are, on either side, before those that count: so many that every connection has seen every statement.
+/// Number of warm-up deployments on either side: enough for every connection to have prepared every
+/// statement.
 pub(crate) const WARM_UP: usize = 100;
 
 /// One run of one side.
 pub(crate) struct Run {
     pub(crate) per_second: f64,
-    /// Processor time for one deployment, the warm-up's included, by who used it.
+    /// Processor time per deployment including the warm-up, by program.
     pub(crate) cpu_millis: Figures,
-    /// How much of the machine went to others.
+    /// The share of the machine that other programs used.
     pub(crate) others_share: f64,
 }
 
@@ -39,7 +40,7 @@ pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> 
     for number in 1..=options.runs {
         let own = run(options, programs).await?;
         let bare = bare::run(options, programs).await?;
-        say(&format!(
+        print_progress(&format!(
             "engine, run {number}: {:.1} deployments/s, bare {:.1}, ratio {:.3}; others had {:.0} % and {:.0} % of the machine",
             own.per_second,
             bare.per_second,
@@ -68,28 +69,28 @@ pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> 
 }
 
 async fn run(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Run> {
-    let mut site = Site::start("bench-engine", programs).await?;
-    let measured = on(&mut site, options).await;
-    site.end().await?;
+    let mut fixture = DeploymentFixture::start("bench-engine", programs).await?;
+    let measured = measure_on(&mut fixture, options).await;
+    fixture.end().await?;
     measured
 }
 
-async fn on(site: &mut Site, options: &BenchDeployments) -> anyhow::Result<Run> {
-    site.make_pipeline(DEFINITION).await?;
-    let room = options.deployments.div_ceil(options.runners.max(1)).clamp(1, 256);
+async fn measure_on(fixture: &mut DeploymentFixture, options: &BenchDeployments) -> anyhow::Result<Run> {
+    fixture.make_pipeline(DEFINITION).await?;
+    let concurrency = options.deployments.div_ceil(options.runners.max(1)).clamp(1, 256);
     for _ in 0..options.runners {
-        site.start_runner(Kind::Dummy, room).await?;
+        fixture.start_runner(Kind::Dummy, concurrency).await?;
     }
-    let mut connection = site.connect().await?;
-    let (before, began) = (readings(site)?, Instant::now());
+    let mut connection = fixture.connect().await?;
+    let (before, began) = (readings(fixture)?, Instant::now());
     let machine = Cpu::of_machine()?;
-    wave::run(site, &mut connection, (WARM_UP, options.clients)).await?;
-    // What PostgreSQL does by itself within the first minute. Until then its plans are those for empty tables.
+    wave::run(fixture, &mut connection, (WARM_UP, options.clients)).await?;
+    // Does what autovacuum does within the first minute. Until then PostgreSQL's plans are those for empty tables.
     sqlx::query("analyze").execute(&mut connection).await?;
-    let seconds = wave::run(site, &mut connection, (options.deployments, options.clients)).await?;
+    let seconds = wave::run(fixture, &mut connection, (options.deployments, options.clients)).await?;
     let (all, mut sum) = ((options.deployments + WARM_UP) as f64, 0.0);
     let mut cpu_millis = Figures::new();
-    for ((name, after), (_, before)) in readings(site)?.into_iter().zip(before) {
+    for ((name, after), (_, before)) in readings(fixture)?.into_iter().zip(before) {
         let millis = after.since(before).micros() / 1e3;
         sum += millis;
         cpu_millis.insert(name.to_owned(), json!(millis / all));
@@ -99,23 +100,23 @@ async fn on(site: &mut Site, options: &BenchDeployments) -> anyhow::Result<Run> 
     Ok(Run { per_second, cpu_millis, others_share: Run::share(foreign, began.elapsed()) })
 }
 
-fn readings(site: &Site) -> anyhow::Result<Vec<(&'static str, Cpu)>> {
+fn readings(fixture: &DeploymentFixture) -> anyhow::Result<Vec<(&'static str, Cpu)>> {
     let mut runners = Cpu::default();
-    for runner in &site.runners {
+    for runner in &fixture.runners {
         runners = runners.and(Cpu::of_process(runner.pid()?)?);
     }
     Ok(vec![
-        ("temporal", Cpu::of_process(site.services.pid("temporal")?)?),
-        ("postgres", Cpu::of_postgres(site.services.pid("postgres")?)?),
-        ("server", Cpu::of_process(site.server.pid()?)?),
-        ("worker", Cpu::of_process(site.worker.pid()?)?),
+        ("temporal", Cpu::of_process(fixture.services.pid("temporal")?)?),
+        ("postgres", Cpu::of_postgres(fixture.services.pid("postgres")?)?),
+        ("server", Cpu::of_process(fixture.server.pid()?)?),
+        ("worker", Cpu::of_process(fixture.worker.pid()?)?),
         ("runners", runners),
         ("client", Cpu::own()?),
     ])
 }
 
 impl Run {
-    /// Of all processors, in that time.
+    /// Returns the share of the time of all processors.
     pub(crate) fn share(millis: f64, of: Duration) -> f64 {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
         millis.max(0.0) / (of.as_secs_f64() * 1e3 * processors)

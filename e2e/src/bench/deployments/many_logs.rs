@@ -1,4 +1,5 @@
-//! Many steps that talk at once: each waits at a gate until all of them run, then says another part of one file.
+//! Many steps that write concurrently: each waits at a gate until all of them run, then prints another part
+//! of one file.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,57 +9,60 @@ use serde_json::json;
 use sqlx::PgConnection;
 use tokio::net::unix::pipe;
 
+use super::fixture::{DeploymentFixture, commit};
 use super::log::read;
 use super::log_file::{LogFile, MIB};
 use super::runner::Kind;
-use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
-use crate::bench::say;
+use crate::bench::print_progress;
 use crate::parts::machine::Memory;
 use crate::parts::programs::Programs;
 
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-const PATIENCE: Duration = Duration::from_secs(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Figures> {
-    let mut site = Site::start("bench-logs", programs).await?;
-    let measured = all_at_once(&mut site, options.log_steps as usize).await;
-    site.end().await?;
+    let mut fixture = DeploymentFixture::start("bench-logs", programs).await?;
+    let measured = write_concurrently(&mut fixture, options.log_steps as usize).await;
+    fixture.end().await?;
     measured
 }
 
-async fn all_at_once(site: &mut Site, steps: usize) -> anyhow::Result<Figures> {
-    let file = LogFile::make(&site.folder.join("said"), steps as u64 * MIB)?;
-    let gate = site.folder.join("gate");
+async fn write_concurrently(fixture: &mut DeploymentFixture, steps: usize) -> anyhow::Result<Figures> {
+    let file = LogFile::make(&fixture.folder.join("output"), steps as u64 * MIB)?;
+    let gate = fixture.folder.join("gate");
     make_gate(&gate).await?;
-    site.make_pipeline(&definition(&gate, &file.path)).await?;
-    site.start_runner(Kind::Process, steps).await?;
-    let mut connection = site.connect().await?;
+    fixture.make_pipeline(&definition(&gate, &file.path)).await?;
+    fixture.start_runner(Kind::Process, steps).await?;
+    let mut connection = fixture.connect().await?;
     let mut deployments = Vec::new();
     for number in 0..steps {
-        deployments.push(site.deploy(&commit(number)).await?);
+        deployments.push(fixture.deploy(&commit(number)).await?);
     }
-    until(&mut connection, "running", steps).await?;
-    let server = site.server.pid()?;
-    Memory::forget_peak(server);
+    wait_for_steps(&mut connection, "running", steps).await?;
+    let server = fixture.server.pid()?;
+    Memory::reset_peak(server);
     let idle = Memory::of(server)?.resident_mib;
     let began = Instant::now();
-    // Whoever waits to read from it goes on as soon as somebody may write to it, and stays in until we let go of it.
+    // A blocked reader of the named pipe continues as soon as there is a writer, and stays open until we
+    // close it.
     let opened = pipe::OpenOptions::new().open_sender(&gate)?;
-    until(&mut connection, "succeeded", steps).await?;
+    wait_for_steps(&mut connection, "succeeded", steps).await?;
     let seconds = began.elapsed().as_secs_f64();
     let peak = Memory::of(server)?.peak_mib;
     drop(opened);
     for (number, deployment) in deployments.iter().enumerate() {
-        let found = site.look(deployment, "").await?;
+        let found = fixture.read(deployment, "").await?;
         let step = found["stages"][0]["steps"][0]["id"].as_str().context("a step without an id")?;
         let wanted = (MIB, file.sha256(number as u64 * MIB, MIB)?);
-        if read(site, deployment, step).await? != wanted {
-            bail!("the log of step {number} is not what it said");
+        if read(fixture, deployment, step).await? != wanted {
+            bail!("the log of step {number} differs from its output");
         }
     }
     let rate = file.bytes as f64 / 1e6 / seconds;
-    say(&format!("log: {rate:.1} MB/s from {steps} steps at once; the server had {peak:.0} MiB at most"));
+    print_progress(&format!(
+        "log: {rate:.1} MB/s from {steps} concurrent steps; the server had {peak:.0} MiB at most"
+    ));
     let details = json!({
         "steps": steps,
         "bytesEach": MIB,
@@ -73,7 +77,7 @@ async fn all_at_once(site: &mut Site, steps: usize) -> anyhow::Result<Figures> {
     ]))
 }
 
-/// A deployment's commit is its number, and so the part of the file that its step says.
+/// A deployment's commit is its number, which selects the part of the file that its step prints.
 fn definition(gate: &Path, file: &Path) -> String {
     let (gate, file) = (gate.display(), file.display());
     format!(
@@ -97,8 +101,8 @@ async fn make_gate(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until so many steps are so.
-async fn until(connection: &mut PgConnection, status: &str, steps: usize) -> anyhow::Result<()> {
+/// Waits until this many steps are in this status.
+async fn wait_for_steps(connection: &mut PgConnection, status: &str, steps: usize) -> anyhow::Result<()> {
     let began = Instant::now();
     loop {
         let count: i64 = sqlx::query_scalar("select count(*) from step_runs where status = $1")
@@ -108,9 +112,9 @@ async fn until(connection: &mut PgConnection, status: &str, steps: usize) -> any
         if usize::try_from(count)? == steps {
             return Ok(());
         }
-        if began.elapsed() > PATIENCE {
-            bail!("{count} of {steps} steps were {status} after {PATIENCE:?}");
+        if began.elapsed() > TIMEOUT {
+            bail!("{count} of {steps} steps were {status} after {TIMEOUT:?}");
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

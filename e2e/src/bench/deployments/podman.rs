@@ -1,4 +1,4 @@
-//! What a container step is measured against: `podman run` of the same image with the same command, mounts and limits.
+//! The baseline of a container step: `podman run` of the same image with the same command, mounts and limits.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::parts::containers::{Containers, IMAGE, ULIMITS};
 
-/// What a step gets of the machine, on either side.
+/// The resource limits of a step, on either side.
 pub(crate) struct Limits;
 
 impl Limits {
@@ -16,7 +16,7 @@ impl Limits {
         ["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]
     }
 
-    /// As crates/runner/src/backend/container/isolation.rs has it.
+    /// Same as crates/runner/src/backend/container/isolation.rs.
     fn of_podman(command: &mut Command) {
         command.args(["--memory", "256m", "--memory-swap", "256m", "--cpus", "1", "--pids-limit", "64"]);
         command.args(["--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777,size=33554432"]);
@@ -27,8 +27,8 @@ impl Limits {
     }
 }
 
-/// Runs a script to its end, removes its container, and says how many seconds all of that took. `workspace` is an empty
-/// folder.
+/// Runs a script to its end and removes its container. Returns how many seconds that took. `workspace` is an
+/// empty folder.
 pub(crate) async fn run(containers: &Containers, workspace: &Path, script: &str) -> anyhow::Result<f64> {
     let mut command = containers.podman();
     command.args(["run", "--rm", "--network", "bridge", "--log-driver", "none"]);

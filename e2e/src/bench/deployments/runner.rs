@@ -1,4 +1,4 @@
-//! A runner that is measured, or that others are measured by.
+//! A runner that is measured, or that a measurement needs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,9 +12,9 @@ const END: Duration = Duration::from_secs(20);
 
 /// Where its steps run.
 pub(crate) enum Kind<'a> {
-    /// Nowhere: they do nothing.
+    /// Nowhere: steps do nothing.
     Dummy,
-    /// As processes of this machine.
+    /// As processes on this machine.
     Process,
     Container(&'a Containers),
 }

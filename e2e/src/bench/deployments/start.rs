@@ -1,6 +1,6 @@
-//! How soon a deployment starts: from the moment in which the client has its `202` until the step itself has done something
-//! (it notes the time). One deployment after the other, on a runner that has nothing else to do. All clocks are this
-//! machine's one.
+//! How soon a deployment starts: from the moment in which the client has its `202` until the step itself has
+//! run (it records the time). One deployment after the other, on a runner that has nothing else to do. All
+//! times are from this machine's clock.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::container::time;
+use super::fixture::{DeploymentFixture, commit};
 use super::runner::Kind;
-use super::site::{Site, commit};
 use super::{BenchDeployments, Figures};
-use crate::bench::{median, quantile, say};
+use crate::bench::{median, print_progress, quantile};
 use crate::parts::programs::Programs;
 
 const DEFINITION: &str = r#"stages:
@@ -22,9 +22,9 @@ const DEFINITION: &str = r#"stages:
         run: echo "at=$(date +%s%N)" > "$GREENROOM_OUTPUT"
 "#;
 const WARM_UP: usize = 5;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Milliseconds after the answer.
+/// Milliseconds after the response.
 struct Sample {
     queued: f64,
     assigned: f64,
@@ -34,21 +34,21 @@ struct Sample {
 }
 
 pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Figures> {
-    say("start: starting a stack and a runner");
-    let mut site = Site::start("bench-start", programs).await?;
-    let measured = one_by_one(&mut site, options.samples).await;
-    site.end().await?;
+    print_progress("start: starting a stack and a runner");
+    let mut fixture = DeploymentFixture::start("bench-start", programs).await?;
+    let measured = one_by_one(&mut fixture, options.samples).await;
+    fixture.end().await?;
     measured
 }
 
-async fn one_by_one(site: &mut Site, samples: usize) -> anyhow::Result<Figures> {
-    site.make_pipeline(DEFINITION).await?;
-    site.start_runner(Kind::Process, 1).await?;
+async fn one_by_one(fixture: &mut DeploymentFixture, samples: usize) -> anyhow::Result<Figures> {
+    fixture.make_pipeline(DEFINITION).await?;
+    fixture.start_runner(Kind::Process, 1).await?;
     let mut taken = Vec::new();
     for number in 0..WARM_UP + samples {
-        // So that no sample depends on where in somebody's tick the one before it ended.
+        // A random pause, so that no sample depends on the phase of a poll interval.
         tokio::time::sleep(Duration::from_millis(rand::random_range(50..550))).await;
-        let sample = sample(site, number).await?;
+        let sample = sample(fixture, number).await?;
         if number >= WARM_UP {
             taken.push(sample);
         }
@@ -56,7 +56,7 @@ async fn one_by_one(site: &mut Site, samples: usize) -> anyhow::Result<Figures> 
     let of = |figure: fn(&Sample) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
     let acted = of(|sample| sample.acted);
     let (p50, p99) = (quantile(&acted, 0.5), quantile(&acted, 0.99));
-    say(&format!("start: p50 {p50:.1} ms, p99 {p99:.1} ms"));
+    print_progress(&format!("start: p50 {p50:.1} ms, p99 {p99:.1} ms"));
     let details = json!({
         "samples": taken.len(),
         "p90Ms": quantile(&acted, 0.9),
@@ -74,20 +74,20 @@ async fn one_by_one(site: &mut Site, samples: usize) -> anyhow::Result<Figures> 
     ]))
 }
 
-async fn sample(site: &Site, number: usize) -> anyhow::Result<Sample> {
-    let deployment = site.deploy(&commit(number)).await?;
-    let answered = local_time();
-    let found = site.succeeded(&deployment, PATIENCE).await?;
-    let attempts = site.look(&deployment, "/stages/only/attempts").await?;
+async fn sample(fixture: &DeploymentFixture, number: usize) -> anyhow::Result<Sample> {
+    let deployment = fixture.deploy(&commit(number)).await?;
+    let responded_at = local_time();
+    let found = fixture.succeeded(&deployment, TIMEOUT).await?;
+    let attempts = fixture.read(&deployment, "/stages/only/attempts").await?;
     let (stage, attempt) = (&found["stages"][0], &attempts[0]);
-    let after = |value: &Value| anyhow::Ok(time(value)?.duration_since(answered).as_secs_f64() * 1e3);
+    let after = |value: &Value| anyhow::Ok(time(value)?.duration_since(responded_at).as_secs_f64() * 1e3);
     let nanoseconds = stage["steps"][0]["outputs"]["at"].as_str().and_then(|text| text.parse::<i128>().ok());
     let acted = Timestamp::from_nanosecond(nanoseconds.context("the step did not note the time")?)?;
     Ok(Sample {
         queued: after(&attempt["queuedAt"])?,
         assigned: after(&attempt["startedAt"])?,
         allowed: after(&stage["steps"][0]["startedAt"])?,
-        acted: acted.duration_since(answered).as_secs_f64() * 1e3,
+        acted: acted.duration_since(responded_at).as_secs_f64() * 1e3,
         ended: after(&found["endedAt"])?,
     })
 }

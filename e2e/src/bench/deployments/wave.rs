@@ -1,4 +1,5 @@
-//! A number of deployments, started at once by a few clients through the API, until the last one has succeeded.
+//! A number of deployments, started together by a few clients through the API, until the last one has
+//! succeeded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -6,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use sqlx::PgConnection;
 
-use super::site::{Site, commit};
+use super::fixture::{DeploymentFixture, commit};
 
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_secs(600);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How many seconds it took. Ends are counted in the database, as that costs the server nothing.
+/// Returns how many seconds it took. Ends are counted in the database, which costs the server nothing.
 pub(crate) async fn run(
-    site: &Site,
+    fixture: &DeploymentFixture,
     connection: &mut PgConnection,
     (count, clients): (usize, usize),
 ) -> anyhow::Result<f64> {
@@ -25,13 +26,13 @@ pub(crate) async fn run(
             if number >= count {
                 return anyhow::Ok(());
             }
-            site.deploy(&commit(number)).await?;
+            fixture.deploy(&commit(number)).await?;
         }
     };
     let started = all((0..clients).map(|_| client()).collect());
-    let (started, seconds) = tokio::join!(started, until_all_ended(connection, before + count, began));
+    let (started, seconds) = tokio::join!(started, wait_until_all_ended(connection, before + count, began));
     started?;
-    seconds.map_err(|error| error.context(site.complaints()))
+    seconds.map_err(|error| error.context(fixture.recent_errors()))
 }
 
 struct Ended {
@@ -39,7 +40,7 @@ struct Ended {
     otherwise: usize,
 }
 
-async fn until_all_ended(
+async fn wait_until_all_ended(
     connection: &mut PgConnection,
     wanted: usize,
     began: Instant,
@@ -47,15 +48,15 @@ async fn until_all_ended(
     loop {
         let Ended { succeeded, otherwise } = ended(connection).await?;
         if otherwise > 0 {
-            bail!("{otherwise} deployments did not succeed: {}", what_went_wrong(connection).await?);
+            bail!("{otherwise} deployments did not succeed: {}", describe_failures(connection).await?);
         }
         if succeeded == wanted {
             return Ok(began.elapsed().as_secs_f64());
         }
-        if began.elapsed() > PATIENCE {
-            bail!("{succeeded} of {wanted} deployments had ended after {PATIENCE:?}");
+        if began.elapsed() > TIMEOUT {
+            bail!("{succeeded} of {wanted} deployments had ended after {TIMEOUT:?}");
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -69,9 +70,9 @@ async fn ended(connection: &mut PgConnection) -> anyhow::Result<Ended> {
     Ok(Ended { succeeded: usize::try_from(succeeded)?, otherwise: usize::try_from(otherwise)? })
 }
 
-/// The attempts that did not succeed, in words.
-async fn what_went_wrong(connection: &mut PgConnection) -> anyhow::Result<String> {
-    let told: Vec<String> = sqlx::query_scalar(
+/// Describes the attempts that did not succeed.
+async fn describe_failures(connection: &mut PgConnection) -> anyhow::Result<String> {
+    let rows: Vec<String> = sqlx::query_scalar(
         "select concat_ws(' ', d.id, d.status, d.reason, j.stage_key, j.status, j.reason, j.detail, s.status, s.reason,
                 j.queued_at, j.started_at, j.lease_expires_at, j.ended_at)
          from deployments d
@@ -81,19 +82,19 @@ async fn what_went_wrong(connection: &mut PgConnection) -> anyhow::Result<String
     )
     .fetch_all(connection)
     .await?;
-    Ok(told.join("; "))
+    Ok(rows.join("; "))
 }
 
-/// Waits for all of them, side by side on this task: they only wait for answers.
+/// Waits for all of them concurrently on this task: they only wait for responses.
 async fn all<F: Future<Output = anyhow::Result<()>>>(futures: Vec<F>) -> anyhow::Result<()> {
     let mut futures: Vec<_> = futures.into_iter().map(|future| Some(Box::pin(future))).collect();
     std::future::poll_fn(|cx| {
-        for place in &mut futures {
-            if let Some(future) = place
+        for slot in &mut futures {
+            if let Some(future) = slot
                 && let std::task::Poll::Ready(done) = future.as_mut().poll(cx)
             {
                 done?;
-                *place = None;
+                *slot = None;
             }
         }
         if futures.iter().all(Option::is_none) {

@@ -1,18 +1,18 @@
-//! Growth: a claim with an empty past against one with a long past, and the history's first page against a late one. Each
-//! pair is asked in turns, one request at a time. Query plans and buffers are compared beside the times, because those
-//! don't depend on what else the machine does.
+//! Growth: a claim with an empty history against one with a long history, and the history's first page
+//! against a late one. The two sides alternate, one request at a time. Query plans and buffers are compared
+//! in addition to times, because they do not depend on the load of the machine.
 
 use std::time::Instant;
 
 use anyhow::bail;
 use serde_json::json;
 
-use super::past::{Era, SHARE_OF_THE_FIRST};
+use super::fixture::{Client, LockFixture};
+use super::past::{FIRST_ENVIRONMENT_DIVISOR, PastFixture};
 use super::plans::{self, Cost};
-use super::scene::{Client, Scene};
 use super::wire::{self, Wire};
 use super::{BenchLocks, Figures};
-use crate::bench::{median, quantile, say};
+use crate::bench::{median, print_progress, quantile};
 use crate::stack::Stack;
 
 const WARM_UP: usize = 300;
@@ -29,7 +29,7 @@ struct Times {
 }
 
 pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
-    say("growth: starting PostgreSQL, with a server and a worker for each of two databases");
+    print_progress("growth: starting PostgreSQL, with a server and a worker for each of two databases");
     let stack = Stack::start("bench-growth").await?;
     let measured = compare(&stack, arguments.sessions).await;
     stack.end().await?;
@@ -37,12 +37,12 @@ pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
 }
 
 async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
-    let young = Era::begin(stack, "bench_young", 0).await?;
-    let old = Era::begin(stack, "bench_old", sessions).await?;
+    let young = PastFixture::begin(stack, "bench_young", 0).await?;
+    let old = PastFixture::begin(stack, "bench_old", sessions).await?;
     let (in_young, in_old) = claims(&young, &old).await?;
-    // A past that was ordered shorter than usual has fewer pages.
-    let late_page = LATE_PAGE.min(sessions / SHARE_OF_THE_FIRST / ENTRIES_A_PAGE).max(1);
-    let [first, late] = pages(&old.scene, late_page).await?;
+    // A history that was requested shorter than usual has fewer pages.
+    let late_page = LATE_PAGE.min(sessions / FIRST_ENVIRONMENT_DIVISOR / ENTRIES_A_PAGE).max(1);
+    let [first, late] = pages(&old.fixture, late_page).await?;
 
     let (young, young_costs) = plans::watch(young).await?;
     let (old, old_costs) = plans::watch(old).await?;
@@ -50,7 +50,7 @@ async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
     young.end().await;
     old.end().await;
     let (claim_growth, history_growth) = (ratio(&in_old.claims, &in_young.claims), ratio(&late, &first));
-    say(&format!(
+    print_progress(&format!(
         "growth: a claim takes {claim_growth:.3} times as long, page {late_page} {history_growth:.3} times"
     ));
     let details = json!({
@@ -74,21 +74,21 @@ async fn compare(stack: &Stack, sessions: i64) -> anyhow::Result<Figures> {
     ]))
 }
 
-async fn claims(young_era: &Era, old_era: &Era) -> anyhow::Result<(Times, Times)> {
+async fn claims(young_fixture: &PastFixture, old_fixture: &PastFixture) -> anyhow::Result<(Times, Times)> {
     let (mut in_young, mut in_old) = (Times::default(), Times::default());
-    let (mut young, mut old) = (young_era.scene.client(0).await?, old_era.scene.client(0).await?);
+    let (mut young, mut old) = (young_fixture.fixture.client(0).await?, old_fixture.fixture.client(0).await?);
     for number in 0..2 * WARM_UP {
         if number == WARM_UP {
-            // As autovacuum would: PostgreSQL plans for an empty table as if it were going to stay empty, and against that
-            // any past looks good.
-            young_era.analyze().await?;
-            old_era.analyze().await?;
+            // As autovacuum would: PostgreSQL plans for an empty table as if it were going to stay empty, and
+            // in comparison any history looks good.
+            young_fixture.analyze().await?;
+            old_fixture.analyze().await?;
         }
         Times::default().take(&mut young).await?;
         Times::default().take(&mut old).await?;
     }
     for number in 0..CLAIMS {
-        // By turns first, so that neither is always the one after the other.
+        // The sides alternate in being first.
         if number % 2 == 0 {
             in_young.take(&mut young).await?;
             in_old.take(&mut old).await?;
@@ -120,19 +120,19 @@ impl Times {
     }
 }
 
-/// Milliseconds of the first page, and of a late one.
-async fn pages(scene: &Scene, late_page: i64) -> anyhow::Result<[Vec<f64>; 2]> {
-    let mut wire = Wire::connect(&scene.host).await?;
+/// Returns the milliseconds of the first page, and of a late one.
+async fn pages(fixture: &LockFixture, late_page: i64) -> anyhow::Result<[Vec<f64>; 2]> {
+    let mut wire = Wire::connect(&fixture.host).await?;
     let mut times = [Vec::new(), Vec::new()];
     for number in 0..WARM_UP + PAGES {
         for (page, times) in [1, late_page].into_iter().zip(&mut times) {
-            let path = format!("{}/history?page={page}&limit={ENTRIES_A_PAGE}", scene.environment(0));
-            let request = wire::request("GET", &scene.host, &path, &scene.token, "");
+            let path = format!("{}/history?page={page}&limit={ENTRIES_A_PAGE}", fixture.environment(0));
+            let request = wire::request("GET", &fixture.host, &path, &fixture.token, "");
             let started = Instant::now();
-            let answer = wire.ask(&request).await?;
-            // A page with nothing on it would be a quick one.
-            if answer.status != 200 || wire::find(answer.body, b"\"sessionId\"").is_none() {
-                bail!("page {page} was answered {}: {}", answer.status, String::from_utf8_lossy(answer.body));
+            let response = wire.send(&request).await?;
+            // An empty page would be a fast one.
+            if response.status != 200 || wire::find(response.body, b"\"sessionId\"").is_none() {
+                bail!("page {page} returned {}: {}", response.status, String::from_utf8_lossy(response.body));
             }
             if number >= WARM_UP {
                 times.push(millis(started));

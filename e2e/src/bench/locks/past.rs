@@ -1,42 +1,43 @@
-//! A long past: millions of sessions that have ended, as if an organization had worked with its environments for years.
+//! A long history: millions of sessions that have ended, as if an organization had worked with its
+//! environments for years.
 
 use sqlx::{Connection, PgConnection};
 
-use super::scene::Scene;
-use crate::bench::say;
+use super::fixture::LockFixture;
+use crate::bench::print_progress;
 use crate::stack::{Organization, Process, Stack};
 
 const ENVIRONMENTS: i32 = 1_000;
-/// Of all past sessions, one in how many is of `env-0`, which is measured: past_sessions.sql.
-pub(crate) const SHARE_OF_THE_FIRST: i64 = 100;
-/// How many are made at a time.
-const PORTION: i64 = 1_000_000;
+/// One in this many past sessions belongs to `env-0`, which is measured: see past_sessions.sql.
+pub(crate) const FIRST_ENVIRONMENT_DIVISOR: i64 = 100;
+/// Batch size of the inserts.
+const BATCH_SIZE: i64 = 1_000_000;
 
-/// A database with a server and a worker of its own, and a past in it.
-pub(crate) struct Era {
+/// A database with a dedicated server and worker, and a history in it.
+pub(crate) struct PastFixture {
     pub(crate) stack: Stack,
     pub(crate) organization: Organization,
     server: Process,
     worker: Process,
-    pub(crate) scene: Scene,
+    pub(crate) fixture: LockFixture,
 }
 
-impl Era {
+impl PastFixture {
     pub(crate) async fn begin(beside: &Stack, database: &str, sessions: i64) -> anyhow::Result<Self> {
         let stack = beside.beside(database).await?;
         let organization = stack.organization("bench", 0).await?;
         let (server, worker) = (stack.server().await?, stack.worker().await?);
-        let scene = Scene::make(&server, &organization, 1).await?;
+        let fixture = LockFixture::make(&server, &organization, 1).await?;
         make(&mut stack.connect().await?, sessions).await?;
-        Ok(Self { stack, organization, server, worker, scene })
+        Ok(Self { stack, organization, server, worker, fixture })
     }
 
-    /// Another server in the place of the first, with new connections to the database.
+    /// Starts another server in place of the first, with new connections to the database.
     pub(crate) async fn with_new_server(self) -> anyhow::Result<Self> {
         self.server.end().await;
         let server = self.stack.server().await?;
-        let scene = Scene::of(&server, &self.organization);
-        Ok(Self { server, scene, ..self })
+        let fixture = LockFixture::of(&server, &self.organization);
+        Ok(Self { server, fixture, ..self })
     }
 
     pub(crate) async fn analyze(&self) -> anyhow::Result<()> {
@@ -58,16 +59,16 @@ async fn make(connection: &mut PgConnection, sessions: i64) -> anyhow::Result<()
     sqlx::query("analyze environments").execute(&mut *connection).await?;
     let mut transaction = connection.begin().await?;
     for setting in [
-        // No look at the foreign key for each row: what is made here is right.
+        // Skips the foreign key check for each row: the generated rows are consistent.
         "set local session_replication_role = replica",
-        // A portion is sorted in memory.
+        // A batch is sorted in memory.
         "set local work_mem = '512MB'",
         "set local jit = off",
     ] {
         sqlx::query(setting).execute(&mut *transaction).await?;
     }
-    for from in (0..sessions).step_by(PORTION as usize) {
-        let to = (from + PORTION).min(sessions);
+    for from in (0..sessions).step_by(BATCH_SIZE as usize) {
+        let to = (from + BATCH_SIZE).min(sessions);
         sqlx::query(include_str!("../../../bench/past_sessions.sql"))
             .bind(from)
             .bind(to - 1)
@@ -75,7 +76,7 @@ async fn make(connection: &mut PgConnection, sessions: i64) -> anyhow::Result<()
             .bind(i64::from(ENVIRONMENTS))
             .execute(&mut *transaction)
             .await?;
-        say(&format!("growth: {to} of {sessions} past sessions"));
+        print_progress(&format!("growth: {to} of {sessions} past sessions"));
     }
     sqlx::query(
         "update environments e set sessions = past.sessions, fence = past.sessions * 2

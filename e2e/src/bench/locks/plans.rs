@@ -1,5 +1,5 @@
-//! What PostgreSQL does for a claim and a release, by its own word: `auto_explain` writes the plan of every statement, with
-//! the buffers that it touched, into PostgreSQL's log, and this reads it there. So the statements are the product's own.
+//! PostgreSQL's work for a claim and a release: `auto_explain` logs the plan of every statement with the
+//! buffers that it touched, and this module reads the log. So the statements are the product's own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::past::Era;
+use super::past::PastFixture;
 
 const SETTINGS: [(&str, &str); 6] = [
     ("session_preload_libraries", "auto_explain"),
@@ -16,20 +16,20 @@ const SETTINGS: [(&str, &str); 6] = [
     ("auto_explain.log_analyze", "on"),
     ("auto_explain.log_buffers", "on"),
     ("auto_explain.log_format", "json"),
-    // What a foreign key's check asks is nested.
+    // The statements of foreign key checks are nested.
     ("auto_explain.log_nested_statements", "on"),
 ];
 /// By then every statement has been prepared, and PostgreSQL has settled on a plan for it.
 const WARM_UP: usize = 100;
 const PAIRS: usize = 100;
 
-/// What one statement did, over all pairs.
+/// The cost of one statement, over all pairs.
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
     runs: usize,
     buffers: f64,
     dirtied: f64,
-    /// The plan in one line; each that was seen, with the number of times.
+    /// Each observed plan in one line, with the number of times.
     plans: BTreeMap<String, usize>,
 }
 
@@ -57,16 +57,16 @@ impl Cost {
     }
 }
 
-/// Claims and releases on a new server whose statements are watched.
-pub(crate) async fn watch(era: Era) -> anyhow::Result<(Era, Costs)> {
-    let mut connection = era.stack.connect().await?;
-    let database = era.stack.database().to_owned();
+/// Claims and releases on a new server whose statements are logged.
+pub(crate) async fn watch(past_fixture: PastFixture) -> anyhow::Result<(PastFixture, Costs)> {
+    let mut connection = past_fixture.stack.connect().await?;
+    let database = past_fixture.stack.database().to_owned();
     for (name, value) in SETTINGS {
         set(&mut connection, &database, &format!("set {name} = '{value}'")).await?;
     }
-    let era = era.with_new_server().await?;
-    let log = era.stack.log("postgres");
-    let mut client = era.scene.client(0).await?;
+    let past_fixture = past_fixture.with_new_server().await?;
+    let log = past_fixture.stack.log("postgres");
+    let mut client = past_fixture.fixture.client(0).await?;
     let mut before = 0;
     for number in 0..WARM_UP + PAIRS {
         if number == WARM_UP {
@@ -78,7 +78,7 @@ pub(crate) async fn watch(era: Era) -> anyhow::Result<(Era, Costs)> {
     set(&mut connection, &database, "reset all").await?;
     let text = fs::read(&log).context("PostgreSQL's log can't be read")?;
     let text = String::from_utf8_lossy(text.get(before..).unwrap_or_default());
-    Ok((era, read(&text, &database)))
+    Ok((past_fixture, read(&text, &database)))
 }
 
 async fn set(connection: &mut PgConnection, database: &str, setting: &str) -> anyhow::Result<()> {
@@ -86,7 +86,7 @@ async fn set(connection: &mut PgConnection, database: &str, setting: &str) -> an
     Ok(())
 }
 
-/// Where the plans differ between two databases, or a statement was run in one only.
+/// Returns where the plans differ between two databases, or a statement was run in one only.
 pub(crate) fn differences(young: &Costs, old: &Costs) -> Vec<Value> {
     let plan = |costs: &Costs, text: &String| costs.get(text).map(|cost| cost.usual_plan().to_owned());
     let texts: std::collections::BTreeSet<&String> = young.keys().chain(old.keys()).collect();
@@ -112,7 +112,7 @@ fn read(log: &str, database: &str) -> Costs {
         if !line.contains(&mark) || !line.ends_with("plan:") {
             continue;
         }
-        // Every further line of an entry begins with a tab.
+        // Every further line of a log entry begins with a tab.
         let mut entry = String::new();
         while let Some(more) = lines.next_if(|line| line.starts_with('\t')) {
             entry.push_str(more);
@@ -124,36 +124,37 @@ fn read(log: &str, database: &str) -> Costs {
         }
         let cost = costs.entry(text.to_owned()).or_default();
         cost.runs += 1;
-        cost.buffers += touched(&entry["Plan"], &["Shared Hit Blocks", "Shared Read Blocks"]);
-        cost.dirtied += touched(&entry["Plan"], &["Shared Dirtied Blocks"]);
+        cost.buffers += blocks(&entry["Plan"], &["Shared Hit Blocks", "Shared Read Blocks"]);
+        cost.dirtied += blocks(&entry["Plan"], &["Shared Dirtied Blocks"]);
         *cost.plans.entry(shape(&entry["Plan"])).or_default() += 1;
     }
     costs
 }
 
-/// Not what the sequencer, the feed and the sweeper do at the same time: that goes by the clock.
+/// Excludes what the sequencer, the feed and the sweeper do concurrently, because that depends on time.
 fn belongs_to_locks(text: &str) -> bool {
     (text.contains("sessions") || text.contains("environments")) && !text.contains("sweep_at <=")
 }
 
-/// Blocks over the whole plan. A node's count has its children's in it, so each is asked for its own: the count at the top
-/// leaves out the parts of a WITH that nobody reads from, which run last. A scan of such a part touches nothing itself.
-fn touched(plan: &Value, counts: &[&str]) -> f64 {
+/// Returns the blocks of the whole plan. A node's count includes its children's, but the count at the top
+/// omits the parts of a WITH that are not read, which run last. So each node's own count is summed. A scan of
+/// such a part touches nothing itself.
+fn blocks(plan: &Value, counts: &[&str]) -> f64 {
     let count = |plan: &Value| counts.iter().filter_map(|name| plan[*name].as_f64()).sum::<f64>();
     let parts = || plan["Plans"].as_array().into_iter().flatten();
     let is_scan_of_part = plan["Node Type"] == "CTE Scan";
     let own = if is_scan_of_part { 0.0 } else { count(plan) - parts().map(count).sum::<f64>() };
-    own.max(0.0) + parts().map(|part| touched(part, counts)).sum::<f64>()
+    own.max(0.0) + parts().map(|part| blocks(part, counts)).sum::<f64>()
 }
 
-/// The plan in one line: what is done, on what, by which index.
+/// Returns the plan in one line: what is done, on what, by which index.
 fn shape(plan: &Value) -> String {
-    let word = |name: &str| plan[name].as_str();
-    let mut text = word("Node Type").unwrap_or_default().to_owned();
+    let field = |name: &str| plan[name].as_str();
+    let mut text = field("Node Type").unwrap_or_default().to_owned();
     for name in ["Operation", "Relation Name", "Index Name", "Join Type"] {
-        if let Some(word) = word(name) {
+        if let Some(value) = field(name) {
             text.push(' ');
-            text.push_str(word);
+            text.push_str(value);
         }
     }
     let parts: Vec<String> = plan["Plans"].as_array().into_iter().flatten().map(shape).collect();
@@ -183,6 +184,6 @@ mod tests {
         let insert = json!({ "Node Type": "ModifyTable", "Shared Hit Blocks": 5,
             "Plans": [{ "Node Type": "CTE Scan", "Shared Hit Blocks": 0 }] });
         let plan = json!({ "Node Type": "CTE Scan", "Shared Hit Blocks": 10, "Plans": [update, insert] });
-        assert_eq!(touched(&plan, &["Shared Hit Blocks"]), 15.0);
+        assert_eq!(blocks(&plan, &["Shared Hit Blocks"]), 15.0);
     }
 }

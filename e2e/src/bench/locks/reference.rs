@@ -1,11 +1,11 @@
-//! The reference: the same effect in bare SQL, frozen in `e2e/bench/reference.sql`, by pgbench.
+//! The reference: the same effect in bare SQL, frozen in `e2e/bench/reference.sql`, run by pgbench.
 
 use anyhow::{Context, bail};
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 use tokio::process::Command;
 
+use super::fixture::PIPELINE;
 use super::load::Load;
-use super::scene::PIPELINE;
 use crate::stack::{Organization, Stack};
 
 const SCHEMA: &str = include_str!("../../../bench/reference_schema.sql");
@@ -16,7 +16,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Makes the tables, with the environments that the product has.
+    /// Creates the tables, with the environments that the product has.
     pub(crate) async fn make(
         connection: &mut PgConnection,
         organization: &Organization,
@@ -70,9 +70,9 @@ impl Reference {
         }
     }
 
-    /// Brings the planner's picture of both sides up to date, and writes out what the last run left in memory, so that
-    /// no run pays for the one before it.
-    pub(crate) async fn tidy(connection: &mut PgConnection) -> anyhow::Result<()> {
+    /// Updates the planner's statistics for both sides, and writes out what the last run left in memory, so
+    /// that no run pays for the one before it.
+    pub(crate) async fn vacuum(connection: &mut PgConnection) -> anyhow::Result<()> {
         for statement in ["vacuum analyze", "checkpoint"] {
             connection.execute(AssertSqlSafe(statement.to_owned())).await?;
         }

@@ -1,5 +1,5 @@
-//! Speed: pairs of claim and release through HTTP ÷ pairs of the reference's, by as many clients, in turns on one PostgreSQL.
-//! Both sides' tables grow from run to run, and both are tidied before each.
+//! Speed: pairs of claim and release through HTTP ÷ pairs of the reference, by as many clients, alternating
+//! on one PostgreSQL. Both sides' tables grow from run to run, and both are vacuumed before each.
 
 use std::time::{Duration, Instant};
 
@@ -7,27 +7,27 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
+use super::fixture::LockFixture;
 use super::load::{Load, load};
 use super::reference::Reference;
-use super::scene::Scene;
 use super::{BenchLocks, Figures};
 use crate::bench::cpu::{self, Cpu};
-use crate::bench::{median, say};
+use crate::bench::{median, print_progress};
 use crate::stack::{Process, Stack};
 
 const WARM_UP: u32 = 3;
-const CALM: Duration = Duration::from_secs(120);
+const SEQUENCING_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// One run of one side, per pair where it says microseconds.
+/// One run of one side; microseconds are per pair.
 struct Run {
     pairs_per_second: f64,
     server_micros: f64,
     worker_micros: f64,
     database_micros: f64,
     client_micros: f64,
-    /// Of the indexes on sessions: many, if PostgreSQL goes over sessions that are not asked for.
+    /// Index tuples read from sessions: many, if PostgreSQL scans sessions that are not needed.
     entries_read: f64,
-    /// How much of the machine went to others, of all its processors.
+    /// The share of the machine that other programs used, of all its processors.
     foreign_share: f64,
 }
 
@@ -49,7 +49,7 @@ struct Reading {
 }
 
 pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
-    say("speed: starting PostgreSQL, a server and a worker");
+    print_progress("speed: starting PostgreSQL, a server and a worker");
     let stack = Stack::start("bench-locks").await?;
     let measured = alternate(arguments, &stack).await;
     stack.end().await?;
@@ -59,7 +59,7 @@ pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
 async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figures> {
     let organization = stack.organization("bench", 0).await?;
     let (server, worker) = (stack.server().await?, stack.worker().await?);
-    let scene = Scene::make(&server, &organization, arguments.connections).await?;
+    let fixture = LockFixture::make(&server, &organization, arguments.connections).await?;
     let mut connection = stack.connect().await?;
     let reference = Reference::make(&mut connection, &organization).await?;
     let backend: i32 = sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut connection).await?;
@@ -67,22 +67,22 @@ async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figu
         Meters { server: &server, worker: &worker, postmaster: cpu::parent_of(u32::try_from(backend)?)? };
     let connections = arguments.connections;
 
-    load(&scene, connections, WARM_UP).await?;
+    load(&fixture, connections, WARM_UP).await?;
     reference.run(stack, connections, WARM_UP).await?;
     let (mut ours, mut references, mut behind) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=arguments.runs {
-        Reference::tidy(&mut connection).await?;
+        Reference::vacuum(&mut connection).await?;
         let before = meters.read(&mut connection, "public").await?;
-        let own = load(&scene, connections, arguments.seconds).await?;
+        let own = load(&fixture, connections, arguments.seconds).await?;
         let own = Run::of(&own, &before, &meters.read(&mut connection, "public").await?);
-        // What was not told yet is told before the other side's turn, which must not pay for it.
-        behind.push(calm(&mut connection).await?);
+        // Pending events are sequenced before the other side's turn, which must not pay for them.
+        behind.push(wait_until_sequenced(&mut connection).await?);
 
-        Reference::tidy(&mut connection).await?;
+        Reference::vacuum(&mut connection).await?;
         let before = meters.read(&mut connection, "reference").await?;
         let bare = reference.run(stack, connections, arguments.seconds).await?;
         let bare = Run::of(&bare, &before, &meters.read(&mut connection, "reference").await?);
-        say(&format!(
+        print_progress(&format!(
             "run {number}: {:.0} pairs/s, reference {:.0}, ratio {:.3}; µs of processor per pair: server {:.0}, \
              PostgreSQL {:.0} (reference {:.0}); others had {:.0} % and {:.0} % of the machine",
             own.pairs_per_second,
@@ -119,7 +119,7 @@ async fn alternate(arguments: &BenchLocks, stack: &Stack) -> anyhow::Result<Figu
 
 impl Meters<'_> {
     async fn read(&self, connection: &mut PgConnection, schema: &str) -> anyhow::Result<Reading> {
-        // PostgreSQL's processes tell what they read once a second.
+        // PostgreSQL's processes report their statistics once a second.
         let entries_read: Option<f64> = sqlx::query_scalar(
             "select sum(idx_tup_read)::float8 from pg_stat_user_indexes where schemaname = $1 and relname = 'sessions'",
         )
@@ -175,12 +175,12 @@ fn median_of(runs: &[Run], figure: fn(&Run) -> f64) -> f64 {
     median(runs.iter().map(figure).collect())
 }
 
-/// Waits until every event has its number; says how long that took.
-async fn calm(connection: &mut PgConnection) -> anyhow::Result<f64> {
+/// Waits until every event is sequenced. Returns how long that took.
+async fn wait_until_sequenced(connection: &mut PgConnection) -> anyhow::Result<f64> {
     let started = Instant::now();
     while sqlx::query_scalar("select exists (select from event_intake)").fetch_one(&mut *connection).await? {
-        if started.elapsed() > CALM {
-            bail!("events were still waiting for their numbers after {CALM:?}");
+        if started.elapsed() > SEQUENCING_TIMEOUT {
+            bail!("events were still waiting for their numbers after {SEQUENCING_TIMEOUT:?}");
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

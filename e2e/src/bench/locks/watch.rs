@@ -1,5 +1,5 @@
-//! Watching: what an idle stream costs the server in memory, and how long it takes until the last of many has heard of a
-//! claim.
+//! Watching: the memory of an idle stream on the server, and how long it takes until the last of many
+//! watchers is notified of a claim.
 
 use std::time::{Duration, Instant};
 
@@ -8,26 +8,26 @@ use serde_json::json;
 use sqlx::PgConnection;
 use tokio::process::Command;
 
-use super::scene::Scene;
-use super::watchers::{Sighting, Watchers};
+use super::fixture::LockFixture;
+use super::watchers::{WatchedEvent, Watchers};
 use super::wire::{self, Wire};
 use super::{BenchLocks, Figures};
-use crate::bench::{median, say};
+use crate::bench::{median, print_progress};
 use crate::stack::{Process, Stack};
 
 const CLAIMS: usize = 20;
 const WARM_UP: usize = 200;
-/// Files that a process has open beside its connections.
+/// Open files of a process in addition to its connections.
 const OTHER_FILES: u32 = 500;
-/// Until what has to do with connecting is over.
-const SETTLE: Duration = Duration::from_secs(3);
+/// The time after which the work of connecting has ended.
+const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 /// The stream of one environment if the server has it, else the organization's.
 const STREAM_OF_ENVIRONMENT: &str = "/pipelines/bench/ephemeral-environments/env-0/events";
 const STREAM_OF_ORGANIZATION: &str = "/events/stream";
 
 pub(crate) async fn measure(arguments: &BenchLocks) -> anyhow::Result<Figures> {
-    say("watch: starting PostgreSQL, a server and a worker");
+    print_progress("watch: starting PostgreSQL, a server and a worker");
     let stack = Stack::start("bench-watch").await?;
     let measured = with_watchers(&stack, arguments.watchers).await;
     stack.end().await?;
@@ -39,42 +39,42 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
     let (server, worker) = (stack.server().await?, stack.worker().await?);
     allow_files(server.pid()?, count + OTHER_FILES).await?;
     allow_files(std::process::id(), count + OTHER_FILES).await?;
-    let scene = Scene::make(&server, &organization, 1).await?;
-    let mut client = scene.client(0).await?;
+    let fixture = LockFixture::make(&server, &organization, 1).await?;
+    let mut client = fixture.client(0).await?;
     for _ in 0..WARM_UP {
         client.claim().await?;
         client.release().await?;
     }
-    let stream = stream(&scene).await?;
-    // What the first streams cost, they cost once.
-    let first = Watchers::open(&scene, &stream, 50).await?;
-    tokio::time::sleep(SETTLE).await;
+    let stream = stream(&fixture).await?;
+    // The one-time cost of the first streams.
+    let first = Watchers::open(&fixture, &stream, 50).await?;
+    tokio::time::sleep(SETTLE_TIME).await;
     first.end().await?;
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
 
     let without = resident(&server)?;
-    let mut watchers = Watchers::open(&scene, &stream, count).await?;
-    say(&format!("watch: {count} watch {stream}"));
-    tokio::time::sleep(SETTLE).await;
+    let mut watchers = Watchers::open(&fixture, &stream, count).await?;
+    print_progress(&format!("watch: {count} watch {stream}"));
+    tokio::time::sleep(SETTLE_TIME).await;
     let idle = resident(&server)?;
 
-    // The server has hung up on the first connection, which was idle for too long.
-    let mut client = scene.client(0).await?;
+    // The server has closed the first connection, which was idle for too long.
+    let mut client = fixture.client(0).await?;
     let mut connection = stack.connect().await?;
-    let (mut from_claim, mut from_answer) = (Vec::new(), Vec::new());
+    let (mut from_claim, mut from_response) = (Vec::new(), Vec::new());
     for _ in 0..CLAIMS {
-        watchers.look_for(Sighting::Claim);
+        watchers.expect_event(WatchedEvent::Claim);
         client.claim().await?;
-        let answered = Instant::now();
-        let last = watchers.all_have_seen().await?;
+        let responded_at = Instant::now();
+        let last = watchers.wait_for_all().await?;
         from_claim.push(millis(last_claim(&mut connection).await?, last));
-        from_answer.push(millis(answered, last));
+        from_response.push(millis(responded_at, last));
 
-        watchers.look_for(Sighting::Release);
+        watchers.expect_event(WatchedEvent::Release);
         client.release().await?;
-        watchers.all_have_seen().await?;
+        watchers.wait_for_all().await?;
     }
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let used = resident(&server)?;
     watchers.end().await?;
     server.end().await;
@@ -82,7 +82,10 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
 
     let each = |bytes: u64| bytes.saturating_sub(without) as f64 / f64::from(count);
     let delay = median(from_claim.clone());
-    say(&format!("watch: {:.0} bytes each, the last hears of a claim after {delay:.1} ms", each(idle)));
+    print_progress(&format!(
+        "watch: {:.0} bytes each, the last is notified of a claim after {delay:.1} ms",
+        each(idle)
+    ));
     let details = json!({
         "watchers": count,
         "stream": stream,
@@ -90,7 +93,7 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
         "serverBytesWithWatchers": idle,
         "watcherBytesAfterEvents": each(used),
         "delaysMs": from_claim,
-        "delayFromAnswerMs": median(from_answer),
+        "delayFromAnswerMs": median(from_response),
     });
     Ok(Figures::from_iter([
         ("watcherBytes".to_owned(), json!(each(idle))),
@@ -99,8 +102,9 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
     ]))
 }
 
-/// When the newest session was claimed by PostgreSQL's clock, which is just before the commit. Its clock is compared with
-/// ours by how long ago it says that was; of a few tries the quickest is the most exact.
+/// Returns when the newest session was claimed by PostgreSQL's clock, which is just before the commit. The
+/// two clocks are compared by the age that PostgreSQL reports; of a few attempts the fastest is the most
+/// exact.
 async fn last_claim(connection: &mut PgConnection) -> anyhow::Result<Instant> {
     let mut best: Option<(Duration, Instant)> = None;
     for _ in 0..5 {
@@ -116,38 +120,38 @@ async fn last_claim(connection: &mut PgConnection) -> anyhow::Result<Instant> {
             best = Some((took, at.context("the claim was before this machine's time")?));
         }
     }
-    Ok(best.context("it was not tried")?.1)
+    Ok(best.context("there was no attempt")?.1)
 }
 
-/// Negative if the last had seen it before the answer came.
+/// Negative if the last watcher was notified before the response came.
 fn millis(from: Instant, to: Instant) -> f64 {
     let (late, early) = (to.saturating_duration_since(from), from.saturating_duration_since(to));
     (late.as_secs_f64() - early.as_secs_f64()) * 1e3
 }
 
-/// The path of the stream to watch.
-async fn stream(scene: &Scene) -> anyhow::Result<String> {
-    let base = format!("/api/v1/organizations/{}", scene.organization);
+/// Returns the path of the stream to watch.
+async fn stream(fixture: &LockFixture) -> anyhow::Result<String> {
+    let base = format!("/api/v1/organizations/{}", fixture.organization);
     for path in [STREAM_OF_ENVIRONMENT, STREAM_OF_ORGANIZATION] {
         let path = format!("{base}{path}");
-        let request = wire::request("GET", &scene.host, &path, &scene.token, "");
-        if Wire::connect(&scene.host).await?.status_of(&request).await? == 200 {
+        let request = wire::request("GET", &fixture.host, &path, &fixture.token, "");
+        if Wire::connect(&fixture.host).await?.status_of(&request).await? == 200 {
             return Ok(path);
         }
     }
     bail!("the server has no event stream")
 }
 
-/// Memory of the process that is in RAM; what the kernel keeps for its sockets is not in it.
+/// Returns the resident memory of the process. The kernel's memory for its sockets is not included.
 fn resident(process: &Process) -> anyhow::Result<u64> {
     let text = std::fs::read_to_string(format!("/proc/{}/status", process.pid()?))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes =
         line.and_then(|line| line.split_whitespace().next()).and_then(|word| word.parse::<u64>().ok());
-    Ok(kilobytes.context("/proc/…/status says no VmRSS")? * 1024)
+    Ok(kilobytes.context("/proc/…/status has no VmRSS")? * 1024)
 }
 
-/// Lets a process open that many files, within what the machine allows it.
+/// Raises a process's limit of open files, as far as the machine allows.
 async fn allow_files(pid: u32, files: u32) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/limits"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -1,5 +1,5 @@
-//! The least HTTP/1.1 that a load generator needs, on one connection that is kept: what it costs is taken from the server,
-//! because both share the machine.
+//! A minimal HTTP/1.1 client for a load generator, on one persistent connection. It is minimal because its
+//! cost is taken from the server: both share the machine.
 
 use anyhow::{Context, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,7 @@ pub(crate) struct Wire {
     received: Vec<u8>,
 }
 
-pub(crate) struct Answer<'a> {
+pub(crate) struct Response<'a> {
     pub(crate) status: u16,
     pub(crate) body: &'a [u8],
 }
@@ -22,26 +22,26 @@ impl Wire {
         Ok(Self { stream, received: Vec::with_capacity(16 * 1024) })
     }
 
-    /// Sends a whole request and waits for the whole answer.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
-        let head = self.head_of(request).await?;
-        let (status, length) = understand(self.received.get(..head).unwrap_or_default())?;
-        // Our server always says how long its answer is, unless it is a stream.
-        let length = length.context("the answer has no content-length")?;
+    /// Sends a whole request and waits for the whole response.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> anyhow::Result<Response<'_>> {
+        let head = self.send_and_read_head(request).await?;
+        let (status, length) = parse_head(self.received.get(..head).unwrap_or_default())?;
+        // The server always sends a content length, except for a stream.
+        let length = length.context("the response has no content-length")?;
         while self.received.len() < head + length {
             self.read().await?;
         }
-        Ok(Answer { status, body: self.received.get(head..head + length).unwrap_or_default() })
+        Ok(Response { status, body: self.received.get(head..head + length).unwrap_or_default() })
     }
 
-    /// Only the status; the answer may go on for ever, and the connection is of no more use.
+    /// Returns only the status. The response may be endless, so the connection cannot be reused.
     pub(crate) async fn status_of(mut self, request: &[u8]) -> anyhow::Result<u16> {
-        let head = self.head_of(request).await?;
-        Ok(understand(self.received.get(..head).unwrap_or_default())?.0)
+        let head = self.send_and_read_head(request).await?;
+        Ok(parse_head(self.received.get(..head).unwrap_or_default())?.0)
     }
 
-    /// Sends a request; where the answer's head ends.
-    async fn head_of(&mut self, request: &[u8]) -> anyhow::Result<usize> {
+    /// Sends a request. Returns where the response's head ends.
+    async fn send_and_read_head(&mut self, request: &[u8]) -> anyhow::Result<usize> {
         self.stream.write_all(request).await?;
         self.received.clear();
         loop {
@@ -54,7 +54,7 @@ impl Wire {
 
     async fn read(&mut self) -> anyhow::Result<()> {
         if self.stream.read_buf(&mut self.received).await? == 0 {
-            bail!("the server hung up");
+            bail!("the server closed the connection");
         }
         Ok(())
     }
@@ -74,8 +74,8 @@ pub(crate) fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-/// Status and length of the body.
-fn understand(head: &[u8]) -> anyhow::Result<(u16, Option<usize>)> {
+/// Returns status and length of the body.
+fn parse_head(head: &[u8]) -> anyhow::Result<(u16, Option<usize>)> {
     let number = |from: usize| {
         let digits = head.get(from..)?.split(|letter| !letter.is_ascii_digit()).next()?;
         std::str::from_utf8(digits).ok()?.parse::<usize>().ok()
@@ -91,10 +91,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_is_understood() {
+    fn a_head_is_parsed() {
         let head = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 17\r\n\r\n";
-        assert_eq!(understand(head).unwrap(), (201, Some(17)));
+        assert_eq!(parse_head(head).unwrap(), (201, Some(17)));
         let stream = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-        assert_eq!(understand(stream).unwrap(), (200, None));
+        assert_eq!(parse_head(stream).unwrap(), (200, None));
     }
 }

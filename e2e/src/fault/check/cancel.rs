@@ -1,4 +1,5 @@
-//! L17: work in a session belongs to its holder. Nobody cancels it but the holder, or a maintainer whose token may force.
+//! L17: work in a session belongs to its holder. Only the holder, or a maintainer whose token may force, can
+//! cancel it.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         let owner = owners.get(&deployment)?;
         let allowed = *owner == op.user || evidence.people.maintainers.contains(&op.user);
         (!allowed).then(|| {
-            let text = format!("{} canceled {} in a session of somebody else", op.name(), short(deployment));
+            let text = format!("{} canceled {} in a session of another user", op.name(), short(deployment));
             Finding::new("L17", text)
         })
     })
@@ -36,7 +37,7 @@ mod tests {
         sample.session(id(1), 1, Some(1), (0, 50));
         sample.deployment(id(1), 1, 5);
         sample.shown(Kind::Cancel, 6, 7, id(1), Status::Active, None);
-        sample.of_deployment(id(1_000));
+        sample.set_deployment(id(1_000));
         sample
     }
 
@@ -46,20 +47,20 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_does() {
+    fn another_user_does_not() {
         let mut sample = canceled();
-        sample.by(OTHER);
+        sample.set_user(OTHER);
         assert_eq!(sample.found(check), ["L17"]);
     }
 
     #[test]
-    fn who_is_refused_has_done_nothing() {
+    fn a_rejected_request_has_no_effect() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, 50));
         sample.deployment(id(1), 1, 5);
         sample.refused(Kind::Cancel, 6, 7, (403, "forbidden"));
-        sample.of_deployment(id(1_000));
-        sample.by(OTHER);
+        sample.set_deployment(id(1_000));
+        sample.set_user(OTHER);
         assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 }

@@ -1,5 +1,6 @@
-//! L15: a `GET` changes nothing. A turn that was granted from the queue is confirmed by a heartbeat, a renewal or a deployment of its
-//! own user; one that was only looked at ends as canceled, and never runs out as a lease that somebody had taken up.
+//! L15: a `GET` changes nothing. A turn that was granted from the queue is confirmed by a heartbeat, a
+//! renewal or a deployment of its own user. A turn that was only read ends as canceled; it never expires like
+//! a confirmed lease.
 
 use std::collections::HashSet;
 
@@ -10,9 +11,10 @@ use crate::fault::finding::Finding;
 use crate::fault::history::Status;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    // When each of them was carried out is not known if its answer was lost, so any of them may have been the confirmation.
+    // If a response was lost, the time of execution is unknown. Any such request may have been the
+    // confirmation.
     let confirmed: HashSet<Uuid> = (evidence.ops.iter())
-        .filter(|op| op.kind.confirms() && op.may_have_happened())
+        .filter(|op| op.kind.is_confirmation() && op.may_have_happened())
         .filter_map(|op| op.session)
         .collect();
     let turns = evidence.ledger.sessions.iter().filter(|row| row.queued_at.is_some() && row.fence.is_some());
@@ -20,7 +22,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         .filter(|row| row.status == Status::Expired && !confirmed.contains(&row.id))
         .map(|row| {
             let text = format!(
-                "environment {}: {} was granted from the queue, and its turn was confirmed without anybody doing so",
+                "environment {}: {} was granted from the queue, and its turn was confirmed without a confirming request",
                 row.environment,
                 short(row.id)
             );
@@ -43,22 +45,22 @@ mod tests {
     }
 
     #[test]
-    fn looking_does_not_confirm() {
+    fn a_read_does_not_confirm() {
         let mut sample = turn_that_expired();
         assert_eq!(sample.found(check), ["L15"]);
-        sample.ended_by_clock(id(1), Status::Canceled);
+        sample.ended_by_system(id(1), Status::Canceled);
         assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 
     #[test]
-    fn a_heartbeat_does() {
+    fn a_heartbeat_confirms() {
         let mut sample = turn_that_expired();
         sample.shown(Kind::Heartbeat, 23, 24, id(1), Status::Active, Some(3));
         assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 
     #[test]
-    fn who_claimed_needs_no_confirmation() {
+    fn a_claim_needs_no_confirmation() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(3), (20, 30));
         assert_eq!(sample.found(check), Vec::<&str>::new());

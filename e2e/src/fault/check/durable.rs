@@ -1,5 +1,5 @@
-//! L12: what was acknowledged is in the database; sessions are numbered without holes. L10: nothing is held or waited for
-//! by those who have gone.
+//! L12: what was acknowledged is in the database, and sessions are numbered without gaps. L10: clients that
+//! have gone hold nothing and wait for nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,16 +10,16 @@ use crate::fault::clock::{Micros, SECOND};
 use crate::fault::finding::Finding;
 use crate::fault::history::{Kind, Op};
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
 const MARGIN: Micros = SECOND / 20;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let deployments: HashSet<Uuid> = evidence.ledger.deployments.iter().map(|row| row.id).collect();
     let mut findings: Vec<Finding> = (evidence.ops.iter())
-        .filter_map(|op| lost(evidence, op, &deployments))
+        .filter_map(|op| unrecorded(evidence, op, &deployments))
         .map(|text| Finding::new("L12", text))
         .collect();
-    findings.extend(numbered(evidence));
+    findings.extend(numbering(evidence));
     let live = evidence.ledger.environments.iter().filter(|row| row.held || row.waiters > 0);
     findings.extend(live.map(|row| {
         let text =
@@ -33,30 +33,30 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-fn lost(evidence: &Evidence<'_>, op: &Op, deployments: &HashSet<Uuid>) -> Option<String> {
-    let answer = op.ok().filter(|_| op.kind.changes())?;
-    if let Some(deployment) = answer.deployment.filter(|id| !deployments.contains(id)) {
+fn unrecorded(evidence: &Evidence<'_>, op: &Op, deployments: &HashSet<Uuid>) -> Option<String> {
+    let response = op.ok().filter(|_| op.kind.is_change())?;
+    if let Some(deployment) = response.deployment.filter(|id| !deployments.contains(id)) {
         return Some(format!("{} was acknowledged, but {} is not there", op.name(), short(deployment)));
     }
-    let view = answer.session?;
+    let view = response.session?;
     let Some(row) = evidence.sessions.get(&view.id) else {
         return Some(format!("{} was acknowledged, but {} is not there", op.name(), short(view.id)));
     };
     if view.fence.is_some() && row.fence != view.fence {
         return Some(format!(
-            "op {} was told fence {:?}, the row has {:?}",
+            "op {} returned fence {:?}, the row has {:?}",
             op.number, view.fence, row.fence
         ));
     }
-    if op.kind.claims() && row.user != op.user {
-        return Some(format!("op {} was given {} of another user", op.number, short(view.id)));
+    if op.kind.is_claim() && row.user != op.user {
+        return Some(format!("op {} returned {} of another user", op.number, short(view.id)));
     }
     let early = row.ended_at.is_some_and(|ended| ended > op.returned + MARGIN);
     (op.kind == Kind::Release && early)
-        .then(|| format!("op {} was told that {} has ended, which it did later", op.number, short(view.id)))
+        .then(|| format!("op {} returned that {} has ended, but it ended later", op.number, short(view.id)))
 }
 
-fn numbered(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn numbering(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut last: HashMap<usize, i64> = evidence.ledger.since.ordinals.clone();
     let mut findings = Vec::new();
     for row in &evidence.ledger.sessions {
@@ -92,7 +92,7 @@ mod tests {
     use crate::fault::history::Status;
 
     #[test]
-    fn what_was_acknowledged_is_there() {
+    fn an_acknowledged_session_is_stored() {
         let mut sample = Sample::default();
         sample.granted(Kind::Claim, 0, 10, (id(1), 1));
         sample.session(id(1), 1, Some(1), (5, 20));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinals_and_fences_have_no_holes() {
+    fn ordinals_and_fences_have_no_gaps() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (5, 20));
         sample.session(id(2), 3, Some(3), (20, 30));

@@ -1,5 +1,5 @@
-//! L4: what acts on an environment carries its holder's fence. At the target fences never go down, a holder is never
-//! refused for somebody who came before it, and a deployment belongs to its session's hold.
+//! L4: every write to an environment carries its holder's fence. At the target fences never decrease, a
+//! holder is never rejected in favor of an earlier one, and a deployment belongs to the hold of its session.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::fault::clock::{Micros, SECOND};
 use crate::fault::finding::Finding;
 use crate::fault::history::Environment;
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
 const MARGIN: Micros = SECOND / 20;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -30,7 +30,7 @@ fn at_the_target(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
         if !write.accepted && holds {
             let text = format!(
-                "environment {}: {} was refused with fence {} while it held; somebody wrote with a higher one",
+                "environment {}: {} was refused with fence {} while it held; another write had a higher one",
                 write.environment,
                 short(write.session),
                 write.fence

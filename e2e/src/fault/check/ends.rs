@@ -1,4 +1,4 @@
-//! L5: a session that has ended is never granted. And what an answer said of an end is what stands in the ledger.
+//! L5: a session that has ended is never granted, and an end reported by a response matches the database.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::fault::history::Status;
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = granted_after_the_end(evidence);
     for op in evidence.ops.iter().filter(|op| !op.is_repetition()) {
-        let Some(view) = op.ok().and_then(|answer| answer.session) else { continue };
+        let Some(view) = op.ok().and_then(|response| response.session) else { continue };
         let Some(row) = evidence.sessions.get(&view.id).filter(|row| row.status != view.status) else {
             continue;
         };
@@ -33,20 +33,20 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn granted_after_the_end(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut over: HashSet<Uuid> = HashSet::new();
+    let mut ended: HashSet<Uuid> = HashSet::new();
     let mut findings = Vec::new();
     for event in &evidence.ledger.events {
         let Some(session) = event.session.filter(|_| event.kind.starts_with("session.")) else { continue };
         match event.kind.as_str() {
             "session.queued" => {}
             kind if kind.starts_with("session.handover_") => {}
-            "session.claimed" | "session.granted" if over.contains(&session) => {
+            "session.claimed" | "session.granted" if ended.contains(&session) => {
                 let text = format!("event {}: {} was granted after its end", event.sequence, short(session));
                 findings.push(Finding::new("L5", text));
             }
             "session.claimed" | "session.granted" => {}
             _ => {
-                over.insert(session);
+                ended.insert(session);
             }
         }
     }
@@ -60,7 +60,7 @@ mod tests {
     use crate::fault::history::Kind;
 
     #[test]
-    fn who_left_the_queue_is_not_granted() {
+    fn a_session_that_left_the_queue_is_not_granted() {
         let mut sample = Sample::default();
         sample.shown(Kind::Release, 0, 10, id(1), Status::Canceled, None);
         sample.waited(id(1), 1, 0, 5);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_shown_ended_stays_ended() {
+    fn an_ended_session_stays_ended() {
         let mut sample = Sample::default();
         sample.shown(Kind::Release, 0, 10, id(1), Status::Canceled, None);
         sample.session(id(1), 1, Some(3), (20, 30));

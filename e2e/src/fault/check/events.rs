@@ -1,5 +1,5 @@
-//! L12: every grant, wait and end of a session is told exactly once, nothing is told that did not happen, and the history
-//! has no holes.
+//! L12: every grant, wait and end of a session is recorded as exactly one event, no event is recorded for
+//! something that did not happen, and the sequence has no gaps.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use crate::fault::finding::Finding;
 use crate::fault::history::Status;
 use crate::fault::ledger::SessionRow;
 
-/// What was told of a session.
+/// The events recorded for a session.
 #[derive(Default)]
-struct Told<'a> {
+struct RecordedEvents<'a> {
     queued: usize,
     claimed: usize,
     granted: usize,
@@ -21,8 +21,8 @@ struct Told<'a> {
 }
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut findings = without_holes(evidence);
-    let mut told: HashMap<Uuid, Told<'_>> = HashMap::new();
+    let mut findings = sequence_gaps(evidence);
+    let mut recorded: HashMap<Uuid, RecordedEvents<'_>> = HashMap::new();
     let mut deployed: HashMap<Uuid, usize> = HashMap::new();
     for event in &evidence.ledger.events {
         if let Some(deployment) = event.deployment.filter(|_| event.kind == "deployment.queued") {
@@ -31,49 +31,50 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         let (Some(session), Some(verb)) = (event.session, event.kind.strip_prefix("session.")) else {
             continue;
         };
-        let own = told.entry(session).or_default();
+        let own = recorded.entry(session).or_default();
         match verb {
             "queued" => own.queued += 1,
             "claimed" => own.claimed += 1,
             "granted" => own.granted += 1,
-            told if told.starts_with("handover_") => {}
+            recorded if recorded.starts_with("handover_") => {}
             end => own.ends.push(end),
         }
         own.fence = own.fence.or(event.fence);
     }
     for row in &evidence.ledger.sessions {
-        if let Some(text) = disagreement(row, &told.remove(&row.id).unwrap_or_default()) {
+        if let Some(text) = disagreement(row, &recorded.remove(&row.id).unwrap_or_default()) {
             let text = format!("environment {}: {} {text}", row.environment, short(row.id));
             findings.push(Finding::new("L12", text));
         }
     }
-    let without =
-        told.into_keys().map(|session| format!("events tell of {}, which is not there", short(session)));
+    let without = recorded
+        .into_keys()
+        .map(|session| format!("there are events of {}, which does not exist", short(session)));
     findings.extend(without.map(|text| Finding::new("L12", text)));
     for row in &evidence.ledger.deployments {
         let times = deployed.remove(&row.id).unwrap_or(0);
         if times != 1 {
-            let text = format!("deployment {} was told {times} times", short(row.id));
+            let text = format!("deployment {} was recorded {times} times", short(row.id));
             findings.push(Finding::new("L12", text));
         }
     }
     findings
 }
 
-fn disagreement(row: &SessionRow, told: &Told<'_>) -> Option<String> {
+fn disagreement(row: &SessionRow, recorded: &RecordedEvents<'_>) -> Option<String> {
     let waited = usize::from(row.queued_at.is_some());
     let held = usize::from(row.fence.is_some());
-    if told.queued != waited {
-        return Some(format!("waited {waited} times, told {} times", told.queued));
+    if recorded.queued != waited {
+        return Some(format!("waited {waited} times, recorded {} times", recorded.queued));
     }
-    if (told.claimed, told.granted) != (held * (1 - waited), held * waited) {
+    if (recorded.claimed, recorded.granted) != (held * (1 - waited), held * waited) {
         return Some(format!(
-            "held {held} times after waiting {waited} times, told as claimed {} and granted {} times",
-            told.claimed, told.granted
+            "held {held} times after waiting {waited} times, recorded as claimed {} and granted {} times",
+            recorded.claimed, recorded.granted
         ));
     }
-    if told.fence != row.fence {
-        return Some(format!("has fence {:?}, told as {:?}", row.fence, told.fence));
+    if recorded.fence != row.fence {
+        return Some(format!("has fence {:?}, recorded as {:?}", row.fence, recorded.fence));
     }
     let expected: &[&str] = match row.status {
         Status::Queued | Status::Active => &[],
@@ -82,14 +83,14 @@ fn disagreement(row: &SessionRow, told: &Told<'_>) -> Option<String> {
         Status::Overridden => &["overridden"],
         Status::Canceled => &["canceled"],
     };
-    (told.ends != expected).then(|| format!("is {:?}, told as {:?}", row.status, told.ends))
+    (recorded.ends != expected).then(|| format!("is {:?}, recorded as {:?}", row.status, recorded.ends))
 }
 
-fn without_holes(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn sequence_gaps(evidence: &Evidence<'_>) -> Vec<Finding> {
     let ledger = evidence.ledger;
     let mut findings = Vec::new();
     if ledger.unsequenced > 0 {
-        let text = format!("{} events have no number though all is quiet", ledger.unsequenced);
+        let text = format!("{} events have no number although the system is quiet", ledger.unsequenced);
         findings.push(Finding::new("L12", text));
     }
     let mut last = ledger.since.sequences.clone();
@@ -145,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_is_noticed() {
+    fn a_gap_is_noticed() {
         let mut sample = good();
         sample.event(4, 20, "pipeline.updated", id(9), None);
         assert_eq!(sample.found(check), ["L12"]);
     }
 
     #[test]
-    fn a_deployment_is_told_once() {
+    fn a_deployment_is_recorded_once() {
         let mut sample = good();
         sample.deployment(id(1), 1, 6);
         assert_eq!(sample.found(check), ["L12"]);

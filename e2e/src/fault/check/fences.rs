@@ -1,4 +1,4 @@
-//! L1: a fence is given once. L2: who was granted later, in real time, has the higher fence.
+//! L1: a fence is assigned once. L2: of two grants, the later one in real time has the higher fence.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,12 @@ fn unique(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut owners: HashMap<(Environment, i64), Uuid> = HashMap::new();
     let mut fences: HashMap<Uuid, i64> = HashMap::new();
     let mut findings = Vec::new();
-    let mut given = |environment: Environment, session: Uuid, fence: i64| {
+    let mut assigned = |environment: Environment, session: Uuid, fence: i64| {
         let owner = *owners.entry((environment, fence)).or_insert(session);
         let own = *fences.entry(session).or_insert(fence);
         if owner != session {
             let text = format!(
-                "environment {environment}: fence {fence} was given to {} and to {}",
+                "environment {environment}: fence {fence} was assigned to {} and to {}",
                 short(owner),
                 short(session)
             );
@@ -36,17 +36,17 @@ fn unique(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
     };
     for row in &evidence.ledger.sessions {
-        row.fence.inspect(|fence| given(row.environment, row.id, *fence));
+        row.fence.inspect(|fence| assigned(row.environment, row.id, *fence));
     }
     for op in evidence.ops {
-        let Some(answer) = op.ok() else { continue };
-        if let (Some(environment), Some(view)) = (op.environment, &answer.session)
+        let Some(response) = op.ok() else { continue };
+        if let (Some(environment), Some(view)) = (op.environment, &response.session)
             && let Some(fence) = view.fence
         {
-            given(environment, view.id, fence);
+            assigned(environment, view.id, fence);
         }
-        for (environment, lock) in &answer.locks {
-            lock.held.inspect(|held| given(*environment, held.session, held.fence));
+        for (environment, lock) in &response.locks {
+            lock.held.inspect(|held| assigned(*environment, held.session, held.fence));
         }
     }
     findings.dedup();
@@ -62,10 +62,10 @@ struct Grant {
 
 fn in_order(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut grants: HashMap<Environment, Vec<Grant>> = HashMap::new();
-    for op in evidence.ops.iter().filter(|op| op.kind.claims()) {
-        let fence = op.ok().and_then(|answer| answer.session).and_then(|view| view.fence);
+    for op in evidence.ops.iter().filter(|op| op.kind.is_claim()) {
+        let fence = op.ok().and_then(|response| response.session).and_then(|view| view.fence);
         let (Some(fence), Some(environment)) = (fence, op.environment) else { continue };
-        // What a repetition is told may have been granted to any of the attempts.
+        // The grant that a repetition reports may have been made by any of the attempts.
         let invoked = evidence.requests.get(&op.request).map_or(op.invoked, |first| first.invoked);
         let grant = Grant { invoked, returned: op.returned, fence, number: op.number };
         grants.entry(environment).or_default().push(grant);
@@ -102,7 +102,7 @@ mod tests {
     use crate::fault::history::Kind;
 
     #[test]
-    fn a_fence_is_given_once_and_in_order() {
+    fn a_fence_is_assigned_once_and_in_order() {
         let mut sample = Sample::default();
         sample.granted(Kind::Claim, 0, 10, (id(1), 1));
         sample.granted(Kind::Force, 20, 30, (id(2), 3));
@@ -116,7 +116,7 @@ mod tests {
     fn a_later_grant_with_a_lower_fence_is_out_of_order() {
         let mut sample = Sample::default();
         sample.granted(Kind::Claim, 0, 10, (id(1), 5));
-        // At the same time as the first: either may be the earlier one.
+        // Concurrent with the first: either may be the earlier one.
         sample.granted(Kind::Force, 9, 30, (id(2), 3));
         assert_eq!(sample.found(check), Vec::<&str>::new());
         sample.granted(Kind::Claim, 11, 12, (id(3), 4));

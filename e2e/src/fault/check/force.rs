@@ -1,4 +1,4 @@
-//! L6: who is taken over is taken over once, by exactly one, and the event names both.
+//! L6: a session is taken over at most once, by exactly one session, and the event names both.
 
 use std::collections::HashMap;
 
@@ -13,26 +13,28 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut displaced: HashMap<Uuid, u64> = HashMap::new();
     for op in evidence.ops.iter().filter(|op| op.kind == Kind::Force) {
-        let Some(answer) = op.ok() else { continue };
-        let Some(by) = answer.session else { continue };
-        let Some(whom) = answer.displaced else { continue };
-        let first = *displaced.entry(whom).or_insert(op.request);
+        let Some(response) = op.ok() else { continue };
+        let Some(by) = response.session else { continue };
+        let Some(displaced_session) = response.displaced else { continue };
+        let first = *displaced.entry(displaced_session).or_insert(op.request);
         if first != op.request {
-            let text = format!("{} was displaced by op {first} and by op {}", short(whom), op.number);
+            let text =
+                format!("{} was displaced by op {first} and by op {}", short(displaced_session), op.number);
             findings.push(Finding::new("L6", text));
         }
-        if evidence.sessions.get(&whom).is_some_and(|row| row.override_session != Some(by.id)) {
-            let text = format!("op {} displaced {}, whose row names another", op.number, short(whom));
+        if evidence.sessions.get(&displaced_session).is_some_and(|row| row.override_session != Some(by.id)) {
+            let text =
+                format!("op {} displaced {}, whose row names another", op.number, short(displaced_session));
             findings.push(Finding::new("L6", text));
         }
     }
     let mut takers: HashMap<Uuid, Uuid> = HashMap::new();
-    let told: HashMap<Uuid, &EventRow> = (evidence.ledger.events.iter())
+    let events: HashMap<Uuid, &EventRow> = (evidence.ledger.events.iter())
         .filter(|event| event.kind == "session.overridden")
         .filter_map(|event| Some((event.session?, event)))
         .collect();
     for row in evidence.ledger.sessions.iter().filter(|row| row.status == Status::Overridden) {
-        let wrong = wrong_override(evidence, row, told.get(&row.id).copied(), &mut takers);
+        let wrong = wrong_override(evidence, row, events.get(&row.id).copied(), &mut takers);
         findings.extend(wrong.map(|text| {
             let text = format!("environment {}: {} was overridden, {text}", row.environment, short(row.id));
             Finding::new("L6", text)
@@ -48,7 +50,7 @@ fn wrong_override(
     takers: &mut HashMap<Uuid, Uuid>,
 ) -> Option<String> {
     let Some(taker) = row.override_session.and_then(|id| evidence.sessions.get(&id)) else {
-        return Some("but by nobody".to_owned());
+        return Some("but by no session".to_owned());
     };
     if let Some(other) = takers.insert(taker.id, row.id) {
         return Some(format!("by {}, which overrode {} as well", short(taker.id), short(other)));
@@ -57,10 +59,10 @@ fn wrong_override(
         return Some(format!("but {} was not granted in that moment", short(taker.id)));
     }
     if evidence.requests.get(&taker.request).is_some_and(|op| op.kind != Kind::Force) {
-        return Some(format!("but {} did not ask for that", short(taker.id)));
+        return Some(format!("but {} did not request a force", short(taker.id)));
     }
     match event {
-        None => Some("but no event tells it".to_owned()),
+        None => Some("but there is no event".to_owned()),
         Some(event) if event.actor != Some(taker.user) => {
             Some("but the event names another taker".to_owned())
         }

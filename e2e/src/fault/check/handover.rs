@@ -1,5 +1,5 @@
-//! L14: silence is consent only towards who could have taken the environment by force. A request by anybody else lapses and ends nothing,
-//! and what lapsed was such a request.
+//! L14: silence is consent only if the requester could have taken the environment by force. A request by
+//! anyone else lapses and ends nothing, and only such requests lapse.
 
 use std::collections::HashMap;
 
@@ -11,39 +11,40 @@ use crate::fault::finding::Finding;
 use crate::fault::history::{Kind, Status};
 
 /// Within this time a worker ends what was granted while the right was being taken away.
-const FOLLOWED_UP: Micros = 30 * SECOND;
+const FOLLOW_UP_TIMEOUT: Micros = 30 * SECOND;
 
-/// Who has asked for a session.
+/// A request for the hand-over of a session.
 #[derive(Default)]
-struct Asked {
-    by_who_may_force: bool,
+struct HandoverRequests {
+    by_forcer: bool,
     by_others: bool,
 }
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut asked: HashMap<Uuid, Asked> = HashMap::new();
-    let requests =
+    let mut requests: HashMap<Uuid, HandoverRequests> = HashMap::new();
+    let handover_ops =
         evidence.ops.iter().filter(|op| op.kind == Kind::RequestHandover && op.may_have_happened());
-    for op in requests {
+    for op in handover_ops {
         let Some(session) = op.session else { continue };
-        let asked = asked.entry(session).or_default();
+        let requests = requests.entry(session).or_default();
         match evidence.people.forcers.contains(&op.user) {
-            true => asked.by_who_may_force = true,
-            false => asked.by_others = true,
+            true => requests.by_forcer = true,
+            false => requests.by_others = true,
         }
     }
     let mut findings = Vec::new();
-    // Members who keep their rights are released by the clock in one way only: by a hand-over that nobody answered.
+    // The system releases sessions of members who keep their rights for one reason only: a hand-over request
+    // without a response.
     let by_silence = |status, ended_by: Option<Uuid>| status == Status::Released && ended_by.is_none();
     for row in evidence.ledger.sessions.iter().filter(|row| by_silence(row.status, row.ended_by)) {
-        // What was granted while its user lost the right to hold is ended by the clock as well.
+        // The system also ends sessions that were granted while their user lost the right to hold.
         let ended = row.ended_at.unwrap_or_default();
-        if evidence.people.may_have_been_barred(row.user, ended - FOLLOWED_UP, ended) {
+        if evidence.people.may_have_been_barred(row.user, ended - FOLLOW_UP_TIMEOUT, ended) {
             continue;
         }
-        if !asked.get(&row.id).is_some_and(|asked| asked.by_who_may_force) {
+        if !requests.get(&row.id).is_some_and(|requests| requests.by_forcer) {
             let text = format!(
-                "environment {}: {} was handed over by silence, and nobody had asked who could have forced",
+                "environment {}: {} was handed over by silence without a request of a user who could have forced",
                 row.environment,
                 short(row.id)
             );
@@ -52,9 +53,9 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     }
     for event in evidence.ledger.events.iter().filter(|event| event.kind == "session.handover_lapsed") {
         let Some(session) = event.session else { continue };
-        if !asked.get(&session).is_some_and(|asked| asked.by_others) {
+        if !requests.get(&session).is_some_and(|requests| requests.by_others) {
             let text = format!(
-                "event {}: a request for {} lapsed that was never made, or that silence accepts",
+                "event {}: a request for {} lapsed although it was never made or although silence accepts it",
                 event.sequence,
                 short(session)
             );
@@ -69,44 +70,44 @@ mod tests {
     use super::*;
     use crate::fault::check::sample::{OTHER, Sample, id};
 
-    fn asked_and_silent() -> Sample {
+    fn requested_without_decision() -> Sample {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, 50));
         sample.shown(Kind::RequestHandover, 5, 6, id(1), Status::Queued, None);
-        sample.by(OTHER);
-        sample.ended_by_clock(id(1), Status::Released);
+        sample.set_user(OTHER);
+        sample.ended_by_system(id(1), Status::Released);
         sample
     }
 
     #[test]
-    fn silence_is_consent_towards_who_may_force() {
-        let mut sample = asked_and_silent();
+    fn silence_is_consent_if_the_requester_may_force() {
+        let mut sample = requested_without_decision();
         sample.may_force(OTHER);
         assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 
     #[test]
     fn a_request_that_lapses_ends_nothing() {
-        assert_eq!(asked_and_silent().found(check), ["L14"]);
-        let mut sample = asked_and_silent();
-        sample.ended_by_clock(id(1), Status::Expired);
+        assert_eq!(requested_without_decision().found(check), ["L14"]);
+        let mut sample = requested_without_decision();
+        sample.ended_by_system(id(1), Status::Expired);
         sample.event(1, 10, "session.handover_lapsed", id(1), None);
         assert_eq!(sample.found(check), Vec::<&str>::new());
     }
 
     #[test]
-    fn what_silence_accepts_does_not_lapse() {
-        let mut sample = asked_and_silent();
+    fn a_request_accepted_by_silence_does_not_lapse() {
+        let mut sample = requested_without_decision();
         sample.may_force(OTHER);
         sample.event(1, 10, "session.handover_lapsed", id(1), None);
         assert_eq!(sample.found(check), ["L14"]);
     }
 
     #[test]
-    fn a_session_is_not_released_by_the_clock_unasked() {
+    fn the_system_releases_no_session_without_a_request() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, 50));
-        sample.ended_by_clock(id(1), Status::Released);
+        sample.ended_by_system(id(1), Status::Released);
         assert_eq!(sample.found(check), ["L14"]);
     }
 }

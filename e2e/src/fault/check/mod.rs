@@ -1,7 +1,6 @@
-//! The checker: pure judgement of a history. Each file is a property of the lock, or some that belong together; their
-//! numbers are those of docs/reliability.md.
+//! The checker: pure functions that judge a history. Each file checks one property of the lock, or a few
+//! related ones. Their ids are those of docs/reliability.md.
 
-mod answers;
 mod cancel;
 mod confirm;
 mod durable;
@@ -16,6 +15,7 @@ mod owners;
 mod queue;
 mod reads;
 mod replay;
+mod responses;
 mod retries;
 mod rights;
 #[cfg(test)]
@@ -31,31 +31,31 @@ use crate::fault::history::{Barred, Environment, Op};
 use crate::fault::ledger::{Ledger, SessionRow};
 use crate::fault::target::Write;
 
-/// Who may do what.
+/// The rights of the users.
 #[derive(Clone, Copy)]
 pub(crate) struct People<'a> {
-    /// Who may end others' sessions.
+    /// Users who may end others' sessions.
     pub(crate) maintainers: &'a HashSet<Uuid>,
-    /// Who may take over by force.
+    /// Users who may take over by force.
     pub(crate) forcers: &'a HashSet<Uuid>,
-    /// When whose rights were taken away.
+    /// The periods in which users had lost their rights.
     pub(crate) barred: &'a [Barred],
 }
 
 impl People<'_> {
-    /// Whether this user may have been demoted or removed at some moment between these.
+    /// Returns whether this user may have been demoted or removed at any moment in this interval.
     fn may_have_been_barred(&self, user: Uuid, from: Micros, to: Micros) -> bool {
         self.barred.iter().any(|barred| barred.user == user && barred.may_have_been_between(from, to))
     }
 
-    /// How long before this moment the user's rights were last restored.
+    /// Returns how long before this moment the user's rights were last restored.
     fn since_restored(&self, user: Uuid, at: Micros) -> Option<Micros> {
-        let earlier = |barred: &&Barred| barred.user == user && barred.over <= at;
-        self.barred.iter().filter(earlier).map(|barred| at - barred.over).min()
+        let earlier = |barred: &&Barred| barred.user == user && barred.restored <= at;
+        self.barred.iter().filter(earlier).map(|barred| at - barred.restored).min()
     }
 }
 
-/// All that is known of a chapter.
+/// Everything observed in a round.
 pub(crate) struct Evidence<'a> {
     ops: &'a [Op],
     writes: &'a [Write],
@@ -73,7 +73,7 @@ impl<'a> Evidence<'a> {
         Self { ops, writes, ledger, people, sessions, requests }
     }
 
-    /// The sessions that held the lock, by environment, in the order of their fences.
+    /// Returns the sessions that held the lock, by environment, ordered by fence.
     fn grants(&self) -> HashMap<Environment, Vec<&'a SessionRow>> {
         let mut grants: HashMap<Environment, Vec<&SessionRow>> = HashMap::new();
         for session in self.ledger.sessions.iter().filter(|session| session.fence.is_some()) {
@@ -86,7 +86,7 @@ impl<'a> Evidence<'a> {
 
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     let checks = [
-        answers::check,
+        responses::check,
         fences::check,
         overlap::check,
         reads::check,
@@ -107,7 +107,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     checks.iter().flat_map(|check| check(evidence)).collect()
 }
 
-/// The end of an id, which is where ids differ.
+/// Returns the end of an id, because ids differ there.
 fn short(id: Uuid) -> String {
     let text = id.as_simple().to_string();
     format!("…{}", &text[text.len() - 8..])

@@ -1,5 +1,5 @@
-//! L3: nobody holds what somebody else definitely holds. By the database's rows, by what was promised, and by what the
-//! clients saw.
+//! L3: two sessions never definitely hold the same lock. Checked by the database's rows, by the leases that
+//! responses promised, and by what the clients observed.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::fault::finding::Finding;
 use crate::fault::history::{Kind, Op, Status};
 use crate::fault::ledger::SessionRow;
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
 const MARGIN: Micros = SECOND / 20;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -19,21 +19,21 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for grants in evidence.grants().values() {
         for pair in grants.windows(2) {
-            findings.extend(one_after_the_other(pair[0], pair[1]));
+            findings.extend(pair_violation(pair[0], pair[1]));
         }
     }
-    let told: HashMap<Uuid, Micros> = (evidence.ledger.events.iter())
+    let end_events: HashMap<Uuid, Micros> = (evidence.ledger.events.iter())
         .filter(|event| event.kind == "session.expired" || event.kind == "session.canceled")
         .filter_map(|event| Some((event.session?, event.time)))
         .collect();
     for row in &evidence.ledger.sessions {
-        let ends = [row.ended_at, told.get(&row.id).copied()];
-        let by_clock = row.fence.is_some() && matches!(row.status, Status::Expired | Status::Canceled);
-        if let Some(promised) = promises.get(&row.id).filter(|_| by_clock)
+        let ends = [row.ended_at, end_events.get(&row.id).copied()];
+        let by_system = row.fence.is_some() && matches!(row.status, Status::Expired | Status::Canceled);
+        if let Some(promised) = promises.get(&row.id).filter(|_| by_system)
             && ends.iter().flatten().any(|end| end < promised)
         {
             let text = format!(
-                "environment {}: {} ended by the clock {} µs before what it was promised",
+                "environment {}: {} was ended by the system {} µs before its promised end",
                 row.environment,
                 short(row.id),
                 promised - ends.iter().flatten().min().copied().unwrap_or_default()
@@ -46,26 +46,27 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The latest end of its lease that a session was told of in any answer.
+/// Returns the latest end of the session's lease in any response.
 fn promises(ops: &[Op]) -> HashMap<Uuid, Micros> {
     let mut promises: HashMap<Uuid, Micros> = HashMap::new();
     let mut promise = |session: Uuid, until: Micros| {
-        let known = promises.entry(session).or_insert(until);
-        *known = until.max(*known);
+        let latest = promises.entry(session).or_insert(until);
+        *latest = until.max(*latest);
     };
-    for answer in ops.iter().filter_map(Op::ok) {
-        if let Some(view) = answer.session.filter(|view| view.status == Status::Active) {
+    for response in ops.iter().filter_map(Op::ok) {
+        if let Some(view) = response.session.filter(|view| view.status == Status::Active) {
             view.expires_at.inspect(|until| promise(view.id, *until));
         }
-        for held in answer.locks.iter().filter_map(|(_, lock)| lock.held) {
+        for held in response.locks.iter().filter_map(|(_, lock)| lock.held) {
             promise(held.session, held.expires_at);
         }
     }
     promises
 }
 
-/// Times of grants and ends are read with the environment's row locked, so they can be compared to the microsecond.
-fn one_after_the_other(first: &SessionRow, second: &SessionRow) -> Option<Finding> {
+/// Times of grants and ends are read with the environment's row locked, so they can be compared to the
+/// microsecond.
+fn pair_violation(first: &SessionRow, second: &SessionRow) -> Option<Finding> {
     let (fences, claimed_at) = (first.fence.zip(second.fence)?, second.claimed_at?);
     let text = match first.ended_at {
         None => "has not ended".to_owned(),
@@ -84,8 +85,8 @@ fn one_after_the_other(first: &SessionRow, second: &SessionRow) -> Option<Findin
     Some(Finding::new("L3", text))
 }
 
-/// The same without the database's word: who was granted an environment and returned with it while another had a promise,
-/// and nobody had let go of it or taken it over.
+/// The same check without the database: finds a grant that returned while another session had a promised
+/// lease, without a release or a takeover in between.
 fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) -> Vec<Finding> {
     let mut ends: HashMap<Uuid, Micros> = HashMap::new();
     let mut forces: HashMap<usize, Vec<Micros>> = HashMap::new();
@@ -95,7 +96,7 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
                 let end = ends.entry(session).or_insert(op.invoked);
                 *end = op.invoked.min(*end);
             }
-            // Silence is consent, if who asked may force.
+            // Silence is consent if the requester may force.
             (Kind::RequestHandover, Some(session), _) if evidence.people.forcers.contains(&op.user) => {
                 ends.entry(session).or_insert(op.invoked);
             }
@@ -104,8 +105,8 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
         }
     }
     let mut granted: HashMap<usize, Vec<(i64, &Op)>> = HashMap::new();
-    for op in evidence.ops.iter().filter(|op| op.kind.claims() && !op.is_repetition()) {
-        let fence = op.ok().and_then(|answer| answer.session).and_then(|view| view.fence);
+    for op in evidence.ops.iter().filter(|op| op.kind.is_claim() && !op.is_repetition()) {
+        let fence = op.ok().and_then(|response| response.session).and_then(|view| view.fence);
         if let Some((environment, fence)) = op.environment.zip(fence) {
             granted.entry(environment).or_default().push((fence, op));
         }
@@ -115,11 +116,11 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
         granted.sort_by_key(|(fence, _)| *fence);
         for pair in granted.windows(2) {
             let ((_, first), (fence, second)) = (pair[0], pair[1]);
-            let Some(session) = first.ok().and_then(|answer| answer.session).map(|view| view.id) else {
+            let Some(session) = first.ok().and_then(|response| response.session).map(|view| view.id) else {
                 continue;
             };
             let released = ends.get(&session).is_some_and(|invoked| *invoked < second.returned);
-            // Who loses the right to hold loses what it held.
+            // A user who loses the right to hold also loses the sessions held.
             let barred = evidence.people.may_have_been_barred(first.user, first.invoked, second.returned);
             let released = released || barred;
             let mut taken = forces.get(&environment).into_iter().flatten();
@@ -127,7 +128,7 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
             let promised = promises.get(&session).copied().unwrap_or(0);
             if !released && !taken && first.returned < second.invoked && second.returned + MARGIN < promised {
                 let text = format!(
-                    "environment {environment}: op {} returned with fence {fence} {} µs before the end that {} was promised",
+                    "environment {environment}: op {} returned with fence {fence} {} µs before the promised end of {}",
                     second.number,
                     promised - second.returned,
                     short(session)
@@ -139,7 +140,7 @@ fn seen_by_clients(evidence: &Evidence<'_>, promises: &HashMap<Uuid, Micros>) ->
     findings
 }
 
-/// A grant is dated before it is told, both by the database's clock.
+/// A grant is dated before its response is sent, both by the database's clock.
 fn dated_ahead(evidence: &Evidence<'_>) -> Vec<Finding> {
     let grants = (evidence.ledger.events.iter())
         .filter(|event| event.kind == "session.claimed" || event.kind == "session.granted");
@@ -147,7 +148,7 @@ fn dated_ahead(evidence: &Evidence<'_>) -> Vec<Finding> {
         let row = evidence.sessions.get(&event.session?)?;
         let ahead = row.claimed_at? - event.time;
         let text = format!(
-            "environment {}: the grant of {} is dated {ahead} µs after it was told: not by the database's clock",
+            "environment {}: the grant of {} is dated {ahead} µs after its event: not by the database's clock",
             row.environment,
             short(row.id)
         );
@@ -170,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_good() {
+    fn sequential_holders_are_good() {
         assert_eq!(good().found(check), Vec::<&str>::new());
     }
 
     #[test]
-    fn two_holders_at_once_overlap() {
+    fn two_concurrent_holders_overlap() {
         let mut sample = good();
         sample.session(id(3), 3, Some(5), (150, 300));
         assert_eq!(sample.found(check), ["L3"]);
@@ -189,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_promised_is_kept() {
+    fn a_promised_lease_is_kept() {
         let mut sample = good();
         sample.renewed(50, 60, (id(1), 1), 150);
         assert_eq!(sample.found(check), ["L3"]);
     }
 
     #[test]
-    fn an_expiry_is_not_told_early() {
+    fn an_expiry_is_not_recorded_early() {
         let mut sample = good();
         sample.event(1, 90, "session.expired", id(1), None);
         assert_eq!(sample.found(check), ["L3"]);

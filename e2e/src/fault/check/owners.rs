@@ -1,4 +1,5 @@
-//! L8: only its own user, a maintainer, or who takes its user's rights ends a session; and a release ends that session and no other.
+//! L8: a session is ended only by its own user, by a maintainer, or by the member who takes its user's rights
+//! away. A release ends that session and no other.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use crate::fault::clock::{Micros, SECOND};
 use crate::fault::finding::Finding;
 use crate::fault::history::{Barred, Kind, Status};
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
 const MARGIN: Micros = SECOND / 20;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -17,22 +18,24 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut released: HashSet<(Uuid, Uuid)> = HashSet::new();
     for op in evidence.ops {
         let Some(row) = op.session.and_then(|session| evidence.sessions.get(&session)) else { continue };
-        let stranger = row.user != op.user;
+        let is_foreign = row.user != op.user;
         let allowed = op.kind == Kind::Release && evidence.people.maintainers.contains(&op.user);
-        if op.kind.changes() && stranger && !allowed && op.ok().is_some() {
-            let text = format!("{} was let into {} of somebody else", op.name(), short(row.id));
+        if op.kind.is_change() && is_foreign && !allowed && op.ok().is_some() {
+            let text = format!("{} acted in {} of another user", op.name(), short(row.id));
             findings.push(Finding::new("L8", text));
         }
         if matches!(op.kind, Kind::Release | Kind::AcceptHandover) && op.may_have_happened() {
             released.insert((row.id, op.user));
         }
     }
-    // The harness also releases sessions when it injects faults. Those requests are not in the history of operations.
+    // The harness also releases sessions when it injects faults. Those requests are not in the history of
+    // operations.
     let clients: HashSet<Uuid> = evidence.ops.iter().map(|op| op.user).collect();
     let ends = [Status::Released, Status::Canceled];
     for row in evidence.ledger.sessions.iter().filter(|row| ends.contains(&row.status)) {
         let Some(by) = row.ended_by else { continue };
-        // Whoever loses the right to hold loses what it held, by who took the right.
+        // A user who loses the right to hold loses the sessions held; the member who took the right away is
+        // recorded as the actor.
         let lost = |barred: &Barred| {
             let ended = row.ended_at.unwrap_or_default();
             barred.user == row.user
@@ -43,14 +46,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
             continue;
         }
         if by != row.user && !evidence.people.maintainers.contains(&by) {
-            let text = format!("environment {}: a stranger ended {}", row.environment, short(row.id));
+            let text = format!("environment {}: another user ended {}", row.environment, short(row.id));
             findings.push(Finding::new("L8", text));
         } else if clients.contains(&by) && !released.contains(&(row.id, by)) {
-            let text = format!(
-                "environment {}: {} ended, and nobody had asked for it",
-                row.environment,
-                short(row.id)
-            );
+            let text = format!("environment {}: {} ended without a request", row.environment, short(row.id));
             findings.push(Finding::new("L8", text));
         }
     }
@@ -72,10 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_not_let_in() {
+    fn another_user_has_no_access() {
         let mut sample = Sample::default();
         sample.shown(Kind::Release, 0, 10, id(1), Status::Released, Some(1));
-        sample.by(OTHER);
+        sample.set_user(OTHER);
         sample.session(id(1), 1, Some(1), (0, 5));
         assert_eq!(sample.found(check), ["L8"]);
         sample.ended(id(1), Status::Released, OTHER);
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_demoted_loses_what_it_held() {
+    fn a_demoted_user_loses_held_sessions() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, 5));
         sample.ended(id(1), Status::Released, OTHER);

@@ -1,4 +1,5 @@
-//! L11: first come, first served. Nobody is granted a lock, except by force, while somebody who came before still waits.
+//! L11: first come, first served. Except by force, no session is granted a lock while an earlier one still
+//! waits.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     for (environment, grants) in evidence.grants() {
         let Some(waiters) = waiters.get_mut(&environment) else { continue };
         waiters.sort_by_key(|(_, queued_at)| *queued_at);
-        // A request whose outcome nobody saw may have been a force.
+        // A request whose outcome is unknown may have been a force.
         let by_force =
             |row: &SessionRow| evidence.requests.get(&row.request).is_none_or(|op| op.kind == Kind::Force);
         for grant in grants.into_iter().filter(|row| row.queued_at.is_some() || !by_force(row)) {
@@ -60,7 +61,7 @@ mod tests {
         let mut sample = Sample::default();
         sample.waited_and_held(id(1), 1, Some(3), (10, 20, 30));
         sample.waited_and_held(id(2), 2, Some(5), (11, 30, 40));
-        // Left at the moment in which the next was granted.
+        // Left the queue at the moment in which the next session was granted.
         sample.waited(id(3), 3, 12, 40);
         sample.waited_and_held(id(4), 4, Some(7), (13, 40, 50));
         assert_eq!(sample.found(check), Vec::<&str>::new());
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn force_does() {
+    fn a_force_overtakes() {
         let mut sample = Sample::default();
         let request = sample.unknown(Kind::Force, 10, 15);
         sample.waited_and_held(id(1), 1, Some(5), (10, 30, 40));

@@ -1,5 +1,5 @@
-//! The environment's story as its events tell it, acted out: at most one holder, granted to the first in line or to nobody
-//! who overtakes, ended once. What can't have happened in that order is L3, L5, L6 or L11.
+//! Replays an environment's events through a model: at most one holder, grants only to the first in the
+//! queue, each session ended once. An impossible order of events violates L3, L5, L6 or L11.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,21 +11,21 @@ use crate::fault::history::{Environment, Kind};
 use crate::fault::ledger::EventRow;
 
 #[derive(Default)]
-struct Stage {
+struct LockModel {
     holder: Option<Uuid>,
     queue: VecDeque<Uuid>,
 }
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut stages: HashMap<Environment, Stage> = HashMap::new();
+    let mut models: HashMap<Environment, LockModel> = HashMap::new();
     let mut findings = Vec::new();
     for event in &evidence.ledger.events {
         let Some((environment, session)) = event.environment.zip(event.session) else { continue };
-        let stage = stages.entry(environment).or_default();
+        let model = models.entry(environment).or_default();
         let row = evidence.sessions.get(&session);
         let request = row.and_then(|row| evidence.requests.get(&row.request));
         let by_force = request.is_none_or(|op| op.kind == Kind::Force);
-        if let Err((property, text)) = stage.act(event, session, by_force) {
+        if let Err((property, text)) = model.apply(event, session, by_force) {
             let text = format!("environment {environment}, event {}: {text}", event.sequence);
             findings.push(Finding::new(property, text));
         }
@@ -33,9 +33,14 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-impl Stage {
-    /// Acts even when it can't be, so that one wrong event is one finding.
-    fn act(&mut self, event: &EventRow, session: Uuid, by_force: bool) -> Result<(), (&'static str, String)> {
+impl LockModel {
+    /// Applies the event even if it is impossible, so that one wrong event is one finding.
+    fn apply(
+        &mut self,
+        event: &EventRow,
+        session: Uuid,
+        by_force: bool,
+    ) -> Result<(), (&'static str, String)> {
         let name = short(session);
         match event.kind.as_str() {
             "session.queued" => self.queue.push_back(session),
@@ -84,7 +89,7 @@ mod tests {
     use super::*;
     use crate::fault::check::sample::{Sample, id};
 
-    fn story(events: &[(&str, u128)]) -> Sample {
+    fn replayed(events: &[(&str, u128)]) -> Sample {
         let mut sample = Sample::default();
         for (number, (kind, session)) in events.iter().enumerate() {
             sample.event(number as i64 + 1, 0, kind, id(*session), None);
@@ -93,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_that_can_be_acted_out() {
+    fn a_possible_order() {
         let events = [
             ("session.claimed", 1),
             ("session.queued", 2),
@@ -106,32 +111,32 @@ mod tests {
             ("session.claimed", 4),
             ("session.expired", 4),
         ];
-        assert_eq!(story(&events).found(check), Vec::<&str>::new());
+        assert_eq!(replayed(&events).found(check), Vec::<&str>::new());
     }
 
     #[test]
     fn two_holders() {
-        let found = story(&[("session.claimed", 1), ("session.claimed", 2)]).found(check);
+        let found = replayed(&[("session.claimed", 1), ("session.claimed", 2)]).found(check);
         assert_eq!(found, ["L3"]);
     }
 
     #[test]
     fn granted_after_leaving() {
         let events = [("session.queued", 1), ("session.canceled", 1), ("session.granted", 1)];
-        assert_eq!(story(&events).found(check), ["L5"]);
+        assert_eq!(replayed(&events).found(check), ["L5"]);
     }
 
     #[test]
     fn taken_over_twice() {
         let events = [("session.claimed", 1), ("session.overridden", 1), ("session.overridden", 1)];
-        assert_eq!(story(&events).found(check), ["L6"]);
+        assert_eq!(replayed(&events).found(check), ["L6"]);
     }
 
     #[test]
     fn out_of_turn() {
         let events = [("session.queued", 1), ("session.queued", 2), ("session.granted", 2)];
-        assert_eq!(story(&events).found(check), ["L11"]);
-        let mut sample = story(&[("session.queued", 1), ("session.claimed", 2)]);
+        assert_eq!(replayed(&events).found(check), ["L11"]);
+        let mut sample = replayed(&[("session.queued", 1), ("session.claimed", 2)]);
         let request = sample.unknown(Kind::Claim, 0, 1);
         sample.session(id(2), 1, Some(1), (0, 1));
         sample.requested(id(2), request);

@@ -8,37 +8,37 @@ use crate::fault::check::{Evidence, short};
 use crate::fault::finding::Finding;
 use crate::fault::history::Kind;
 
-/// What a request was given: a session with its fence, or a deployment.
-type Given = (Option<(Uuid, Option<i64>)>, Option<Uuid>);
+/// The result of a request: a session with its fence, or a deployment.
+type RequestResult = (Option<(Uuid, Option<i64>)>, Option<Uuid>);
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut answers: HashMap<u64, Given> = HashMap::new();
-    for op in evidence.ops.iter().filter(|op| op.kind.claims() || op.kind == Kind::Deploy) {
-        let Some(answer) = op.ok() else { continue };
-        let own = (answer.session.map(|view| (view.id, view.fence)), answer.deployment);
-        let first = answers.entry(op.request).or_insert(own);
+    let mut responses: HashMap<u64, RequestResult> = HashMap::new();
+    for op in evidence.ops.iter().filter(|op| op.kind.is_claim() || op.kind == Kind::Deploy) {
+        let Some(response) = op.ok() else { continue };
+        let own = (response.session.map(|view| (view.id, view.fence)), response.deployment);
+        let first = responses.entry(op.request).or_insert(own);
         if *first != own {
-            let text = format!("request {} was answered with {first:?} and with {own:?}", op.request);
+            let text = format!("request {} returned {first:?} and {own:?}", op.request);
             findings.push(Finding::new("L7", text));
         }
     }
     let sessions = evidence.ledger.sessions.iter().map(|row| (row.request, row.id));
-    findings.extend(twice("sessions", sessions));
+    findings.extend(duplicates("sessions", sessions));
     let commits = evidence.ledger.deployments.iter().filter_map(|row| {
         // The commit is the request's number.
         Some((u64::from_str_radix(&row.commit, 16).ok()?, row.id))
     });
-    findings.extend(twice("deployments", commits));
+    findings.extend(duplicates("deployments", commits));
     findings
 }
 
-fn twice(what: &str, made: impl Iterator<Item = (u64, Uuid)>) -> Vec<Finding> {
+fn duplicates(what: &str, made: impl Iterator<Item = (u64, Uuid)>) -> Vec<Finding> {
     let mut by_request: HashMap<u64, Uuid> = HashMap::new();
     let mut findings = Vec::new();
     for (request, id) in made.filter(|(request, _)| *request > 0) {
         if let Some(other) = by_request.insert(request, id) {
-            let text = format!("request {request} made two {what}: {} and {}", short(other), short(id));
+            let text = format!("request {request} created two {what}: {} and {}", short(other), short(id));
             findings.push(Finding::new("L7", text));
         }
     }

@@ -1,5 +1,6 @@
-//! L13: who may not hold, neither holds nor waits. Nothing is granted to a member from the moment in which a demotion or removal was
-//! answered until the way back was asked for, and what they held or waited for ended with it.
+//! L13: a user without the right to hold neither holds nor waits. From the response to a demotion or removal
+//! until the request that restores the member, nothing is granted to them. What they held or waited for ends
+//! with the demotion or removal.
 
 use crate::fault::check::{Evidence, short};
 use crate::fault::clock::{Micros, SECOND};
@@ -7,10 +8,10 @@ use crate::fault::finding::Finding;
 use crate::fault::history::Barred;
 use crate::fault::ledger::SessionRow;
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
 const MARGIN: Micros = SECOND / 20;
-/// Within this time a worker ends what was granted while the right was being taken away, even if a fault is in its way.
-const FOLLOWED_UP: Micros = 30 * SECOND;
+/// Within this time a worker ends what was granted while the right was being taken away, even during a fault.
+const FOLLOW_UP_TIMEOUT: Micros = 30 * SECOND;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -26,7 +27,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
             let what = match (granted, begun > since) {
                 (true, _) => "was granted to",
                 (false, true) => "was queued by",
-                (false, false) => "went on for",
+                (false, false) => "continued for",
             };
             let text = format!(
                 "environment {}: {} {what} {}, who had lost the right to hold {} ms before",
@@ -41,11 +42,14 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-/// It was asked for before the demotion was answered, so that both were under way at once, and it was ended soon afterwards.
+/// Returns whether the session was requested before the response to the demotion, so that the two were
+/// concurrent, and was ended soon afterwards.
 fn was_concurrent(evidence: &Evidence<'_>, row: &SessionRow, barred: &Barred) -> bool {
-    let asked_before = evidence.requests.get(&row.request).is_some_and(|op| op.invoked <= barred.since);
-    let begun_after = row.queued_at.or(row.claimed_at).is_some_and(|begun| begun >= barred.asked);
-    asked_before && begun_after && row.ended_at.is_some_and(|ended| ended < barred.since + FOLLOWED_UP)
+    let requested_before = evidence.requests.get(&row.request).is_some_and(|op| op.invoked <= barred.since);
+    let begun_after = row.queued_at.or(row.claimed_at).is_some_and(|begun| begun >= barred.requested);
+    requested_before
+        && begun_after
+        && row.ended_at.is_some_and(|ended| ended < barred.since + FOLLOW_UP_TIMEOUT)
 }
 
 #[cfg(test)]
@@ -55,7 +59,7 @@ mod tests {
     use crate::fault::history::Kind;
 
     #[test]
-    fn what_ends_with_the_right_is_in_order() {
+    fn sessions_that_end_with_the_right_are_good() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, SECOND));
         sample.waited(id(2), 2, 0, SECOND);
@@ -66,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_granted_to_who_may_not_hold() {
+    fn nothing_is_granted_without_the_right_to_hold() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (2 * SECOND, 3 * SECOND));
         sample.barred(OWNER, SECOND, 8 * SECOND);
@@ -74,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_at_the_same_time_is_ended_soon() {
+    fn a_concurrent_request_is_ended_soon() {
         let mut sample = Sample::default();
         let request = sample.unknown(Kind::Claim, SECOND - 5, 3 * SECOND);
         sample.session(id(1), 1, Some(1), (2 * SECOND, 3 * SECOND));
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_held_or_waited_for_does_not_go_on() {
+    fn held_and_waiting_sessions_do_not_continue() {
         let mut sample = Sample::default();
         sample.session(id(1), 1, Some(1), (0, 3 * SECOND));
         sample.waited(id(2), 2, 0, 3 * SECOND);

@@ -8,9 +8,9 @@ use crate::fault::check::{Evidence, People};
 use crate::fault::clock::Micros;
 use crate::fault::finding::Finding;
 use crate::fault::history::{
-    Answer, Barred, HeldView, Kind, LockView, Op, Outcome, Refused, SessionView, Status,
+    Barred, HeldView, Kind, LockView, Op, Outcome, Refused, Response, SessionView, Status,
 };
-use crate::fault::ledger::{DeploymentRow, EnvironmentRow, EventRow, Ledger, SessionRow, Since};
+use crate::fault::ledger::{DeploymentRow, EnvironmentRow, EventRow, Ledger, ReadPosition, SessionRow};
 use crate::fault::target::Write;
 
 pub(super) const OWNER: Uuid = Uuid::from_u128(100);
@@ -30,17 +30,17 @@ pub(super) struct Sample {
 
 impl Default for Sample {
     fn default() -> Self {
-        let since = Since { sequences: vec![0], ..Since::default() };
+        let since = ReadPosition { sequences: vec![0], ..ReadPosition::default() };
         let ledger = Ledger { since, ..Ledger::default() };
         Self { ops: Vec::new(), writes: Vec::new(), ledger, barred: Vec::new(), forcers: HashSet::new() }
     }
 }
 
 impl Sample {
-    /// The properties that a check finds violated.
+    /// Returns the properties that a check finds violated.
     pub(super) fn found(&self, check: fn(&Evidence<'_>) -> Vec<Finding>) -> Vec<&'static str> {
-        let nobody = HashSet::new();
-        let people = People { maintainers: &nobody, forcers: &self.forcers, barred: &self.barred };
+        let no_maintainers = HashSet::new();
+        let people = People { maintainers: &no_maintainers, forcers: &self.forcers, barred: &self.barred };
         let evidence = Evidence::new(&self.ops, &self.writes, &self.ledger, people);
         check(&evidence).into_iter().map(|finding| finding.property).collect()
     }
@@ -65,9 +65,9 @@ impl Sample {
         &mut self.ops[last]
     }
 
-    fn answer(session: Uuid, status: Status, fence: Option<i64>, expires_at: Option<Micros>) -> Answer {
+    fn response(session: Uuid, status: Status, fence: Option<i64>, expires_at: Option<Micros>) -> Response {
         let session = Some(SessionView { id: session, status, fence, expires_at });
-        Answer { session, ..Answer::default() }
+        Response { session, ..Response::default() }
     }
 
     pub(super) fn granted(&mut self, kind: Kind, invoked: Micros, returned: Micros, grant: (Uuid, i64)) {
@@ -82,8 +82,8 @@ impl Sample {
         (session, fence): (Uuid, i64),
         until: Micros,
     ) {
-        let answer = Self::answer(session, Status::Active, Some(fence), Some(until));
-        self.op(kind, (invoked, returned), Outcome::Ok(Box::new(answer)));
+        let response = Self::response(session, Status::Active, Some(fence), Some(until));
+        self.op(kind, (invoked, returned), Outcome::Ok(Box::new(response)));
     }
 
     pub(super) fn granted_over(
@@ -93,9 +93,9 @@ impl Sample {
         (session, fence): (Uuid, i64),
         displaced: Uuid,
     ) {
-        let mut answer = Self::answer(session, Status::Active, Some(fence), Some(returned));
-        answer.displaced = Some(displaced);
-        self.op(Kind::Force, (invoked, returned), Outcome::Ok(Box::new(answer)));
+        let mut response = Self::response(session, Status::Active, Some(fence), Some(returned));
+        response.displaced = Some(displaced);
+        self.op(Kind::Force, (invoked, returned), Outcome::Ok(Box::new(response)));
     }
 
     pub(super) fn renewed(
@@ -105,8 +105,8 @@ impl Sample {
         (session, fence): (Uuid, i64),
         until: Micros,
     ) {
-        let answer = Self::answer(session, Status::Active, Some(fence), Some(until));
-        self.op(Kind::Renew, (invoked, returned), Outcome::Ok(Box::new(answer))).session = Some(session);
+        let response = Self::response(session, Status::Active, Some(fence), Some(until));
+        self.op(Kind::Renew, (invoked, returned), Outcome::Ok(Box::new(response))).session = Some(session);
     }
 
     pub(super) fn shown(
@@ -118,14 +118,14 @@ impl Sample {
         status: Status,
         fence: Option<i64>,
     ) {
-        let answer = Self::answer(session, status, fence, None);
-        self.op(kind, (invoked, returned), Outcome::Ok(Box::new(answer))).session = Some(session);
+        let response = Self::response(session, status, fence, None);
+        self.op(kind, (invoked, returned), Outcome::Ok(Box::new(response))).session = Some(session);
     }
 
-    pub(super) fn looked(&mut self, invoked: Micros, returned: Micros, held: Option<(Uuid, i64)>) {
+    pub(super) fn lock_read(&mut self, invoked: Micros, returned: Micros, held: Option<(Uuid, i64)>) {
         let held = held.map(|(session, fence)| HeldView { session, fence, expires_at: returned });
-        let answer = Answer { locks: vec![(0, LockView { held })], ..Answer::default() };
-        self.op(Kind::GetEnvironment, (invoked, returned), Outcome::Ok(Box::new(answer)));
+        let response = Response { locks: vec![(0, LockView { held })], ..Response::default() };
+        self.op(Kind::GetEnvironment, (invoked, returned), Outcome::Ok(Box::new(response)));
     }
 
     pub(super) fn refused(
@@ -151,7 +151,7 @@ impl Sample {
         self.op(kind, (invoked, returned), Outcome::Refused(Box::new(refused))).session = Some(session);
     }
 
-    /// The number of the request.
+    /// Returns the number of the request.
     pub(super) fn unknown(&mut self, kind: Kind, invoked: Micros, returned: Micros) -> u64 {
         self.unknown_because(kind, invoked, returned, "timeout")
     }
@@ -167,32 +167,40 @@ impl Sample {
     }
 
     pub(super) fn repeated(&mut self, request: u64, invoked: Micros, returned: Micros, grant: (Uuid, i64)) {
-        let answer = Self::answer(grant.0, Status::Active, Some(grant.1), Some(returned));
-        self.op(Kind::Claim, (invoked, returned), Outcome::Ok(Box::new(answer))).request = request;
+        let response = Self::response(grant.0, Status::Active, Some(grant.1), Some(returned));
+        self.op(Kind::Claim, (invoked, returned), Outcome::Ok(Box::new(response))).request = request;
     }
 
-    /// From one moment to the other this user could definitely not hold; it was asked for right before, and ended right after.
+    /// This user could definitely not hold in this interval. The change was requested right before it and
+    /// reverted right after it.
     pub(super) fn barred(&mut self, user: Uuid, since: Micros, until: Micros) {
-        self.barred.push(Barred { user, by: OTHER, asked: since - 10, since, until, over: until + 10 });
+        self.barred.push(Barred {
+            user,
+            by: OTHER,
+            requested: since - 10,
+            since,
+            until,
+            restored: until + 10,
+        });
     }
 
     pub(super) fn may_force(&mut self, user: Uuid) {
         self.forcers.insert(user);
     }
 
-    /// The last operation was about a deployment.
-    pub(super) fn of_deployment(&mut self, deployment: Uuid) {
+    /// Sets the deployment of the last operation.
+    pub(super) fn set_deployment(&mut self, deployment: Uuid) {
         self.ops.last_mut().unwrap().deployment = Some(deployment);
     }
 
-    /// Nobody ended it, but the clock.
-    pub(super) fn ended_by_clock(&mut self, id: Uuid, status: Status) {
+    /// Marks the session as ended by the system, not by a user.
+    pub(super) fn ended_by_system(&mut self, id: Uuid, status: Status) {
         let row = self.row(id);
         (row.status, row.ended_by) = (status, None);
     }
 
-    /// The last operation was this user's.
-    pub(super) fn by(&mut self, user: Uuid) {
+    /// Sets the user of the last operation.
+    pub(super) fn set_user(&mut self, user: Uuid) {
         self.ops.last_mut().unwrap().user = user;
     }
 
@@ -282,7 +290,7 @@ impl Sample {
         self.ledger.deployments.push(DeploymentRow { id, session, fence, commit, created_at });
     }
 
-    /// All deployments are of one commit.
+    /// Gives all deployments the same commit.
     pub(super) fn same_commit(&mut self) {
         self.ledger.deployments.iter_mut().for_each(|row| row.commit = "0000000032".to_owned());
     }

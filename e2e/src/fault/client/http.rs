@@ -1,4 +1,4 @@
-//! Sends one request and says what is known of its outcome.
+//! Sends one request and classifies its outcome.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::client::wire;
-use crate::fault::history::{Answer, Environment, Kind, Outcome, Refused};
-use crate::fault::world::{World, parse_id};
+use crate::fault::fixture::{LockFixture, parse_id};
+use crate::fault::history::{Environment, Kind, Outcome, Refused, Response};
 
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Who gave up waiting, or whose transaction broke off, does not know whether it was committed.
+/// Error codes that leave it open whether the transaction was committed.
 const UNKNOWN: [&str; 3] = ["database_unavailable", "deadline_exceeded", "internal"];
 
-/// A request that can be sent again as it is.
+/// A request that can be sent again unchanged.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// Of the first attempt.
+    /// The number of the first attempt.
     pub(crate) number: u64,
     pub(crate) kind: Kind,
     pub(crate) organization: usize,
@@ -31,10 +31,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Two in three changes carry a key, and can be repeated. The others take the way of those who don't care to, on which
+    /// Two of three changes carry an idempotency key and can be repeated. The others use the fast path, where
     /// a claim or a release may be a single statement.
-    pub(crate) fn keyed(&self) -> bool {
-        self.kind.changes() && !self.number.is_multiple_of(3)
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.kind.is_change() && !self.number.is_multiple_of(3)
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Http {
 
 pub(crate) enum Sent {
     Done(Outcome),
-    /// Nobody listens there: it was never sent.
+    /// The connection was refused, so the request was never sent.
     NotConnected,
 }
 
@@ -62,7 +62,7 @@ impl Http {
 
     pub(crate) async fn send(
         &self,
-        world: &World,
+        fixture: &LockFixture,
         (server, token): (usize, &str),
         request: &Request,
         key: Option<&str>,
@@ -75,24 +75,25 @@ impl Http {
         if let Some(body) = &request.body {
             sending = sending.header("Content-Type", "application/json").body(body.clone());
         }
-        let answer = match sending.send().await {
-            Ok(answer) => answer,
+        let response = match sending.send().await {
+            Ok(response) => response,
             Err(error) if error.is_connect() && !error.is_timeout() => return Sent::NotConnected,
             Err(error) if error.is_timeout() => return Sent::Done(Outcome::Unknown("timeout")),
             Err(_) => return Sent::Done(Outcome::Unknown("connection")),
         };
-        let status = answer.status().as_u16();
-        let Ok(bytes) = answer.bytes().await else { return Sent::Done(Outcome::Unknown("cut off")) };
+        let status = response.status().as_u16();
+        let Ok(bytes) = response.bytes().await else { return Sent::Done(Outcome::Unknown("cut off")) };
         Sent::Done(match status {
-            200..=299 => read(world, request, &bytes)
-                .map_or(Outcome::Unknown("unreadable answer"), |answer| Outcome::Ok(Box::new(answer))),
+            200..=299 => read(fixture, request, &bytes)
+                .map_or(Outcome::Unknown("unreadable answer"), |response| Outcome::Ok(Box::new(response))),
             _ => refused(status, &bytes),
         })
     }
 }
 
 impl Http {
-    /// A request that is no client's: status and answer, or nothing if it is not known what came of it.
+    /// Sends a request that is not part of a client's history. Returns status and body, or `None` if the
+    /// outcome is unknown.
     pub(crate) async fn call(
         &self,
         server: usize,
@@ -109,10 +110,10 @@ impl Http {
         if let Some(body) = body {
             sending = sending.json(body);
         }
-        let answer = sending.send().await.ok()?;
-        let status = answer.status().as_u16();
-        let answer: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
-        (!UNKNOWN.iter().any(|code| answer["code"] == **code)).then_some((status, answer))
+        let response = sending.send().await.ok()?;
+        let status = response.status().as_u16();
+        let response: Value = serde_json::from_slice(&response.bytes().await.ok()?).ok()?;
+        (!UNKNOWN.iter().any(|code| response["code"] == **code)).then_some((status, response))
     }
 }
 
@@ -128,31 +129,31 @@ fn refused(status: u16, bytes: &[u8]) -> Outcome {
     }
 }
 
-fn read(world: &World, request: &Request, bytes: &[u8]) -> Option<Answer> {
-    let mut answer = Answer::default();
+fn read(fixture: &LockFixture, request: &Request, bytes: &[u8]) -> Option<Response> {
+    let mut response = Response::default();
     match request.kind {
         Kind::Deploy | Kind::Cancel => {
-            answer.deployment = parse_id(&parse::<wire::Data<wire::Deployment>>(bytes)?.data.id);
+            response.deployment = parse_id(&parse::<wire::Data<wire::Deployment>>(bytes)?.data.id);
         }
         Kind::GetEnvironment => {
             let environment = parse::<wire::Data<wire::Environment>>(bytes)?.data;
-            answer.locks.push((request.environment?, environment.lock.view()));
+            response.locks.push((request.environment?, environment.lock.view()));
         }
         Kind::List => {
             let listed = parse::<wire::Data<Vec<wire::Environment>>>(bytes)?.data;
-            answer.locks.extend(listed.iter().filter_map(|environment| {
-                let index = world.find(request.organization, &environment.env_name)?;
+            response.locks.extend(listed.iter().filter_map(|environment| {
+                let index = fixture.find(request.organization, &environment.env_name)?;
                 Some((index, environment.lock.view()))
             }));
         }
         _ => {
             let session = parse::<wire::Data<wire::Session>>(bytes)?.data;
-            answer.session = Some(session.view()?);
-            answer.locks.push((request.environment?, session.lock.view()));
-            answer.displaced = session.displaced();
+            response.session = Some(session.view()?);
+            response.locks.push((request.environment?, session.lock.view()));
+            response.displaced = session.displaced();
         }
     }
-    Some(answer)
+    Some(response)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {

@@ -1,12 +1,12 @@
-//! What of the API's answers the harness reads.
+//! The parts of the API's responses that the harness reads.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::fault::clock::Micros;
+use crate::fault::fixture::parse_id;
 use crate::fault::history::{HeldView, LockView, SessionView, Status};
-use crate::fault::world::parse_id;
 
 #[derive(Deserialize)]
 pub(super) struct Data<T> {
@@ -60,7 +60,7 @@ impl Session {
     pub(super) fn view(&self) -> Option<SessionView> {
         Some(SessionView {
             id: parse_id(&self.session_id)?,
-            status: Status::named(&self.status)?,
+            status: Status::parse(&self.status)?,
             fence: self.fence,
             expires_at: self.expires_at.map(micros),
         })

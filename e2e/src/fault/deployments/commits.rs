@@ -1,5 +1,5 @@
-//! A repository with as many commits as there may be requests: each request asks for one that no other asks for, so that what
-//! came of it can be told from what came of any other.
+//! A repository with a commit for every possible request. No two requests use the same commit, so each
+//! deployment can be attributed to its request.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -14,7 +14,7 @@ const NAME: &str = "shop.git";
 pub(crate) struct Commits(Vec<String>);
 
 impl Commits {
-    /// Makes the repository below `root`.
+    /// Creates the repository below `root`.
     pub(crate) async fn make(root: &Path, count: usize) -> anyhow::Result<Self> {
         let repository = root.join(NAME);
         std::fs::create_dir_all(&repository)?;
@@ -34,7 +34,7 @@ impl Commits {
         Ok(Self(commits.into_iter().map(|(_, id)| id).collect()))
     }
 
-    /// As the git server knows it.
+    /// The repository's name at the git server.
     pub(crate) fn repository(&self) -> &'static str {
         NAME
     }
@@ -44,7 +44,7 @@ impl Commits {
     }
 }
 
-/// In the words of `git fast-import`. Always at the same time, so that the ids are always the same.
+/// A commit in the format of `git fast-import`. The time is constant, so that the ids are always the same.
 fn commit(number: usize) -> String {
     let (message, content) = (format!("change {number}\n"), format!("{number}\n"));
     format!(
@@ -55,7 +55,7 @@ fn commit(number: usize) -> String {
     )
 }
 
-/// Without anybody's settings.
+/// Runs git without the user's settings.
 async fn git(folder: &Path, arguments: &[&str], input: &str) -> anyhow::Result<()> {
     let mut child = Command::new("git")
         .args(arguments)
@@ -66,7 +66,7 @@ async fn git(folder: &Path, arguments: &[&str], input: &str) -> anyhow::Result<(
         .stdout(Stdio::null())
         .spawn()
         .context("git is needed: apt-get install git")?;
-    let mut stdin = child.stdin.take().context("git listens to nobody")?;
+    let mut stdin = child.stdin.take().context("git has no standard input")?;
     stdin.write_all(input.as_bytes()).await?;
     drop(stdin);
     if !child.wait().await?.success() {

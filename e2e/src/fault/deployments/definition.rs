@@ -6,52 +6,53 @@ use crate::parts::containers::IMAGE;
 
 /// The pool of the runner with containers; the others are in `default`.
 pub(crate) const CONTAINERS: &str = "containers";
-/// The pool of the runner that only sends heartbeats, and its name.
-pub(crate) const HOLLOW: &str = "hollow";
-/// How long the stage may take that this runner is given.
-pub(crate) const HOLLOW_TIMEOUT_SECONDS: u32 = 10;
-/// How many deployments of the narrow pipeline may run at once.
+/// The name and the pool of the runner that only sends heartbeats.
+pub(crate) const HEARTBEAT_ONLY: &str = "heartbeat-only";
+/// The timeout of the stage that this runner is given.
+pub(crate) const HEARTBEAT_ONLY_TIMEOUT_SECONDS: u32 = 10;
+/// How many deployments of the narrow pipeline may run concurrently.
 pub(crate) const NARROW_CONCURRENCY: usize = 2;
-/// Every step of a run has it, and nobody else.
+/// An environment variable that every step of a run has, and no other process.
 pub(crate) const MARK: &str = "FAULT_RUN";
 
-/// A step says at the target when it begins, a few times a second that it is still at work, that it has applied its effect, and
-/// how it ends. It stops as soon as the target refuses. (No `-T`: some builds of busybox crash with it.)
-const SAY: &str = r#"say() {
-  busybox wget -q -O /dev/null "$TARGET?word=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID&ticks=$TICKS"
+/// A step reports to the target when it begins, a few times a second while it works, when it has applied its
+/// effect, and how it ends. It stops as soon as the target rejects a report. (No `-T`: some builds of busybox
+/// crash with it.)
+const REPORT: &str = r#"report() {
+  busybox wget -q -O /dev/null "$TARGET?report=$1&environment=${GREENROOM_ENVIRONMENT:-}&fence=${GREENROOM_FENCE:-}&deployment=$GREENROOM_DEPLOYMENT_ID&stage=$GREENROOM_STAGE&attempt=$GREENROOM_ATTEMPT&step=$GREENROOM_STEP&job=$GREENROOM_JOB_ID&ticks=$TICKS"
 }
 "#;
-const WORK: &str = r#"say begin
+const REPORT_WORK: &str = r#"report begin
 left=$TICKS
 while [ "$left" -gt 0 ]; do
   sleep 0.25 || true
-  say tick
+  report tick
   left=$((left - 1))
 done
-say apply
+report apply
 "#;
-/// One commit in eight, the first time that it is tried.
-const FAIL_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID-$GREENROOM_ATTEMPT" in
-  *[01]-1) say "end&code=7"; exit 7 ;;
+/// One commit in eight fails, in its first attempt.
+const FAIL_SOMETIMES: &str = r#"case "$GREENROOM_COMMIT_ID-$GREENROOM_ATTEMPT" in
+  *[01]-1) report "end&code=7"; exit 7 ;;
 esac
 "#;
-const GIVE_NUL_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
+const OUTPUT_NUL_SOMETIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
   *[89]) printf 'version=1\0002\n' > "$GREENROOM_OUTPUT" ;;
   *) echo "version=1" > "$GREENROOM_OUTPUT" ;;
 esac
 "#;
-const END: &str = "say \"end&code=0\"\n";
-/// Some go on for longer than a lease: if their runner is gone, it is the entrypoint that has to end them.
-const WORK_ON_AT_TIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
+const REPORT_END: &str = "report \"end&code=0\"\n";
+/// Some steps take longer than a lease. If their runner is gone, the entrypoint has to end them.
+const WORK_LONG_SOMETIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
   *[2-7]) TICKS=64 ;;
 esac
 "#;
-/// Who is asked to end takes its time.
+/// Delays the end after SIGTERM.
 const LINGER: &str = r#"linger() {
   left=12
   while [ "$left" -gt 0 ]; do
     sleep 0.25
-    say tick
+    report tick
     left=$((left - 1))
   done
   exit 1
@@ -60,26 +61,26 @@ trap linger TERM
 "#;
 
 #[derive(Clone, Copy)]
-enum Manner {
+enum StepBehavior {
     Plain,
-    /// It fails at times.
+    /// The step fails sometimes.
     Fails,
-    /// It does not end at once when it is asked to.
+    /// The step does not end immediately on SIGTERM.
     Lingers,
-    /// The same, and it works for a quarter of a minute at times.
-    WorksOn,
-    /// It is tried twice if the platform fails.
-    Tried,
-    /// One commit in eight gives an output with a NUL in it.
-    GivesNul,
+    /// The same, and sometimes it works for a quarter of a minute.
+    WorksLong,
+    /// The stage is attempted twice if the platform fails.
+    Retried,
+    /// One commit in eight gives an output that contains a NUL.
+    OutputsNul,
 }
 
 struct Stage {
     key: &'static str,
     needs: &'static str,
     timeout_seconds: Option<u32>,
-    /// How many quarters of a second each step takes, and in which manner.
-    steps: &'static [(u32, Manner)],
+    /// How many quarters of a second each step takes, and its behavior.
+    steps: &'static [(u32, StepBehavior)],
 }
 
 pub(crate) struct Pipeline {
@@ -92,7 +93,7 @@ pub(crate) struct Pipeline {
     stages: &'static [Stage],
 }
 
-use Manner::{Fails, GivesNul, Lingers, Plain, Tried, WorksOn};
+use StepBehavior::{Fails, Lingers, OutputsNul, Plain, Retried, WorksLong};
 
 pub(crate) static PIPELINES: [Pipeline; 4] = [
     Pipeline {
@@ -108,7 +109,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
                 key: "deploy",
                 needs: "build",
                 timeout_seconds: None,
-                steps: &[(8, WorksOn), (1, Fails)],
+                steps: &[(8, WorksLong), (1, Fails)],
             },
         ],
     },
@@ -123,7 +124,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
             key: "deploy",
             needs: "",
             timeout_seconds: None,
-            steps: &[(1, WorksOn), (10, Lingers), (2, Fails)],
+            steps: &[(1, WorksLong), (10, Lingers), (2, Fails)],
         }],
     },
     Pipeline {
@@ -137,7 +138,7 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
             key: "deploy",
             needs: "",
             timeout_seconds: None,
-            steps: &[(2, WorksOn), (6, Fails)],
+            steps: &[(2, WorksLong), (6, Fails)],
         }],
     },
     Pipeline {
@@ -148,14 +149,14 @@ pub(crate) static PIPELINES: [Pipeline; 4] = [
         pool: "default",
         concurrency: None,
         stages: &[
-            Stage { key: "left", needs: "", timeout_seconds: None, steps: &[(4, Tried)] },
+            Stage { key: "left", needs: "", timeout_seconds: None, steps: &[(4, Retried)] },
             Stage { key: "right", needs: "", timeout_seconds: None, steps: &[(2, Plain), (2, Fails)] },
-            Stage { key: "join", needs: "left, right", timeout_seconds: None, steps: &[(6, Tried)] },
+            Stage { key: "join", needs: "left, right", timeout_seconds: None, steps: &[(6, Retried)] },
         ],
     },
 ];
 
-/// Those that clients leave alone: each is there for one trial.
+/// Pipelines that ordinary clients do not use: each is reserved for one trial.
 pub(crate) static NARROW: Pipeline = Pipeline {
     slug: "narrow",
     has_repository: false,
@@ -163,25 +164,26 @@ pub(crate) static NARROW: Pipeline = Pipeline {
     cleans_up: false,
     pool: "default",
     concurrency: Some(NARROW_CONCURRENCY),
-    stages: &[Stage { key: "deploy", needs: "", timeout_seconds: None, steps: &[(2, GivesNul)] }],
+    stages: &[Stage { key: "deploy", needs: "", timeout_seconds: None, steps: &[(2, OutputsNul)] }],
 };
-pub(crate) static HOLLOW_PIPELINE: Pipeline = Pipeline {
-    slug: "hollow",
+pub(crate) static HEARTBEAT_ONLY_PIPELINE: Pipeline = Pipeline {
+    slug: "heartbeat-only",
     has_repository: false,
-    environments: &["hollow-1"],
+    environments: &["heartbeat-only-1"],
     cleans_up: false,
-    pool: HOLLOW,
+    pool: HEARTBEAT_ONLY,
     concurrency: None,
     stages: &[Stage {
         key: "deploy",
         needs: "",
-        timeout_seconds: Some(HOLLOW_TIMEOUT_SECONDS),
+        timeout_seconds: Some(HEARTBEAT_ONLY_TIMEOUT_SECONDS),
         steps: &[(1, Plain)],
     }],
 };
 
 impl Pipeline {
-    /// As a file. `target` is where its steps report, `mark` what they are known by.
+    /// Returns the definition as a file. `target` is the address that steps report to, `mark` identifies
+    /// their processes.
     pub(crate) fn definition(&self, target: &str, mark: &str) -> String {
         let mut file = format!("variables: {{ TARGET: \"{target}\", {MARK}: \"{mark}\" }}\n");
         let _ = writeln!(file, "runner: {{ pool: {} }}", self.pool);
@@ -213,25 +215,25 @@ impl Stage {
             let _ = writeln!(file, "    timeout: {seconds}s");
         }
         file.push_str("    steps:\n");
-        for (number, (ticks, manner)) in self.steps.iter().enumerate() {
+        for (number, (ticks, behavior)) in self.steps.iter().enumerate() {
             let name = ["one", "two", "three"].get(number).copied().unwrap_or("more");
             let _ = writeln!(file, "      - name: {name}\n        image: {IMAGE}");
             let _ = writeln!(file, "        variables: {{ TICKS: \"{ticks}\" }}");
-            if matches!(manner, Tried) {
+            if matches!(behavior, Retried) {
                 file.push_str("        retry: { attempts: 2, backoff: 1s }\n");
             }
             file.push_str("        run: |\n");
-            let before = match manner {
+            let before = match behavior {
                 Lingers => LINGER.to_owned(),
-                WorksOn => [LINGER, WORK_ON_AT_TIMES].concat(),
-                Plain | Fails | Tried | GivesNul => String::new(),
+                WorksLong => [LINGER, WORK_LONG_SOMETIMES].concat(),
+                Plain | Fails | Retried | OutputsNul => String::new(),
             };
-            let after = match manner {
-                Fails => FAIL_AT_TIMES,
-                GivesNul => GIVE_NUL_AT_TIMES,
-                Plain | Lingers | WorksOn | Tried => "",
+            let after = match behavior {
+                Fails => FAIL_SOMETIMES,
+                OutputsNul => OUTPUT_NUL_SOMETIMES,
+                Plain | Lingers | WorksLong | Retried => "",
             };
-            for line in [SAY, &before, WORK, after, END].concat().lines() {
+            for line in [REPORT, &before, REPORT_WORK, after, REPORT_END].concat().lines() {
                 let _ = writeln!(file, "          {line}");
             }
         }

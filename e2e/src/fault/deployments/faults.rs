@@ -1,4 +1,4 @@
-//! Which faults there are.
+//! The kinds of faults.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ macro_rules! faults {
 faults! {
     KillRunner,
     PauseRunner,
-    /// For longer than the job stays the runner's: it is given away, and then the runner wakes up.
+    /// Longer than the job's lease: the job is given to another runner, and then this runner resumes.
     PauseRunnerLong,
     KillWorker,
     PauseWorker,
@@ -29,7 +29,7 @@ faults! {
     PauseTemporal,
     KillPostgres,
     PausePostgres,
-    /// The step's own first process, or its container's.
+    /// The first process of the step itself, or its container's.
     KillStep,
     CutServerFromPostgres,
     CutWorkerFromPostgres,
@@ -39,12 +39,12 @@ faults! {
 }
 
 impl Fault {
-    /// Who ends what goes on without its runner shows only in a step that would go on for long.
-    pub(crate) fn wants_long_work(self) -> bool {
+    /// Only a long step shows whether anything ends the work of a runner that is gone.
+    pub(crate) fn needs_long_work(self) -> bool {
         matches!(self, Self::KillRunner | Self::PauseRunnerLong)
     }
 
-    /// Those whose names have one of these words in them; all if there is none.
+    /// Returns the faults whose names contain one of these words; all if there is none.
     pub(crate) fn named(words: &[String]) -> Vec<Self> {
         let has = |fault: &&Self| {
             let name = format!("{fault:?}").to_lowercase();

@@ -1,4 +1,4 @@
-//! What clients asked for and what they were told: a request for each deployment.
+//! The clients' requests and the responses: one entry for each deployment.
 
 use uuid::Uuid;
 
@@ -6,23 +6,23 @@ use uuid::Uuid;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     pub(crate) requests: Vec<Request>,
-    pub(crate) meddlings: Vec<Meddling>,
+    pub(crate) foreign_actions: Vec<ForeignAction>,
 }
 
-/// An attempt to cancel, or to try again, what somebody else has deployed. Refused ones are not noted.
+/// A cancellation or retry of another user's deployment that was accepted. Rejected ones are not recorded.
 #[derive(Clone, Debug)]
-pub(crate) struct Meddling {
+pub(crate) struct ForeignAction {
     pub(crate) user: Uuid,
     pub(crate) deployment: Uuid,
-    pub(crate) what: &'static str,
+    pub(crate) action: &'static str,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// The commit that only this request asks for.
+    /// A commit that no other request uses.
     pub(crate) commit: String,
-    /// What it was sent with; without a key it was sent once.
+    /// The idempotency key; without one the request was sent once.
     pub(crate) key: Option<String>,
-    /// The deployments that answers named. The same one each time, if all is well.
-    pub(crate) answers: Vec<Uuid>,
+    /// The deployments that responses named. They must all be the same.
+    pub(crate) responses: Vec<Uuid>,
 }

@@ -1,4 +1,4 @@
-//! Does the damage, and takes it back.
+//! Injects faults and reverts them.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use crate::parts::proxy::{Network, Proxy};
 use crate::parts::signal;
 
 /// In milliseconds. A job is lost 36 s after its last heartbeat.
-const SHORT: (u64, u64) = (3_000, 15_000);
-const LONG: (u64, u64) = (40_000, 50_000);
+const SHORT_PAUSE_MILLIS: (u64, u64) = (3_000, 15_000);
+const LONG_PAUSE_MILLIS: (u64, u64) = (40_000, 50_000);
 
 pub(crate) struct Injector {
     pub(crate) rng: StdRng,
-    /// By which steps are known: `NAME=value`.
+    /// Identifies the processes of steps: `NAME=value`.
     pub(crate) mark: String,
 }
 
 impl Injector {
-    /// Returns when everything is healed again, as far as that is in the injector's hands. What was done.
-    /// Runners are chosen among those that have one of these `jobs`, if there is any.
+    /// Returns a description of the fault, after everything that the injector can revert is reverted. Runners
+    /// are chosen among those that have one of these `jobs`, if there is any.
     pub(crate) async fn inject(
         &mut self,
         stack: &mut Stack,
@@ -42,8 +42,8 @@ impl Injector {
                 stack.start_runner(index)?;
                 Ok(format!("killed {name} for {waited:.1?}"))
             }
-            Fault::PauseRunner => self.pause_runner(stack, SHORT, jobs).await,
-            Fault::PauseRunnerLong => self.pause_runner(stack, LONG, jobs).await,
+            Fault::PauseRunner => self.pause_runner(stack, SHORT_PAUSE_MILLIS, jobs).await,
+            Fault::PauseRunnerLong => self.pause_runner(stack, LONG_PAUSE_MILLIS, jobs).await,
             Fault::KillServer => self.kill_one(|stack| &mut stack.servers, stack).await,
             Fault::KillWorker => self.kill_one(|stack| &mut stack.workers, stack).await,
             Fault::PauseServer => self.pause_one(&stack.servers).await,
@@ -57,7 +57,7 @@ impl Injector {
             }
             Fault::PauseTemporal => {
                 stack.temporal.signal("STOP").await?;
-                let waited = self.pause(SHORT).await;
+                let waited = self.pause(SHORT_PAUSE_MILLIS).await;
                 stack.temporal.signal("CONT").await?;
                 Ok(format!("paused Temporal for {waited:.1?}"))
             }
@@ -69,7 +69,7 @@ impl Injector {
             }
             Fault::PausePostgres => {
                 stack.postgres.signal("STOP").await?;
-                let waited = self.pause(SHORT).await;
+                let waited = self.pause(SHORT_PAUSE_MILLIS).await;
                 stack.postgres.signal("CONT").await?;
                 Ok(format!("paused PostgreSQL for {waited:.1?}"))
             }
@@ -87,7 +87,7 @@ impl Injector {
                 self.cut("workers from Temporal", stack.workers.iter().map(|part| &part.to_temporal)).await
             }
             Fault::CutRunnerFromServer => {
-                self.cut("runners from servers", stack.runners.iter().map(|hand| &hand.to_server)).await
+                self.cut("runners from servers", stack.runners.iter().map(|proxied| &proxied.to_server)).await
             }
         }
     }
@@ -109,7 +109,7 @@ impl Injector {
     async fn pause_one(&mut self, parts: &[Part]) -> anyhow::Result<String> {
         let part = &parts[self.rng.random_range(0..parts.len())];
         part.daemon.signal("STOP").await?;
-        let waited = self.pause(SHORT).await;
+        let waited = self.pause(SHORT_PAUSE_MILLIS).await;
         part.daemon.signal("CONT").await?;
         Ok(format!("paused {} for {waited:.1?}", part.name))
     }
@@ -130,15 +130,16 @@ impl Injector {
 
     async fn busy_runner(&mut self, stack: &Stack, jobs: &[Uuid]) -> usize {
         let busy = runners_of(&stack.postgres.url(), jobs).await.unwrap_or_default();
-        let known = |name: &String| stack.runners.iter().position(|hand| hand.runner.name == *name);
-        let busy: Vec<usize> = busy.iter().filter_map(known).collect();
+        let runner_index =
+            |name: &String| stack.runners.iter().position(|proxied| proxied.runner.name == *name);
+        let busy: Vec<usize> = busy.iter().filter_map(runner_index).collect();
         if busy.is_empty() {
             return self.rng.random_range(0..stack.runners.len());
         }
         busy[self.rng.random_range(0..busy.len())]
     }
 
-    /// The entrypoint, which in a container is all of it; or what the entrypoint has started.
+    /// Kills the entrypoint, which ends the whole container; or the process that the entrypoint has started.
     async fn kill_step(&mut self) -> anyhow::Result<String> {
         let entrypoint = self.rng.random_ratio(1, 2);
         // On the host it is `greenroom-entry`, in a container `/greenroom/entry`.
@@ -154,29 +155,34 @@ impl Injector {
         Ok(format!("killed a step's {}", what.split(' ').next().unwrap_or_default()))
     }
 
-    /// A black hole before one of them, or before all. Half of the holes give back what fell into them.
-    async fn cut<'a>(&mut self, what: &str, ways: impl Iterator<Item = &'a Proxy>) -> anyhow::Result<String> {
-        let ways: Vec<&Proxy> = ways.collect();
-        let hole = if self.rng.random_ratio(1, 2) { Network::Hole } else { Network::Grave };
-        let one = self.rng.random_range(0..ways.len());
+    /// Puts one or all of the proxies into a black hole. Half of the black holes deliver afterwards what they
+    /// have swallowed.
+    async fn cut<'a>(
+        &mut self,
+        what: &str,
+        proxies: impl Iterator<Item = &'a Proxy>,
+    ) -> anyhow::Result<String> {
+        let proxies: Vec<&Proxy> = proxies.collect();
+        let network = if self.rng.random_ratio(1, 2) { Network::Stalled } else { Network::Dropped };
+        let one = self.rng.random_range(0..proxies.len());
         let all = self.rng.random_ratio(1, 2);
-        let chosen = || ways.iter().enumerate().filter(|(index, _)| all || *index == one);
-        chosen().for_each(|(_, way)| way.set(hole));
-        let waited = self.pause(SHORT).await;
-        chosen().for_each(|(_, way)| way.set(Network::Good));
+        let chosen = || proxies.iter().enumerate().filter(|(index, _)| all || *index == one);
+        chosen().for_each(|(_, proxy)| proxy.set(network));
+        let waited = self.pause(SHORT_PAUSE_MILLIS).await;
+        chosen().for_each(|(_, proxy)| proxy.set(Network::Good));
         let which = if all { "all".to_owned() } else { format!("number {}", one + 1) };
-        Ok(format!("cut {what} ({which}, {hole:?}) for {waited:.1?}"))
+        Ok(format!("cut {what} ({which}, {network:?}) for {waited:.1?}"))
     }
 
-    async fn pause(&mut self, (least, most): (u64, u64)) -> Duration {
-        let pause = Duration::from_millis(self.rng.random_range(least..most));
+    async fn pause(&mut self, (min, max): (u64, u64)) -> Duration {
+        let pause = Duration::from_millis(self.rng.random_range(min..max));
         tokio::time::sleep(pause).await;
         pause
     }
 }
 
 async fn runners_of(url: &str, jobs: &[Uuid]) -> anyhow::Result<Vec<String>> {
-    let mut connection = PgConnection::connect(url).await.context("who is busy can't be asked")?;
+    let mut connection = PgConnection::connect(url).await.context("the busy runners can't be queried")?;
     let names = "select distinct runner_name from jobs where id = any($1) and runner_name is not null";
     Ok(sqlx::query_scalar(names).bind(jobs).fetch_all(&mut connection).await?)
 }

@@ -1,4 +1,5 @@
-//! What the database says in the end: deployments with their stages, attempts and steps, sessions, environments and events.
+//! The database's final state: deployments with their stages, attempts and steps, sessions, environments and
+//! events.
 
 use anyhow::Context;
 use sqlx::postgres::PgRow;
@@ -6,7 +7,7 @@ use sqlx::{Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use crate::fault::clock::Micros;
-use crate::fault::world::parse_id;
+use crate::fault::fixture::parse_id;
 
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -43,7 +44,7 @@ pub(crate) struct StageRow {
     pub(crate) status: String,
     /// The number of its newest attempt.
     pub(crate) attempt: i32,
-    /// How often it may be tried, by its definition, if the platform fails.
+    /// The number of attempts that the definition permits if the platform fails.
     pub(crate) allowed: i32,
 }
 
@@ -91,7 +92,7 @@ pub(crate) struct EventRow {
     pub(crate) deployment: Option<Uuid>,
     pub(crate) stage: Option<String>,
     pub(crate) attempt: Option<i32>,
-    /// Somebody did it, and not the clock.
+    /// Caused by a person, not by the system.
     pub(crate) by_person: bool,
 }
 

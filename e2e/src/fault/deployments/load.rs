@@ -1,4 +1,5 @@
-//! How many deployments may be asked for by now. It is opened bit by bit, so that each fault finds work that has just begun.
+//! The number of deployments that clients may request so far. It is increased step by step, so that each
+//! fault hits work that has just started.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -6,19 +7,19 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     open: AtomicU64,
-    asked: AtomicU64,
+    requested: AtomicU64,
     settled: AtomicU64,
     commits: AtomicUsize,
     closed: AtomicBool,
 }
 
 impl Load {
-    /// So many may be asked for, all together.
+    /// The total number that may be requested.
     pub(crate) fn open(&self, count: u64) {
         self.open.store(count, Ordering::Relaxed);
     }
 
-    /// Nobody is to begin anything new.
+    /// Nothing new may be started.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
@@ -27,22 +28,22 @@ impl Load {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// A place for one deployment, and the number of the commit that only this request asks for.
+    /// Returns a permit for one deployment: the number of a commit that no other request uses.
     pub(crate) fn try_take(&self) -> Option<usize> {
         if self.is_closed() {
             return None;
         }
-        let more = |asked: u64| (asked < self.open.load(Ordering::Relaxed)).then_some(asked + 1);
-        self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        let more = |requested: u64| (requested < self.open.load(Ordering::Relaxed)).then_some(requested + 1);
+        self.requested.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         Some(self.commits.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The number of a commit for a request that is beside those which are counted.
-    pub(crate) fn another_commit(&self) -> usize {
+    /// Returns the number of a commit for a request that does not count towards the load.
+    pub(crate) fn next_commit(&self) -> usize {
         self.commits.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits for a place; none if there are to be no more.
+    /// Waits for a permit; returns `None` when no more deployments are to be requested.
     pub(crate) async fn take(&self) -> Option<usize> {
         loop {
             if let Some(commit) = self.try_take() {
@@ -55,12 +56,13 @@ impl Load {
         }
     }
 
-    /// It was refused: the place is free again. The commit is not, because what fell into a black hole may still come.
+    /// The request was rejected, so its permit is free again. The commit is not reused, because a request in
+    /// a black hole may still be delivered.
     pub(crate) fn put_back(&self) {
-        self.asked.fetch_sub(1, Ordering::Relaxed);
+        self.requested.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// It was accepted, or nobody will know.
+    /// The request was accepted, or its outcome will stay unknown.
     pub(crate) fn settle(&self) {
         self.settled.fetch_add(1, Ordering::Relaxed);
     }
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_are_asked_for_than_is_open_and_no_commit_twice() {
+    fn no_more_are_requested_than_is_open_and_no_commit_twice() {
         let load = Load::default();
         assert_eq!(load.try_take(), None);
         load.open(2);

@@ -4,19 +4,19 @@ mod check;
 mod client;
 mod commits;
 mod definition;
+mod fault_driver;
 mod faults;
+mod fixture;
+mod heartbeat_only_runner;
 mod history;
-mod hollow;
 mod inject;
 mod ledger;
 mod load;
-mod misfortunes;
 mod options;
 mod report;
 mod settle;
 mod stack;
 mod target;
-mod world;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,44 +30,44 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::fault::clock::Clock;
-use crate::fault::deck::deck;
 use crate::fault::deployments::check::Evidence;
 use crate::fault::deployments::client::http::Http;
 use crate::fault::deployments::client::{Client, Shared};
+use crate::fault::deployments::fault_driver::{DriverResult, FaultDriver, find_dead};
 use crate::fault::deployments::faults::Fault;
+use crate::fault::deployments::fixture::DeploymentFixture;
+use crate::fault::deployments::heartbeat_only_runner::HeartbeatOnlyRunner;
 use crate::fault::deployments::history::Request;
-use crate::fault::deployments::hollow::Hollow;
 use crate::fault::deployments::inject::Injector;
 use crate::fault::deployments::ledger::Ledger;
 use crate::fault::deployments::load::Load;
-use crate::fault::deployments::misfortunes::{Scene, Told, died};
 pub(crate) use crate::fault::deployments::options::Deployments;
 use crate::fault::deployments::report::Report;
 use crate::fault::deployments::stack::Stack;
-use crate::fault::deployments::target::{Target, Word};
-use crate::fault::deployments::world::World;
+use crate::fault::deployments::target::{Target, TargetReport};
+use crate::fault::fault_schedule::fault_schedule;
 use crate::fault::finding::Finding;
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 const CLIENTS: usize = 7;
 
 pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
     let seed = options.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
     if options.faults > 0 && Fault::named(&options.only).is_empty() {
-        bail!("no fault is called {}; there are {:?}", options.only.join(" or "), Fault::ALL);
+        bail!("there is no fault named {}; there are {:?}", options.only.join(" or "), Fault::ALL);
     }
-    say(&format!("starting PostgreSQL, Temporal, servers, workers, podman (seed {seed})"));
-    // Refused requests need a commit each, too.
+    print_progress(&format!("starting PostgreSQL, Temporal, servers, workers, podman (seed {seed})"));
+    // Rejected requests need a commit each, too.
     let commits = usize::try_from(options.deployments)? * 10 + 600;
     let mut stack = Box::pin(Stack::start(&options, commits)).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let report = tokio::select! {
         report = Box::pin(campaign(&mut stack, &options, seed)) => report,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
     };
     if options.keep {
-        say(&format!("kept: {}", stack.folder.path.display()));
+        print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
     let report = report?;
@@ -79,38 +79,40 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     let clock = Clock::start();
     let target = Target::start(clock).await?;
     let run = format!("{}-{seed}", std::process::id());
-    // Two more, for trials of their own.
-    let world = World::make(stack, CLIENTS + 2, (&target.url, &run)).await?;
+    // Two more clients, for separate trials.
+    let fixture = DeploymentFixture::make(stack, CLIENTS + 2, (&target.url, &run)).await?;
     let http = Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?;
-    let hollow = Hollow::new(stack.servers.iter().map(|server| server.base_url()).collect(), &world)?;
-    let shared = Arc::new(Shared { world, http, load: Load::default(), board: Mutex::default() });
+    let runner =
+        HeartbeatOnlyRunner::new(stack.servers.iter().map(|server| server.base_url()).collect(), &fixture)?;
+    let shared = Arc::new(Shared { fixture, http, load: Load::default(), board: Mutex::default() });
     let mark = format!("{}={run}", definition::MARK);
     let mut injector = Injector { rng: StdRng::seed_from_u64(seed), mark: mark.clone() };
-    let deck = deck(&Fault::named(&options.only), options.faults, &mut injector.rng);
+    let schedule = fault_schedule(&Fault::named(&options.only), options.faults, &mut injector.rng);
     let started = Instant::now();
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
         let rng = StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(number as u64));
         clients.spawn(Client::new(number, Arc::clone(&shared), rng).run());
     }
-    // Each takes more than a minute.
-    let hollows_wanted = 1 + options.deployments / 50;
+    // Each of these deployments takes more than a minute.
+    let runner_trials = 1 + options.deployments / 50;
     let rng = |number: u64| StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_sub(number));
     clients.spawn(Client::new(CLIENTS, Arc::clone(&shared), rng(1)).burst());
-    clients
-        .spawn(Client::new(CLIENTS + 1, Arc::clone(&shared), rng(2)).deploy_into_the_hollow(hollows_wanted));
-    let mut hollows = JoinSet::new();
-    hollows.spawn(hollow.run());
-    let scene = Scene { shared: &shared, target: &target, clock, deployments: options.deployments };
-    let told = scene.run(stack, &mut injector, &deck).await?;
-    let (mut requests, mut meddlings) = (Vec::new(), Vec::new());
+    clients.spawn(
+        Client::new(CLIENTS + 1, Arc::clone(&shared), rng(2)).deploy_to_heartbeat_only_runner(runner_trials),
+    );
+    let mut runners = JoinSet::new();
+    runners.spawn(runner.run());
+    let driver = FaultDriver { shared: &shared, target: &target, clock, deployments: options.deployments };
+    let result = driver.run(stack, &mut injector, &schedule).await?;
+    let (mut requests, mut foreign_actions) = (Vec::new(), Vec::new());
     while let Some(ended) = clients.join_next().await {
         let history = ended?;
         requests.extend(history.requests);
-        meddlings.extend(history.meddlings);
+        foreign_actions.extend(history.foreign_actions);
     }
-    say("all deployments were asked for; waiting until all have ended");
-    let waiting = settle::settle(stack, &shared.world).await?;
+    print_progress("all deployments were requested; waiting until all have ended");
+    let waiting = settle::settle(stack, &shared.fixture).await?;
     let mut report = Report {
         seed,
         planted: options.planted.clone(),
@@ -118,26 +120,31 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
         ..Report::default()
     };
     report.found.add(settle::left_over(&mark).await);
-    report.found.add(died(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
+    report.found.add(find_dead(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
     report.found.add(panics(stack));
-    let ledger = Ledger::read(&stack.postgres.url(), shared.world.organization).await?;
-    let words = target.words();
-    // Until here it has sent heartbeats.
-    hollows.abort_all();
-    report.found.add(check::all(&Evidence::new((&requests, &meddlings), &words, &ledger, &waiting)));
+    let ledger = Ledger::read(&stack.postgres.url(), shared.fixture.organization).await?;
+    let reports = target.reports();
+    // It has to send heartbeats until here.
+    runners.abort_all();
+    report.found.add(check::all(&Evidence::new((&requests, &foreign_actions), &reports, &ledger, &waiting)));
     if options.keep {
-        keep(stack, &requests, &ledger, &words)?;
+        keep(stack, &requests, &ledger, &reports)?;
     }
-    report.count(&requests, &ledger, &words, &told);
-    let Told { findings, .. } = told;
+    report.count(&requests, &ledger, &reports, &result);
+    let DriverResult { findings, .. } = result;
     report.found.add(findings);
     report.seconds = started.elapsed().as_secs();
     report.judge(clock.step());
     Ok(report)
 }
 
-/// What was judged, in words, for whoever wants to follow a finding.
-fn keep(stack: &Stack, requests: &[Request], ledger: &Ledger, words: &[Word]) -> anyhow::Result<()> {
+/// Writes the judged evidence to files, for the analysis of a finding.
+fn keep(
+    stack: &Stack,
+    requests: &[Request],
+    ledger: &Ledger,
+    reports: &[TargetReport],
+) -> anyhow::Result<()> {
     let path = stack.folder.path.join("judged.txt");
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
     requests.iter().try_for_each(|request| writeln!(file, "{request:?}"))?;
@@ -147,14 +154,14 @@ fn keep(stack: &Stack, requests: &[Request], ledger: &Ledger, words: &[Word]) ->
     ledger.jobs.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
     ledger.steps.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
     ledger.events.iter().try_for_each(|row| writeln!(file, "{row:?}"))?;
-    words.iter().try_for_each(|word| writeln!(file, "{word:?}"))?;
+    reports.iter().try_for_each(|report| writeln!(file, "{report:?}"))?;
     Ok(file.flush()?)
 }
 
-/// What a program says when a thread of it dies.
+/// The line that a program logs when one of its threads panics.
 fn panics(stack: &mut Stack) -> Vec<Finding> {
     let mut logs: Vec<(String, std::path::PathBuf)> =
-        stack.runners.iter().map(|hand| (hand.runner.name.clone(), hand.runner.log())).collect();
+        stack.runners.iter().map(|proxied| (proxied.runner.name.clone(), proxied.runner.log())).collect();
     logs.extend(stack.parts().map(|part| (part.name.clone(), part.daemon.log().to_owned())));
     let mut findings = Vec::new();
     for (name, log) in logs {

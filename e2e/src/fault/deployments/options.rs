@@ -1,4 +1,4 @@
-//! What a campaign against deployments is told to do.
+//! The options of a campaign against deployments.
 
 use std::path::PathBuf;
 
@@ -6,34 +6,34 @@ use clap::Args;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Deployments {
-    /// How many deployments are asked for. What cleans up after them comes on top.
+    /// Number of deployments to request; cleanup deployments are added.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) deployments: u64,
-    /// How many faults, spread evenly over the deployments.
+    /// Number of faults, spread evenly over the deployments.
     #[arg(long, default_value_t = 4)]
     pub(crate) faults: u64,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Decides what clients do and which faults come in which order; random if left out.
+    /// Seed for the clients' choices and the order of faults; random if omitted.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Keep the stack's folder, with logs, data and what was judged.
+    /// Keep the stack's folder, with logs, data and the judged evidence.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Only faults whose name has this in it, such as `runner`; several are possible.
+    /// Only faults whose name contains this text, such as `runner`; repeatable.
     #[arg(long)]
     pub(crate) only: Vec<String>,
-    /// Where greenroomd, greenroom-runner and greenroom-entry are; beside this program if left out.
+    /// Folder of greenroomd, greenroom-runner and greenroom-entry; beside this program if omitted.
     #[arg(long)]
     pub(crate) bin_dir: Option<PathBuf>,
-    /// The entrypoint, if it is elsewhere.
+    /// Path of the entrypoint, if it is elsewhere.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
-    /// The `greenroomd` to try, if it is elsewhere.
+    /// Path of the `greenroomd` under test, if it is elsewhere.
     #[arg(long)]
     pub(crate) daemon: Option<PathBuf>,
-    /// The name of a planted bug, for a daemon that was built with the feature `planted`.
+    /// Name of a planted bug, for a daemon built with the feature `planted`.
     #[arg(long)]
     pub(crate) planted: Option<String>,
 }

@@ -7,41 +7,41 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::fault::clock::{CLOCK_STEPPED, Step};
+use crate::fault::deployments::fault_driver::DriverResult;
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::history::Request;
 use crate::fault::deployments::ledger::Ledger;
-use crate::fault::deployments::misfortunes::Told;
-use crate::fault::deployments::target::Word;
-use crate::fault::finding::Found;
+use crate::fault::deployments::target::TargetReport;
+use crate::fault::finding::FindingSummary;
 
-/// One in so many has to succeed: where nearly nothing runs to its end, little can be said about it.
-const LEAST_SUCCEEDED: usize = 5;
+/// One deployment in this many has to succeed. If almost nothing runs to its end, the run proves little.
+const MAX_ENDED_PER_SUCCEEDED: usize = 5;
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    /// Accepted, or nobody knows whether they were.
+    /// Deployments that were accepted or whose acceptance is unknown.
     pub(crate) deployments: u64,
-    /// Acknowledged to whoever asked.
+    /// Deployments that were acknowledged to the client.
     pub(crate) accepted: usize,
-    /// Of those in the database.
+    /// Deployments in the database.
     pub(crate) ended: usize,
     pub(crate) ended_by_status: BTreeMap<String, usize>,
     pub(crate) teardowns: usize,
     /// Attempts of stages, and how many of them the platform lost.
     pub(crate) attempts: usize,
     pub(crate) attempts_lost: usize,
-    /// Steps that the target has heard of.
+    /// Steps that reported to the target.
     pub(crate) steps: usize,
     pub(crate) lost: usize,
     pub(crate) stuck: usize,
     pub(crate) stale_effects: usize,
-    /// Words that the target refused because of their fence.
+    /// Reports that the target rejected because of their fence.
     pub(crate) refused_at_target: usize,
     pub(crate) duplicates: usize,
     pub(crate) overlaps: usize,
     pub(crate) faults: u64,
-    /// Of those, how many hit a step at work.
+    /// Faults that hit a step at work.
     pub(crate) faults_while_working: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     pub(crate) seconds: u64,
@@ -52,12 +52,18 @@ pub(crate) struct Report {
     /// Whether the system clock was stepped during the run. Such a run is void whatever it has found.
     pub(crate) clock_stepped: bool,
     #[serde(flatten)]
-    pub(crate) found: Found,
+    pub(crate) found: FindingSummary,
 }
 
 impl Report {
-    pub(crate) fn count(&mut self, requests: &[Request], ledger: &Ledger, words: &[Word], told: &Told) {
-        self.accepted = requests.iter().filter(|request| !request.answers.is_empty()).count();
+    pub(crate) fn count(
+        &mut self,
+        requests: &[Request],
+        ledger: &Ledger,
+        reports: &[TargetReport],
+        result: &DriverResult,
+    ) {
+        self.accepted = requests.iter().filter(|request| !request.responses.is_empty()).count();
         for row in &ledger.deployments {
             self.teardowns += usize::from(row.purpose == "teardown");
             if row.ended_at.is_some() {
@@ -68,24 +74,24 @@ impl Report {
         self.attempts = ledger.jobs.len();
         let lost = |reason: &str| matches!(reason, "runner_lost" | "abandoned");
         self.attempts_lost = ledger.jobs.iter().filter(|job| job.reason.as_deref().is_some_and(lost)).count();
-        let steps: std::collections::HashSet<_> = words.iter().map(|word| &word.step).collect();
+        let steps: std::collections::HashSet<_> = reports.iter().map(|report| &report.step).collect();
         self.steps = steps.len();
-        self.refused_at_target = words.iter().filter(|word| !word.accepted).count();
-        self.faults = told.faults.len() as u64;
-        self.faults_while_working = told.hits;
-        for fault in &told.faults {
+        self.refused_at_target = reports.iter().filter(|report| !report.accepted).count();
+        self.faults = result.faults.len() as u64;
+        self.faults_while_working = result.hits;
+        for fault in &result.faults {
             *self.faults_by_kind.entry(*fault).or_default() += 1;
         }
     }
 
-    /// Counts the findings by kind and decides whether the run is void. Findings are violations also in a void run, unless the
-    /// system clock was stepped.
+    /// Counts the findings by kind and decides whether the run is void. Findings are violations also in a
+    /// void run, unless the system clock was stepped.
     pub(crate) fn judge(&mut self, step: Option<Step>) {
-        (self.lost, self.stuck) = (self.found.of("D1"), self.found.of("D2"));
-        (self.stale_effects, self.duplicates) = (self.found.of("D3"), self.found.of("D4"));
-        self.overlaps = self.found.of("D5");
+        (self.lost, self.stuck) = (self.found.count("D1"), self.found.count("D2"));
+        (self.stale_effects, self.duplicates) = (self.found.count("D3"), self.found.count("D4"));
+        self.overlaps = self.found.count("D5");
         let succeeded = self.ended_by_status.get("succeeded").copied().unwrap_or(0);
-        if LEAST_SUCCEEDED * succeeded < self.ended {
+        if MAX_ENDED_PER_SUCCEEDED * succeeded < self.ended {
             self.void = Some(format!("only {succeeded} of {} deployments have succeeded", self.ended));
         } else if 2 * self.faults_while_working < self.faults {
             let text = format!(

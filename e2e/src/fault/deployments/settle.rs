@@ -1,5 +1,5 @@
-//! After the clients have gone and everything is healed: every deployment has to come to its end, every environment has to become
-//! free, and nothing of any step may be left.
+//! After the clients have stopped and every fault is reverted, every deployment has to end, every environment
+//! has to become free, and no process of any step may be left.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,34 +7,34 @@ use std::time::{Duration, Instant};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
+use crate::fault::deployments::fixture::DeploymentFixture;
 use crate::fault::deployments::stack::Stack;
-use crate::fault::deployments::world::World;
 use crate::fault::finding::Finding;
 use crate::parts::left_over::{command_line, processes_with};
 
 /// How long all of it may take.
-const LIMIT: Duration = Duration::from_secs(120);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The entrypoint of a step whose runner was killed notices after 20 s.
-const LEFT_WITHIN: Duration = Duration::from_secs(30);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What still was not over in the end, and what the API says that it waits for.
+/// The deployments that had not ended, and their blockers according to the API.
 pub(crate) type Waiting = HashMap<Uuid, String>;
 
-pub(crate) async fn settle(stack: &Stack, world: &World) -> anyhow::Result<Waiting> {
+pub(crate) async fn settle(stack: &Stack, fixture: &DeploymentFixture) -> anyhow::Result<Waiting> {
     let started = Instant::now();
     loop {
         let live = live(stack).await?;
-        if live.is_empty() && quiet(stack).await? {
+        if live.is_empty() && is_quiet(stack).await? {
             return Ok(Waiting::new());
         }
-        if started.elapsed() > LIMIT {
+        if started.elapsed() > SETTLE_TIMEOUT {
             let mut waiting = Waiting::new();
             for id in live {
-                let shown = match world.deployment(stack, id).await {
+                let state = match fixture.deployment(stack, id).await {
                     Ok(record) => format!("{}, waits for {}", record["status"], record["waitingOn"]),
-                    Err(error) => format!("not shown: {error:#}"),
+                    Err(error) => format!("could not be read: {error:#}"),
                 };
-                waiting.insert(id, shown);
+                waiting.insert(id, state);
             }
             return Ok(waiting);
         }
@@ -42,7 +42,7 @@ pub(crate) async fn settle(stack: &Stack, world: &World) -> anyhow::Result<Waiti
     }
 }
 
-/// Steps that outlive all deployments.
+/// Returns the processes of steps that outlive all deployments.
 pub(crate) async fn left_over(mark: &str) -> Vec<Finding> {
     let started = Instant::now();
     loop {
@@ -50,7 +50,7 @@ pub(crate) async fn left_over(mark: &str) -> Vec<Finding> {
         if processes.is_empty() {
             return Vec::new();
         }
-        if started.elapsed() > LEFT_WITHIN {
+        if started.elapsed() > CLEANUP_TIMEOUT {
             let text =
                 |pid: &u32| format!("a process of a step is left: {pid} {}", command_line(*pid).trim());
             return processes.iter().map(|pid| Finding::new("D6", text(pid))).collect();
@@ -65,8 +65,8 @@ async fn live(stack: &Stack) -> anyhow::Result<Vec<Uuid>> {
     Ok(live.fetch_all(&mut connection).await?)
 }
 
-/// Nobody holds an environment, nothing has a work slot, and every event has its number.
-async fn quiet(stack: &Stack) -> anyhow::Result<bool> {
+/// Returns whether no environment is held, no work slot is in use, and every event has its number.
+async fn is_quiet(stack: &Stack) -> anyhow::Result<bool> {
     let mut connection = PgConnection::connect(&stack.postgres.url()).await?;
     Ok(sqlx::query_scalar(
         "select not exists (select from sessions where status in ('queued', 'active'))

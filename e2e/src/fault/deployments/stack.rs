@@ -1,5 +1,5 @@
-//! All that runs: PostgreSQL, Temporal, two servers, two workers, runners, containers and git, with a network of its own between
-//! each two that talk.
+//! The system under test: PostgreSQL, Temporal, two servers, two workers, runners, containers and git, with a
+//! separate proxy for every pair that communicates.
 
 use std::net::SocketAddr;
 
@@ -15,17 +15,17 @@ use crate::parts::ports;
 use crate::parts::postgres::Postgres;
 use crate::parts::programs::{Programs, admin, admin_json};
 use crate::parts::proxy::Proxy;
-use crate::parts::runner::{Backend, Life, Runner};
+use crate::parts::runner::{Backend, Runner, RunnerLaunch};
 use crate::parts::temporal::Temporal;
 
-/// Short, so that what is lost is given away while the campaign waits for it.
+/// Short, so that a lost job is given away while the campaign waits for it.
 const JOB_LEASE_SECONDS: u64 = 6;
-const OF_EACH: usize = 2;
+const DAEMONS_PER_ROLE: usize = 2;
 
 pub(crate) struct Stack {
     pub(crate) servers: Vec<Part>,
     pub(crate) workers: Vec<Part>,
-    pub(crate) runners: Vec<Hand>,
+    pub(crate) runners: Vec<ProxiedRunner>,
     pub(crate) postgres: Postgres,
     pub(crate) temporal: Temporal,
     containers: Containers,
@@ -37,7 +37,7 @@ pub(crate) struct Stack {
     pub(crate) folder: Folder,
 }
 
-/// A server or a worker, and its ways to the others.
+/// A server or a worker, and its proxies.
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) daemon: Daemon,
@@ -47,14 +47,14 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// With `/api/v1`; only a server has one.
+    /// The URL with `/api/v1`; only a server has one.
     pub(crate) fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/api/v1", self.port)
     }
 }
 
-/// A runner, and its way to the servers.
-pub(crate) struct Hand {
+/// A runner, and its proxy to the servers.
+pub(crate) struct ProxiedRunner {
     pub(crate) runner: Runner,
     pub(crate) to_server: Proxy,
     backend: Backend,
@@ -89,7 +89,7 @@ impl Stack {
             planted: options.planted.clone(),
             folder,
         };
-        for number in 1..=OF_EACH {
+        for number in 1..=DAEMONS_PER_ROLE {
             let (server, worker) =
                 (stack.part("serve", "server", number).await?, stack.part("worker", "worker", number).await?);
             stack.servers.push(server);
@@ -104,13 +104,13 @@ impl Stack {
         Ok(stack)
     }
 
-    async fn part(&self, role: &'static str, word: &str, number: usize) -> anyhow::Result<Part> {
+    async fn part(&self, role: &'static str, prefix: &str, number: usize) -> anyhow::Result<Part> {
         let to_postgres = Proxy::start(vec![self.postgres.address()]).await?;
         let to_temporal = Proxy::start(vec![self.temporal.address()]).await?;
-        let (name, port) = (format!("{word}-{number}"), ports::free()?);
+        let (name, port) = (format!("{prefix}-{number}"), ports::free()?);
         let objects = self.folder.path.join("objects");
         let mut variables = vec![
-            ("GREENROOM_DATABASE_URL", self.postgres.url_by(to_postgres.port)),
+            ("GREENROOM_DATABASE_URL", self.postgres.url_through(to_postgres.port)),
             ("GREENROOM_TEMPORAL_ADDRESS", format!("127.0.0.1:{}", to_temporal.port)),
             ("GREENROOM_DATABASE_CONNECTIONS", "8".to_owned()),
             ("GREENROOM_LOG", "info".to_owned()),
@@ -132,7 +132,7 @@ impl Stack {
         self.servers.iter_mut().chain(&mut self.workers)
     }
 
-    /// An operator's command, straight on the database. Its answer.
+    /// Runs an operator's command directly on the database and returns its output.
     pub(crate) async fn admin_json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         admin_json(&self.programs.daemon, &self.postgres.url(), arguments).await
     }
@@ -141,7 +141,8 @@ impl Stack {
         self.git_server.url(self.commits.repository(), None)
     }
 
-    /// A runner of what the API answered when it was made. It reaches whichever server is up.
+    /// Adds a runner from the API's response to its creation. Its proxy connects it to whichever server is
+    /// up.
     pub(crate) async fn add_runner(
         &mut self,
         made: &Value,
@@ -151,27 +152,27 @@ impl Stack {
         let servers = self.servers.iter().map(|server| SocketAddr::from(([127, 0, 0, 1], server.port)));
         let to_server = Proxy::start(servers.collect()).await?;
         let runner = Runner::of(made, name, self.folder.path.join("runners").join(name))?;
-        self.runners.push(Hand { runner, to_server, backend });
+        self.runners.push(ProxiedRunner { runner, to_server, backend });
         self.start_runner(self.runners.len() - 1)
     }
 
-    /// The first or another life of it.
+    /// Starts the runner's process, for the first time or again.
     pub(crate) fn start_runner(&mut self, index: usize) -> anyhow::Result<()> {
-        let hand = &mut self.runners[index];
-        let url = format!("http://127.0.0.1:{}/api/v1", hand.to_server.port);
-        hand.runner.start(&Life {
+        let proxied = &mut self.runners[index];
+        let url = format!("http://127.0.0.1:{}/api/v1", proxied.to_server.port);
+        proxied.runner.start(&RunnerLaunch {
             programs: &self.programs,
             url: &url,
             docker_host: Some(self.containers.host()),
-            backend: hand.backend,
+            backend: proxied.backend,
             concurrency: 2,
         })
     }
 
-    /// Ends everything; the folder goes with the last of it.
+    /// Stops everything. The folder is removed when its last user is dropped.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
-        for hand in &mut self.runners {
-            hand.runner.program()?.kill().await?;
+        for proxied in &mut self.runners {
+            proxied.runner.program()?.kill().await?;
         }
         for part in self.servers.iter_mut().chain(&mut self.workers) {
             part.daemon.kill().await?;

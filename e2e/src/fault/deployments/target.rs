@@ -1,5 +1,6 @@
-//! The fenced target: what the environments stand for. Steps tell it over HTTP what they do, each word with its fence; one with a
-//! lower fence than any it has seen in that environment is refused. It is never cut off, so what it has heard is what happened.
+//! The fenced target that represents the environments' real resources. Steps report to it over HTTP, each
+//! report with its fence; a report with a lower fence than any seen in that environment is rejected. The
+//! target is never cut off, so its reports show what happened.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,40 +15,40 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::fault::clock::{Clock, Micros, SECOND};
-use crate::fault::world::parse_id;
-use crate::parts::say::say;
+use crate::fault::fixture::parse_id;
+use crate::parts::output::print_progress;
 
-/// What a step waits between two ticks.
-const TICK: Micros = SECOND / 4;
-/// A step that works says so more often than this.
-const SILENT: Micros = SECOND + SECOND / 2;
+/// The interval between two ticks of a step.
+const TICK_INTERVAL: Micros = SECOND / 4;
+/// A working step reports more often than this.
+const MAX_REPORT_GAP: Micros = SECOND + SECOND / 2;
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Saying {
+pub(crate) enum ReportKind {
     Begin,
-    /// Still at work.
+    /// The step is still at work.
     Tick,
-    /// The effect that a step is there for.
+    /// The step has applied its effect.
     Apply,
     End,
 }
 
-/// One word of a step.
+/// One report of a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Word {
+pub(crate) struct TargetReport {
     pub(crate) at: Micros,
-    pub(crate) saying: Saying,
+    pub(crate) kind: ReportKind,
     pub(crate) environment: Option<String>,
     pub(crate) fence: Option<i64>,
     pub(crate) step: StepKey,
     pub(crate) job: Uuid,
-    /// With which the step is about to end.
+    /// The exit code with which the step is about to end.
     pub(crate) code: Option<i32>,
     pub(crate) accepted: bool,
 }
 
-/// Which step of which attempt.
+/// Identifies a step of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StepKey {
     pub(crate) deployment: Uuid,
@@ -57,33 +58,33 @@ pub(crate) struct StepKey {
 }
 
 #[derive(Debug, Default)]
-struct Heard {
-    words: Vec<Word>,
+struct TargetState {
+    reports: Vec<TargetReport>,
     fences: HashMap<String, i64>,
-    steps: HashMap<StepKey, Heed>,
+    steps: HashMap<StepKey, StepState>,
 }
 
-/// What is known of a step while it goes on.
+/// The state of a step that is at work.
 #[derive(Debug)]
-struct Heed {
+struct StepState {
     job: Uuid,
     begun: Micros,
     last: Micros,
     ended: bool,
-    /// Before this it will not have come to its end by itself.
+    /// The step will not end before this time unless it is ended from outside.
     works_until: Micros,
 }
 
-impl Heed {
+impl StepState {
     fn is_at_work(&self, now: Micros) -> bool {
-        !self.ended && now - self.last < SILENT
+        !self.ended && now - self.last < MAX_REPORT_GAP
     }
 }
 
 #[derive(Debug)]
 struct Inner {
     clock: Clock,
-    heard: Mutex<Heard>,
+    state: Mutex<TargetState>,
 }
 
 pub(crate) struct Target {
@@ -93,8 +94,8 @@ pub(crate) struct Target {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
-    word: Saying,
+struct ReportParameters {
+    report: ReportKind,
     environment: String,
     fence: String,
     deployment: String,
@@ -108,69 +109,71 @@ struct Asked {
 
 impl Target {
     pub(crate) async fn start(clock: Clock) -> anyhow::Result<Self> {
-        let inner = Arc::new(Inner { clock, heard: Mutex::default() });
-        let app = Router::new().route("/word", get(hear)).with_state(Arc::clone(&inner));
+        let inner = Arc::new(Inner { clock, state: Mutex::default() });
+        let app = Router::new().route("/report", get(receive)).with_state(Arc::clone(&inner));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = format!("http://{}/word", listener.local_addr()?);
+        let url = format!("http://{}/report", listener.local_addr()?);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             if let Err(error) = axum::serve(listener, app).await {
-                say(&format!("the target has ended: {error}"));
+                print_progress(&format!("the target has ended: {error}"));
             }
         });
         Ok(Self { inner, url, _serving: serving })
     }
 
-    /// How many steps are at work now.
-    pub(crate) fn at_work(&self) -> usize {
+    /// Returns how many steps are at work now.
+    pub(crate) fn steps_at_work(&self) -> usize {
         let now = self.inner.clock.now();
-        let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.steps.values().filter(|step| step.is_at_work(now)).count()
+        let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.steps.values().filter(|step| step.is_at_work(now)).count()
     }
 
-    /// The attempts whose steps are at work now, and will be for so much longer if nobody ends them.
-    pub(crate) fn at_work_for(&self, time: Micros) -> Vec<Uuid> {
+    /// Returns the attempts whose steps are at work now, and will be for at least this long unless they are
+    /// ended.
+    pub(crate) fn jobs_at_work_for(&self, time: Micros) -> Vec<Uuid> {
         let now = self.inner.clock.now();
-        let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let long = heard.steps.values().filter(|step| step.is_at_work(now) && step.works_until > now + time);
+        let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let long = state.steps.values().filter(|step| step.is_at_work(now) && step.works_until > now + time);
         long.map(|step| step.job).collect()
     }
 
-    /// How many steps have begun after this moment, and ended.
-    pub(crate) fn done_since(&self, moment: Micros) -> usize {
-        let heard = self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.steps.values().filter(|step| step.ended && step.begun > moment).count()
+    /// Returns how many steps have begun after this moment and ended.
+    pub(crate) fn steps_done_since(&self, moment: Micros) -> usize {
+        let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.steps.values().filter(|step| step.ended && step.begun > moment).count()
     }
 
-    pub(crate) fn words(&self) -> Vec<Word> {
-        self.inner.heard.lock().unwrap_or_else(PoisonError::into_inner).words.clone()
+    pub(crate) fn reports(&self) -> Vec<TargetReport> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner).reports.clone()
     }
 }
 
-async fn hear(State(inner): State<Arc<Inner>>, Query(asked): Query<Asked>) -> StatusCode {
-    let (Some(deployment), Some(job)) = (parse_id(&asked.deployment), parse_id(&asked.job)) else {
+async fn receive(State(inner): State<Arc<Inner>>, Query(parameters): Query<ReportParameters>) -> StatusCode {
+    let (Some(deployment), Some(job)) = (parse_id(&parameters.deployment), parse_id(&parameters.job)) else {
         return StatusCode::BAD_REQUEST;
     };
     // Outside of any environment it is `none`.
-    let environment = Some(asked.environment).filter(|name| !name.is_empty() && name != "none");
-    let fence: Option<i64> = asked.fence.parse().ok();
-    let step = StepKey { deployment, stage: asked.stage, attempt: asked.attempt, step: asked.step };
-    let mut heard = inner.heard.lock().unwrap_or_else(PoisonError::into_inner);
-    // Under the lock, so that the order of the words is the order of their times.
+    let environment = Some(parameters.environment).filter(|name| !name.is_empty() && name != "none");
+    let fence: Option<i64> = parameters.fence.parse().ok();
+    let step =
+        StepKey { deployment, stage: parameters.stage, attempt: parameters.attempt, step: parameters.step };
+    let mut state = inner.state.lock().unwrap_or_else(PoisonError::into_inner);
+    // Under the lock, so that the order of the reports is the order of their times.
     let at = inner.clock.now();
     let accepted = match (&environment, fence) {
         (Some(environment), Some(fence)) => {
-            let highest = heard.fences.entry(environment.clone()).or_default();
+            let highest = state.fences.entry(environment.clone()).or_default();
             *highest = (*highest).max(fence);
             fence >= *highest
         }
         _ => true,
     };
-    let works_until = at + asked.ticks * TICK;
-    let heed = Heed { job, begun: at, last: at, ended: false, works_until };
-    let heed = heard.steps.entry(step.clone()).or_insert(heed);
-    (heed.last, heed.ended) = (at, asked.word == Saying::End);
-    let (saying, code) = (asked.word, asked.code);
-    heard.words.push(Word { at, saying, environment, fence, step, job, code, accepted });
+    let works_until = at + parameters.ticks * TICK_INTERVAL;
+    let step_state = StepState { job, begun: at, last: at, ended: false, works_until };
+    let step_state = state.steps.entry(step.clone()).or_insert(step_state);
+    (step_state.last, step_state.ended) = (at, parameters.report == ReportKind::End);
+    let (kind, code) = (parameters.report, parameters.code);
+    state.reports.push(TargetReport { at, kind, environment, fence, step, job, code, accepted });
     if accepted { StatusCode::NO_CONTENT } else { StatusCode::CONFLICT }
 }

@@ -1,5 +1,6 @@
-//! Many wait for one environment, and all of them fall silent at once, while each message to PostgreSQL takes a millisecond longer. The queue
-//! has to be settled all the same. Time is made to pass by moving the waiters' last heartbeats back in the database.
+//! Many sessions wait for one environment and all stop sending heartbeats at the same time, while each
+//! message to PostgreSQL takes a millisecond longer. The queue still has to be settled. Time is simulated by
+//! moving the waiters' last heartbeats back in the database.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,73 +13,74 @@ use uuid::Uuid;
 
 use crate::fault::client::Shared;
 use crate::fault::finding::Finding;
+use crate::fault::fixture::{CROWDED, Person};
 use crate::fault::stack::Stack;
-use crate::fault::world::{CROWDED, Person};
 use crate::parts::proxy::Network;
 
-/// As many as one user may have through agents' tokens.
-const PLACES: usize = 50;
+/// The maximum number of sessions of one user through agents' tokens.
+const MAX_QUEUED_PER_USER: usize = 50;
 const LATENCY: Duration = Duration::from_millis(1);
-/// Within this time all of them have to be told, and the environment free.
-const SETTLED: Duration = Duration::from_secs(20);
-const IN_ORGANIZATION: usize = 0;
+/// Within this time all of them have to be ended, and the environment has to be free.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
+const ORGANIZATION: usize = 0;
 
 pub(super) async fn expire(
     stack: &mut Stack,
     shared: &Arc<Shared>,
 ) -> anyhow::Result<(String, Vec<Finding>)> {
-    let path = format!("{}/{CROWDED}/sessions", shared.world.organizations[IN_ORGANIZATION].path);
+    let path = format!("{}/{CROWDED}/sessions", shared.fixture.organizations[ORGANIZATION].path);
     let Some(holder) = claim(shared, &path).await else {
-        return Ok(("nobody got the crowded environment".to_owned(), Vec::new()));
+        return Ok(("the crowded environment could not be claimed".to_owned(), Vec::new()));
     };
     let mut queuing = JoinSet::new();
-    for person in &shared.world.crowd {
+    for person in &shared.fixture.crowd {
         queuing.spawn(queue(Arc::clone(shared), path.clone(), person.clone()));
     }
     let waiting: usize = queuing.join_all().await.into_iter().sum();
     let (delay, jitter) = (LATENCY, Duration::ZERO);
     stack.daemons().for_each(|daemon| daemon.proxy.set(Network::Slow { delay, jitter }));
-    let organization = shared.world.organizations[IN_ORGANIZATION].id;
+    let organization = shared.fixture.organizations[ORGANIZATION].id;
     let settled = settle(stack, organization, shared, &format!("{path}/{holder}")).await;
     stack.daemons().for_each(|daemon| daemon.proxy.set(Network::Good));
     let (left, took) = settled?;
     Ok((
-        format!("a queue of {waiting} expired at once, settled in {took:.1?}"),
+        format!("a queue of {waiting} expired together, settled in {took:.1?}"),
         judge(waiting, left).into_iter().collect(),
     ))
 }
 
-/// L16: every session of a queue that expired at once has to be ended within [`SETTLED`]; `left` is how many were not.
+/// L16: every session of a queue that expires together has to be ended within [`SETTLE_TIMEOUT`]. `left` is
+/// the number of sessions that were not.
 fn judge(waiting: usize, left: i64) -> Option<Finding> {
     (left > 0).then(|| {
         let text = format!(
-            "{left} of {waiting} waiting sessions without heartbeats were not ended within {SETTLED:?}"
+            "{left} of {waiting} waiting sessions without heartbeats were not ended within {SETTLE_TIMEOUT:?}"
         );
         Finding::new("L16", text)
     })
 }
 
-/// The session's id as the API writes it.
+/// Returns the session's id as the API writes it.
 async fn claim(shared: &Shared, path: &str) -> Option<String> {
     let body = json!({ "ttlSeconds": 30, "context": "the first of many" });
-    let token = shared.world.crowd.first()?.token();
-    let (status, answer) = shared.http.call(0, &token, (Method::POST, path), Some(&body), None).await?;
-    (status == 201).then(|| answer["data"]["sessionId"].as_str().map(str::to_owned))?
+    let token = shared.fixture.crowd.first()?.token();
+    let (status, response) = shared.http.call(0, &token, (Method::POST, path), Some(&body), None).await?;
+    (status == 201).then(|| response["data"]["sessionId"].as_str().map(str::to_owned))?
 }
 
-/// How many places this one got.
+/// Returns how many places in the queue this person got.
 async fn queue(shared: Arc<Shared>, path: String, person: Person) -> usize {
     let (mut got, token) = (0, person.token());
     let body = json!({ "ttlSeconds": 1, "context": "one of many", "queue": true });
-    for number in 0..PLACES {
+    for number in 0..MAX_QUEUED_PER_USER {
         let server = number % shared.http.servers();
-        let answer = shared.http.call(server, &token, (Method::POST, &path), Some(&body), None).await;
-        got += usize::from(answer.is_some_and(|(status, _)| status == 202));
+        let response = shared.http.call(server, &token, (Method::POST, &path), Some(&body), None).await;
+        got += usize::from(response.is_some_and(|(status, _)| status == 202));
     }
     got
 }
 
-/// How many are still there in the end, and how long it took.
+/// Returns how many sessions are left at the end, and how long it took.
 async fn settle(
     stack: &Stack,
     organization: Uuid,
@@ -98,13 +100,13 @@ async fn settle(
     .execute(&mut connection)
     .await?;
     let started = Instant::now();
-    let token = shared.world.crowd.first().map(Person::token).unwrap_or_default();
-    // Once it is done nobody asks for anything there any more: the rest is the sweeper's.
+    let token = shared.fixture.crowd.first().map(Person::token).unwrap_or_default();
+    // After the release no request touches the environment any more. The sweeper has to do the rest.
     let mut released = false;
     loop {
         if !released {
-            let answer = shared.http.call(0, &token, (Method::DELETE, held), None, None).await;
-            released = answer.is_some_and(|(status, _)| status == 200);
+            let response = shared.http.call(0, &token, (Method::DELETE, held), None, None).await;
+            released = response.is_some_and(|(status, _)| status == 200);
         }
         let left: i64 = sqlx::query_scalar(
             "select count(*) from sessions s join environments e on e.organization_id = $1 and e.id = s.environment_id
@@ -114,7 +116,7 @@ async fn settle(
         .bind(CROWDED)
         .fetch_one(&mut connection)
         .await?;
-        if left == 0 || started.elapsed() > SETTLED {
+        if left == 0 || started.elapsed() > SETTLE_TIMEOUT {
             return Ok((left, started.elapsed()));
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_expires_at_once_is_settled() {
+    fn a_queue_that_expires_together_is_settled() {
         assert_eq!(judge(250, 0), None);
         let property = |left| judge(250, left).map(|finding| finding.property);
         assert_eq!((property(1), property(250)), (Some("L16"), Some("L16")));

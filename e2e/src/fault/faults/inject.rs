@@ -1,4 +1,4 @@
-//! Does the damage, and takes it back.
+//! Injects faults and reverts them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use crate::fault::finding::Finding;
 use crate::fault::stack::Stack;
 use crate::parts::proxy::Network;
 
-/// Clocks are wrong by up to this many seconds.
-const SKEW: i64 = 60;
+/// The maximum clock error in seconds.
+const MAX_SKEW_SECONDS: i64 = 60;
 
 pub(crate) struct Injector {
     pub(crate) rng: StdRng,
     pub(crate) shared: Arc<Shared>,
-    /// What a fault has shown by itself.
+    /// Violations that a fault itself has shown.
     pub(crate) findings: Vec<Finding>,
 }
 
 impl Injector {
-    /// Returns when everything is healed again, as far as that is in the injector's hands. What was done.
+    /// Returns a description of the fault, after everything that the injector can revert is reverted.
     pub(crate) async fn inject(&mut self, stack: &mut Stack, fault: Fault) -> anyhow::Result<String> {
         match fault {
             Fault::KillServer => {
@@ -67,23 +67,23 @@ impl Injector {
             }
             Fault::BlackHoleOne => {
                 let index = self.rng.random_range(0..stack.servers.len());
-                let hole = self.hole();
-                stack.servers[index].proxy.set(hole);
+                let black_hole = self.black_hole();
+                stack.servers[index].proxy.set(black_hole);
                 let waited = self.pause(8_000, 15_000).await;
                 stack.servers[index].proxy.set(Network::Good);
-                Ok(format!("black hole ({hole:?}) before server {} for {waited:.1?}", index + 1))
+                Ok(format!("black hole ({black_hole:?}) before server {} for {waited:.1?}", index + 1))
             }
             Fault::BlackHoleAll => {
-                let hole = self.hole();
-                stack.daemons().for_each(|daemon| daemon.proxy.set(hole));
+                let black_hole = self.black_hole();
+                stack.daemons().for_each(|daemon| daemon.proxy.set(black_hole));
                 let waited = self.pause(8_000, 15_000).await;
                 stack.daemons().for_each(|daemon| daemon.proxy.set(Network::Good));
-                Ok(format!("black hole ({hole:?}) before all for {waited:.1?}"))
+                Ok(format!("black hole ({black_hole:?}) before all for {waited:.1?}"))
             }
             Fault::Latency => {
                 let index = self.rng.random_range(0..stack.servers.len());
-                // Half a second per message stretches a command beyond every limit. A tenth of it lets commands get
-                // through, with the row locked across others' leases.
+                // Half a second per message exceeds every timeout of a command. A tenth of it lets commands
+                // succeed, with the row locked across others' leases.
                 let delay = if self.rng.random_ratio(1, 2) { 400 } else { self.rng.random_range(20..80) };
                 let (delay, jitter) = (Duration::from_millis(delay), Duration::from_millis(delay / 2));
                 stack.servers[index].proxy.set(Network::Slow { delay, jitter });
@@ -110,17 +110,17 @@ impl Injector {
     }
 
     fn skew(&mut self) -> i64 {
-        let far = self.rng.random_range(SKEW / 2..=SKEW);
+        let far = self.rng.random_range(MAX_SKEW_SECONDS / 2..=MAX_SKEW_SECONDS);
         if self.rng.random_ratio(1, 2) { far } else { -far }
     }
 
-    /// Half of the holes give back what fell into them.
-    fn hole(&mut self) -> Network {
-        if self.rng.random_ratio(1, 2) { Network::Hole } else { Network::Grave }
+    /// Half of the black holes deliver afterwards what they have swallowed.
+    fn black_hole(&mut self) -> Network {
+        if self.rng.random_ratio(1, 2) { Network::Stalled } else { Network::Dropped }
     }
 
-    async fn pause(&mut self, least: u64, most: u64) -> Duration {
-        let pause = Duration::from_millis(self.rng.random_range(least..most));
+    async fn pause(&mut self, min: u64, max: u64) -> Duration {
+        let pause = Duration::from_millis(self.rng.random_range(min..max));
         tokio::time::sleep(pause).await;
         pause
     }

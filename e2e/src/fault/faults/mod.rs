@@ -1,4 +1,4 @@
-//! Which faults there are.
+//! The kinds of faults.
 
 mod crowd;
 mod inject;

@@ -1,4 +1,4 @@
-//! The attacks: what each one is called, how large it is, and how long its connections wait after a refusal.
+//! The attacks: the name of each, its size, and how long its connections wait after a refusal.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) enum Attack {
     UnreadDownloads,
     /// Log uploads with forged job tokens whose bodies arrive byte by byte.
     SlowUploads,
-    /// Requests with tokens that look valid and do not exist.
+    /// Requests with well-formed tokens that do not exist.
     ForgedTokens,
     /// Pipeline definitions with conditions nested as deeply as their length allows.
     NestedConditions,
@@ -84,8 +84,8 @@ impl Attack {
         }
     }
 
-    /// How long a connection that was refused waits before it tries again. It sets the attempts per second of an attack
-    /// that is refused: a fifth of its connections a second, a tenth of the many log streams.
+    /// How long a refused connection waits before it retries. This determines the attempts per second of an
+    /// attack that is refused: a fifth of its connections a second, a tenth of the many log streams.
     pub(crate) const fn pause_after_refusal(self) -> Duration {
         match self {
             Self::LogStreams => Duration::from_secs(10),
@@ -93,7 +93,7 @@ impl Attack {
         }
     }
 
-    /// How a phase with this attack alone is called.
+    /// Returns the name of a phase with this attack alone.
     pub(crate) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }

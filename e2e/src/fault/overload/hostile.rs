@@ -19,7 +19,7 @@ const POLLERS: usize = 2;
 const DEFINITION: &str = "stages: { only: { steps: [{ image: none, run: \"true\" }] } }";
 const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
-/// The size of a piece of a log, at most.
+/// The maximum size of an appended piece of a log.
 const PIECE_BYTES: usize = 1024 * 1024;
 
 pub(crate) struct HostileTenant {
@@ -38,20 +38,21 @@ impl HostileTenant {
         for number in 1..=VIEWERS {
             let email = format!("viewer-{number}@{SLUG}.test");
             let body = json!({ "email": email, "name": format!("Viewer {number}"), "role": "viewer" });
-            api.done(Method::POST, &format!("{path}/members"), &owner, Some(&body)).await?;
+            api.call_ok(Method::POST, &format!("{path}/members"), &owner, Some(&body)).await?;
             let arguments =
                 ["admin", "create-token", "--organization", SLUG, "--email", &email, "--name", "x"];
             viewers.push(text(&stack.admin_json(&arguments).await?, "token")?);
         }
         let pipeline = json!({ "name": "Only", "slug": "only", "definition": DEFINITION });
-        api.done(Method::POST, &format!("{path}/pipelines"), &owner, Some(&pipeline)).await?;
+        api.call_ok(Method::POST, &format!("{path}/pipelines"), &owner, Some(&pipeline)).await?;
         let runners = format!("{path}/runners");
-        let made = api.done(Method::POST, &runners, &owner, Some(&Runner::asked("worker", None))).await?;
+        let made =
+            api.call_ok(Method::POST, &runners, &owner, Some(&Runner::creation_body("worker", None))).await?;
         let runner = text(&made, "token")?;
         let mut pollers = Vec::new();
         for number in 1..=POLLERS {
-            let body = Runner::asked(&format!("poller-{number}"), Some("idle"));
-            pollers.push(text(&api.done(Method::POST, &runners, &owner, Some(&body)).await?, "token")?);
+            let body = Runner::creation_body(&format!("poller-{number}"), Some("idle"));
+            pollers.push(text(&api.call_ok(Method::POST, &runners, &owner, Some(&body)).await?, "token")?);
         }
         let log_bytes = match scale {
             Scale::Full => 60 * PIECE_BYTES,
@@ -65,9 +66,9 @@ impl HostileTenant {
         Ok(tenant)
     }
 
-    /// Begins another step if the last one was lost, as it is when its heartbeats were refused.
+    /// Starts another step if the last one was lost because its heartbeats were refused.
     pub(crate) async fn ensure_step(&mut self) -> anyhow::Result<()> {
-        let is_alive = self.heartbeat().send().await.is_ok_and(|answer| answer.status().is_success());
+        let is_alive = self.heartbeat().send().await.is_ok_and(|response| response.status().is_success());
         if is_alive { Ok(()) } else { self.begin_step().await }
     }
 
@@ -78,26 +79,26 @@ impl HostileTenant {
     async fn begin_step(&mut self) -> anyhow::Result<()> {
         let (path, body) =
             (format!("/organizations/{SLUG}/pipelines/only/deployments"), json!({ "commitId": "0123abc" }));
-        let made = self.api.done(Method::POST, &path, &self.owner, Some(&body)).await?;
+        let made = self.api.call_ok(Method::POST, &path, &self.owner, Some(&body)).await?;
         self.facts.deployment = text(&made, "id")?;
         let wait = json!({ "waitSeconds": 20 });
         let job =
-            self.api.done(Method::POST, "/runner/jobs/acquire", &self.facts.runner, Some(&wait)).await?;
+            self.api.call_ok(Method::POST, "/runner/jobs/acquire", &self.facts.runner, Some(&wait)).await?;
         self.facts.job = text(&job, "jobId").context("the hostile runner was given no job")?;
         self.job_token = text(&job, "jobToken")?;
         self.facts.step = text(&job["steps"][0], "stepRunId")?;
         let step = self.facts.step.clone();
-        self.done(self.of_job(Method::POST, &format!("steps/{step}/start"))).await?;
+        self.send_ok(self.of_job(Method::POST, &format!("steps/{step}/start"))).await?;
         let piece = format!("{:1023}\n", "a line of a log").repeat(PIECE_BYTES / 1024);
         for offset in (0..self.facts.log_bytes).step_by(PIECE_BYTES) {
             let place = format!("steps/{step}/logs?offset={offset}&at=2026-01-01T00:00:00Z");
-            self.done(self.of_job(Method::POST, &place).body(piece.clone())).await?;
+            self.send_ok(self.of_job(Method::POST, &place).body(piece.clone())).await?;
         }
         self.keep_step();
         Ok(())
     }
 
-    /// Sends heartbeats for the step from now on, and none for one before it.
+    /// Sends heartbeats for this step from now on, and stops those for the step before it.
     fn keep_step(&mut self) {
         let heartbeat = self.heartbeat();
         self.keeping = JoinSet::new();
@@ -114,10 +115,14 @@ impl HostileTenant {
         self.api.request(method, &path, &self.facts.runner).header(JOB_TOKEN_HEADER, &self.job_token)
     }
 
-    async fn done(&self, request: reqwest::RequestBuilder) -> anyhow::Result<()> {
-        let answer = request.send().await?;
-        if !answer.status().is_success() {
-            bail!("the hostile runner was answered {}: {}", answer.status(), answer.text().await?);
+    async fn send_ok(&self, request: reqwest::RequestBuilder) -> anyhow::Result<()> {
+        let response = request.send().await?;
+        if !response.status().is_success() {
+            bail!(
+                "a request of the hostile runner returned {}: {}",
+                response.status(),
+                response.text().await?
+            );
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! The judge: from what was observed, what was found and whether the run counts. Pure, so that each way to fail is tested.
+//! The judge: derives findings from the observations and decides whether the run counts. Pure, so that each
+//! way to fail is tested.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,11 +12,12 @@ use crate::fault::overload::window::Counts;
 pub(crate) const MAX_P95_RATIO: f64 = 3.0;
 const MAX_RECOVERY: Duration = Duration::from_secs(5);
 const MAX_RSS_MIB: f64 = 600.0;
-/// Fewer reads than this say nothing about their 95th percentile.
+/// With fewer reads the 95th percentile is not meaningful.
 const MIN_READS: usize = 60;
-/// An attack with connections is at its size while so many of a hundred are open, or refused and about to come back.
+/// An attack with connections is at its size while this percentage is open, or refused and about to
+/// reconnect.
 const MIN_PERCENT_AT_WORK: usize = 90;
-/// An attack at a rate is at its size with so many of a hundred requests.
+/// An attack at a rate is at its size with this percentage of its requests.
 const MIN_PERCENT_OF_RATE: f64 = 80.0;
 /// Samples are taken four times a second; a busy machine may miss some.
 const MIN_SAMPLES_PER_SECOND: f64 = 2.0;
@@ -30,7 +32,7 @@ pub(crate) struct Observed {
     pub(crate) failures: Vec<String>,
 }
 
-/// One attack, or everything at once.
+/// One attack, or all attacks together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Phase {
     pub(crate) name: String,
@@ -45,7 +47,7 @@ pub(crate) struct Phase {
     pub(crate) max_rss_mib: f64,
 }
 
-/// Everything at once against a server without limits.
+/// All attacks together against a server without limits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Control {
     pub(crate) quiet_p95: Option<Duration>,
@@ -69,7 +71,7 @@ pub(crate) fn judge(observed: &Observed) -> Verdict {
     Verdict { findings, void: void(observed) }
 }
 
-/// The 95th percentile of reads in an attack as a multiple of that in the quiet.
+/// Returns the 95th percentile of reads during an attack as a multiple of that in the quiet phase.
 pub(crate) fn ratio(attack: Option<Duration>, quiet: Option<Duration>) -> Option<f64> {
     let (attack, quiet) = attack.zip(quiet)?;
     (!quiet.is_zero()).then(|| attack.as_secs_f64() / quiet.as_secs_f64())
@@ -100,13 +102,14 @@ fn findings_of(phase: &Phase, quiet_p95: Option<Duration>) -> Vec<Finding> {
         findings.push(Finding::new("maxRssMib", text));
     }
     for (attack, shape) in phase.attack.iter().filter(|(_, shape)| shape.internal_errors() > 0) {
-        let text = format!("{name}: {} was answered {:?}", attack.name(), shape.answers);
+        let text = format!("{name}: {} got the responses {:?}", attack.name(), shape.answers);
         findings.push(Finding::new("wrongStatuses", text));
     }
     findings
 }
 
-/// Why the run proves nothing: the victim did not work, the attack was too small, or it does no harm even without limits.
+/// Returns why the run proves nothing: the victim did not work, the attack was too small, or it does no harm
+/// even without limits.
 fn void(observed: &Observed) -> Option<String> {
     if let Some((name, count)) = observed.quiet.harm().into_iter().find(|(_, count)| *count > 0) {
         return Some(format!("{name} was {count} before any attack"));
@@ -138,7 +141,7 @@ fn void(observed: &Observed) -> Option<String> {
     }
 }
 
-/// Whether the victim of the control was harmed.
+/// Returns whether the victim of the control was harmed.
 pub(crate) fn shows_harm(control: &Control) -> bool {
     control.counts.harm().iter().any(|(_, count)| *count > 0)
         || ratio(control.p95, control.quiet_p95).is_some_and(|ratio| ratio > MAX_P95_RATIO)

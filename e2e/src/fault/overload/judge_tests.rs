@@ -71,16 +71,16 @@ fn each_harm_is_found() {
 }
 
 #[test]
-fn an_internal_error_is_no_answer_for_an_attacker() {
-    let answer = |status: u16| {
+fn an_attacker_must_not_cause_an_internal_error() {
+    let findings_for = |status: u16| {
         found(|phase| {
             let shape = phase.attack.entry(Attack::SlowBodies).or_default();
             shape.answers.insert(status, 1);
         })
     };
-    assert_eq!(answer(500), ["wrongStatuses"]);
+    assert_eq!(findings_for(500), ["wrongStatuses"]);
     for status in [200, 204, 401, 408, 410, 422, 429, 503] {
-        assert_eq!(answer(status), [""; 0], "{status}");
+        assert_eq!(findings_for(status), [""; 0], "{status}");
     }
 }
 

@@ -1,9 +1,9 @@
-//! `fault overload`: a hostile organization attacks with everything that it may send while another one works. The second
-//! must not notice; and a control without limits must show that it would.
+//! `fault overload`: a hostile organization attacks with everything that it may send while another one works.
+//! The other one must not be affected, and a control without limits must show that it would be.
 
-mod assault;
 mod attack;
 mod attacker;
+mod attacker_process;
 mod hostile;
 mod judge;
 mod options;
@@ -29,18 +29,18 @@ use crate::fault::overload::hostile::HostileTenant;
 use crate::fault::overload::judge::{Control, Observed};
 pub(crate) use crate::fault::overload::options::Overload;
 use crate::fault::overload::options::Scale;
-use crate::fault::overload::phase::{Field, Measured};
+use crate::fault::overload::phase::{Measured, PhaseContext};
 use crate::fault::overload::report::Report;
 use crate::fault::overload::stack::{Limits, Stack};
 use crate::fault::overload::victim::Victim;
 use crate::fault::overload::victim::recorder::Recorder;
 use crate::fault::overload::victim::relay::Relay;
 use crate::fault::overload::window::{Counts, p95_of_reads};
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 /// Not measured: the victim's first claims, connections and caches.
 const WARM_UP: Duration = Duration::from_secs(4);
-/// Files of a program beside the attack's connections.
+/// Open files of a program in addition to the attack's connections.
 const OTHER_FILES: usize = 1_000;
 
 pub(crate) async fn run(options: Overload) -> anyhow::Result<ExitCode> {
@@ -50,16 +50,16 @@ pub(crate) async fn run(options: Overload) -> anyhow::Result<ExitCode> {
         .map(|attack| attack.size(options.scale))
         .sum();
     prepare::raise_open_files(connections + OTHER_FILES).await?;
-    say("starting PostgreSQL, Temporal, a server, a worker and a runner");
+    print_progress("starting PostgreSQL, Temporal, a server, a worker and a runner");
     let mut stack = Box::pin(Stack::start(&options)).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let report = tokio::select! {
         report = Box::pin(campaign(&mut stack, &options)) => report,
         _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("told to end")),
+        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
     };
     if options.keep {
-        say(&format!("kept: {}", stack.folder.path.display()));
+        print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
     let report = report?;
@@ -75,20 +75,20 @@ async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Repor
     stack.start_runner(&runner, &relay.url)?;
     let hostile = HostileTenant::make(stack, options.scale).await?;
     let gzip_bomb = prepare::make_gzip_bomb(&stack.folder.path).await?;
-    let mut field = Field { recorder, hostile, gzip_bomb, scale: options.scale };
+    let mut context = PhaseContext { recorder, hostile, gzip_bomb, scale: options.scale };
 
     victim.start();
-    say("measuring the victim without an attack");
-    let (from, to) = field.quiet(options.quiet()).await;
-    let quiet_p95 = p95_of_reads(&field.recorder.copy().calls, from, to);
+    print_progress("measuring the victim without an attack");
+    let (from, to) = context.quiet(options.quiet()).await;
+    let quiet_p95 = p95_of_reads(&context.recorder.copy().calls, from, to);
     let mut measured = Vec::new();
     for attacks in options.phases() {
         let lasting = if attacks.len() > 1 { options.together() } else { options.alone() };
-        measured.push(field.attack(stack, &attacks, lasting, quiet_p95).await?);
+        measured.push(context.attack(stack, &attacks, lasting, quiet_p95).await?);
     }
-    // Only when everything that was begun has ended, it is known what was lost.
+    // Losses are known only when everything that was started has ended.
     victim.end().await?;
-    let (record, failures) = (field.recorder.copy(), stack.failures());
+    let (record, failures) = (context.recorder.copy(), stack.failures());
     let mut observed = Observed {
         quiet: Counts::between(&record, from, to),
         quiet_p95,
@@ -96,30 +96,30 @@ async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Repor
         control: None,
         failures,
     };
-    observed.control = Some(control(stack, &mut victim, &mut field, options).await?);
+    observed.control = Some(control(stack, &mut victim, &mut context, options).await?);
     Ok(Report::new(options.scale, (started.elapsed(), clock.step()), &observed, record.complaints))
 }
 
-/// Everything at once against a server whose limits are off.
+/// Runs all attacks together against a server whose limits are off.
 async fn control(
     stack: &mut Stack,
     victim: &mut Victim,
-    field: &mut Field,
+    context: &mut PhaseContext,
     options: &Overload,
 ) -> anyhow::Result<Control> {
-    say("control: the same without limits");
+    print_progress("control: the same without limits");
     stack.start_server(Limits::Off).await?;
     victim.start();
-    let (from, to) = field.quiet(options.quiet() / 2).await;
-    let quiet_p95 = p95_of_reads(&field.recorder.copy().calls, from, to);
-    // Small: until harm is seen. Full: long enough to show how much there is.
-    let is_enough = |field: &Field, began: Instant| {
-        let counts = Counts::between(&field.recorder.copy(), began, Instant::now());
+    let (from, to) = context.quiet(options.quiet() / 2).await;
+    let quiet_p95 = p95_of_reads(&context.recorder.copy().calls, from, to);
+    // `small` attacks until harm is observed; `full` attacks long enough to show its extent.
+    let is_enough = |context: &PhaseContext, began: Instant| {
+        let counts = Counts::between(&context.recorder.copy(), began, Instant::now());
         options.scale == Scale::Small && counts.harm().iter().any(|(_, count)| *count > 0)
     };
     let Measured { began, at_size, ended, .. } =
-        field.attack_until(stack, &Attack::ALL, (options.together() / 2, "control"), is_enough).await?;
-    let record = field.recorder.copy();
+        context.attack_until(stack, &Attack::ALL, (options.together() / 2, "control"), is_enough).await?;
+    let record = context.recorder.copy();
     victim.abort().await;
     Ok(Control {
         quiet_p95,

@@ -10,13 +10,14 @@ use crate::fault::overload::attack::Attack;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Overload {
-    /// How large the attacks are. `full` also tries each attack alone; `small` is for CI.
+    /// Size of the attacks. `full` also runs each attack alone; `small` is for CI.
     #[arg(long, value_enum, default_value_t = Scale::Full)]
     pub(crate) scale: Scale,
-    /// Only this attack; several are possible.
+    /// Only this attack; repeatable.
     #[arg(long, value_enum)]
     pub(crate) only: Vec<Attack>,
-    /// How long everything at once lasts, in seconds: 60 if left out, 15 for `small`. Each attack alone lasts a third of it.
+    /// Duration of all attacks together, in seconds: 60 if omitted, 15 for `small`. Each attack alone lasts a
+    /// third of it.
     #[arg(long, value_parser = clap::value_parser!(u64).range(3..=3_600))]
     pub(crate) seconds: Option<u64>,
     /// Print one JSON object, and nothing else, on standard output.
@@ -25,10 +26,10 @@ pub(crate) struct Overload {
     /// Keep the folder with logs, data and samples in .stack.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// The folder of greenroomd, greenroom-runner and greenroom-entry; this program's own if left out.
+    /// Folder of greenroomd, greenroom-runner and greenroom-entry; this program's own if omitted.
     #[arg(long)]
     pub(crate) bin_dir: Option<PathBuf>,
-    /// The entrypoint, if it is elsewhere.
+    /// Path of the entrypoint, if it is elsewhere.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
 }
@@ -41,7 +42,7 @@ pub(crate) enum Scale {
 }
 
 impl Overload {
-    /// How long everything at once lasts.
+    /// Returns how long all attacks together last.
     pub(crate) fn together(&self) -> Duration {
         let default = match self.scale {
             Scale::Small => 15,
@@ -50,12 +51,12 @@ impl Overload {
         Duration::from_secs(self.seconds.unwrap_or(default))
     }
 
-    /// How long one attack alone lasts.
+    /// Returns how long one attack alone lasts.
     pub(crate) fn alone(&self) -> Duration {
         self.together() / 3
     }
 
-    /// How long the victim is measured before the first attack.
+    /// Returns how long the victim is measured before the first attack.
     pub(crate) const fn quiet(&self) -> Duration {
         match self.scale {
             Scale::Small => Duration::from_secs(8),
@@ -63,8 +64,8 @@ impl Overload {
         }
     }
 
-    /// The attacks of each phase: those that are named by `--only`, each alone; otherwise everything at once, and for
-    /// `full` each one alone as well.
+    /// Returns the attacks of each phase: those that are named by `--only`, each alone; otherwise all
+    /// together, and for `full` each one alone as well.
     pub(crate) fn phases(&self) -> Vec<Vec<Attack>> {
         let alone = |attacks: &[Attack]| attacks.iter().map(|attack| vec![*attack]).collect::<Vec<_>>();
         if !self.only.is_empty() {

@@ -1,4 +1,4 @@
-//! The phases of a campaign: a quiet time, and attacks with the recovery after each.
+//! The phases of a campaign: a quiet phase, and attacks with the recovery after each.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::fault::overload::WARM_UP;
-use crate::fault::overload::assault::Assault;
 use crate::fault::overload::attack::Attack;
+use crate::fault::overload::attacker_process::AttackerProcess;
 use crate::fault::overload::hostile::HostileTenant;
 use crate::fault::overload::judge::{MAX_P95_RATIO, Phase};
 use crate::fault::overload::options::Scale;
@@ -18,21 +18,21 @@ use crate::fault::overload::stack::Stack;
 use crate::fault::overload::victim::recorder::{Record, Recorder};
 use crate::fault::overload::window::{Counts, p95_of_reads, recovery};
 use crate::parts::machine::Memory;
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 /// How long the campaign waits for the victim to recover.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What all phases share.
-pub(super) struct Field {
+pub(super) struct PhaseContext {
     pub(super) recorder: Arc<Recorder>,
     pub(super) hostile: HostileTenant,
     pub(super) gzip_bomb: PathBuf,
     pub(super) scale: Scale,
 }
 
-/// An attack with its moments.
+/// An attack with its times.
 pub(super) struct Measured {
     name: String,
     attacks: Vec<Attack>,
@@ -40,15 +40,15 @@ pub(super) struct Measured {
     pub(super) began: Instant,
     pub(super) at_size: Instant,
     pub(super) ended: Instant,
-    /// When the campaign stopped watching.
+    /// When the campaign stopped observing.
     watched_until: Instant,
     recovery: Option<Duration>,
     samples: Vec<Sample>,
     max_rss_mib: f64,
 }
 
-impl Field {
-    /// Waits while the victim works undisturbed. The measured time follows after a while.
+impl PhaseContext {
+    /// Waits while the victim works undisturbed. The measured time follows after a warm-up.
     pub(super) async fn quiet(&self, lasting: Duration) -> (Instant, Instant) {
         tokio::time::sleep(WARM_UP).await;
         let from = Instant::now();
@@ -68,7 +68,7 @@ impl Field {
             [attack] => attack.name(),
             _ => "everything".to_owned(),
         };
-        say(&format!("attack: {name}, for {lasting:?}"));
+        print_progress(&format!("attack: {name}, for {lasting:?}"));
         let mut measured = self.attack_until(stack, attacks, (lasting, &name), |_, _| false).await?;
         let stopped = Instant::now();
         let bound = quiet_p95.unwrap_or_default().mul_f64(MAX_P95_RATIO);
@@ -82,7 +82,7 @@ impl Field {
         Ok(measured)
     }
 
-    /// Attacks for a while, or until it is enough.
+    /// Attacks for the given time, or until the condition is met.
     pub(super) async fn attack_until(
         &mut self,
         stack: &Stack,
@@ -100,18 +100,18 @@ impl Field {
             samples: folder.join(format!("samples-{name}.json")),
         };
         let server = stack.server.pid()?;
-        Memory::forget_peak(server);
+        Memory::reset_peak(server);
         let began = Instant::now();
-        let mut assault = Assault::start(&plan, folder, name).await?;
+        let mut attacker = AttackerProcess::start(&plan, folder, name).await?;
         let at_size = Instant::now();
         while at_size.elapsed() < lasting && !is_enough(self, began) {
-            if !assault.is_running() {
+            if !attacker.is_running() {
                 bail!("the attacker has ended; see logs/attacker-{name}.log with --keep");
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
         let (ended, max_rss_mib) = (Instant::now(), Memory::of(server)?.peak_mib);
-        let samples = assault.end().await?;
+        let samples = attacker.end().await?;
         Ok(Measured {
             name: name.to_owned(),
             attacks: attacks.to_vec(),
@@ -128,7 +128,7 @@ impl Field {
 }
 
 impl Measured {
-    /// What came of it, from the victim's whole record.
+    /// Evaluates the phase from the victim's whole record.
     pub(super) fn phase(&self, record: &Record) -> Phase {
         let shape = |attack: &Attack| Shape::new(*attack, attack.size(self.scale), &self.samples);
         Phase {

@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 const BOMB_MIB: u32 = 256;
 
-/// Raises the limit of open files of this process, and so of the programs that it starts, as far as it may be raised.
+/// Raises the limit of open files of this process, and so of the programs that it starts, to its hard limit.
 pub(crate) async fn raise_open_files(needed: usize) -> anyhow::Result<()> {
     let (_, hard) = open_files()?;
     let pid = std::process::id().to_string();
@@ -23,7 +23,7 @@ pub(crate) async fn raise_open_files(needed: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The soft and the hard limit.
+/// Returns the soft and the hard limit.
 fn open_files() -> anyhow::Result<(usize, usize)> {
     let text = std::fs::read_to_string("/proc/self/limits")?;
     limits_in(&text).context("/proc/self/limits has no limit of open files")
@@ -35,7 +35,7 @@ fn limits_in(text: &str) -> Option<(usize, usize)> {
     Some((numbers.next()?, numbers.next()?))
 }
 
-/// Zeros, compressed by the `gzip` program. The file's path.
+/// Compresses zeros with the `gzip` program. Returns the file's path.
 pub(crate) async fn make_gzip_bomb(folder: &Path) -> anyhow::Result<PathBuf> {
     let path = folder.join("bomb.gz");
     let script = format!("head -c {BOMB_MIB}M /dev/zero | gzip -9");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::fault::clock::{CLOCK_STEPPED, Step};
-use crate::fault::finding::Found;
+use crate::fault::finding::FindingSummary;
 use crate::fault::overload::attack::Attack;
 use crate::fault::overload::judge::{Control, Observed, Phase, judge, ratio, shows_harm};
 use crate::fault::overload::options::Scale;
@@ -31,7 +31,7 @@ pub(crate) struct Report {
     recovery_seconds: Option<f64>,
     max_rss_mib: f64,
     quiet: QuietReport,
-    /// The attacks of the last phase, which is everything at once.
+    /// The attacks of the last phase, which runs all of them together.
     attack: BTreeMap<Attack, Shape>,
     phases: Vec<PhaseReport>,
     control: Option<ControlReport>,
@@ -40,7 +40,7 @@ pub(crate) struct Report {
     /// Whether the system clock was stepped during the run. Such a run is void whatever it has found.
     clock_stepped: bool,
     #[serde(flatten)]
-    found: Found,
+    found: FindingSummary,
     /// The first requests of the victim that failed while the limits were on.
     complaints: Vec<String>,
 }
@@ -86,7 +86,7 @@ impl Report {
         complaints: Vec<String>,
     ) -> Self {
         let verdict = judge(observed);
-        let mut found = Found::default();
+        let mut found = FindingSummary::default();
         found.add(verdict.findings);
         let phases = &observed.phases;
         let sum = |of: fn(&Counts) -> usize| phases.iter().map(|phase| of(&phase.counts)).sum();

@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     pub(crate) samples: PathBuf,
 }
 
-/// What the hostile organization has: real tokens, and a running step with a large log.
+/// The hostile organization's resources: real tokens, and a running step with a large log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Hostile {
     /// The organization's slug.
@@ -52,20 +52,21 @@ pub(crate) struct Tally {
     pub(crate) connecting: usize,
     /// Connections that are open now.
     pub(crate) open: usize,
-    /// Connections that the server refused, by an answer or by closing them, and that will be opened again after a pause.
+    /// Connections that the server refused, by a response or by closing them, and that will be opened again
+    /// after a pause.
     pub(crate) refused: usize,
-    /// Requests begun so far.
+    /// Requests started so far.
     pub(crate) attempts: u64,
-    /// Answers so far, by status.
+    /// Responses so far, by status.
     pub(crate) answers: BTreeMap<u16, u64>,
-    /// Connections that the server closed without an answer, so far.
+    /// Connections that the server closed without a response, so far.
     pub(crate) closed: u64,
-    /// Connections that could not be opened, and requests without an answer in time, so far.
+    /// Connections that could not be opened, and requests without a response in time, so far.
     pub(crate) failed: u64,
 }
 
 impl Tally {
-    /// The connections that the server has to deal with, now or in a moment.
+    /// Returns the connections that the server has to handle now or in a moment.
     pub(crate) const fn at_work(&self) -> usize {
         self.connecting + self.open + self.refused
     }

@@ -1,4 +1,4 @@
-//! How large an attack was, from its samples.
+//! The size of an attack, computed from its samples.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::fault::overload::attack::{Attack, Unit};
 use crate::fault::overload::sample::{Sample, Tally};
 
-/// The least, the middle and the largest of the samples.
+/// The minimum, the median and the maximum of the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) min: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Spread {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Shape {
-    /// Connections at the same time, or requests per second.
+    /// Concurrent connections, or requests per second.
     pub(crate) size: usize,
     pub(crate) unit: &'static str,
     pub(crate) samples: usize,
@@ -67,7 +67,7 @@ impl Shape {
         }
     }
 
-    /// The server's own mistakes: an attacker may be refused, but not by an internal error.
+    /// Returns the number of internal errors. An attacker may be refused, but not by an internal error.
     pub(crate) fn internal_errors(&self) -> u64 {
         self.answers
             .iter()

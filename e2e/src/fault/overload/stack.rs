@@ -1,4 +1,5 @@
-//! What runs: PostgreSQL, Temporal, a server, a worker, and the victim's runner behind a relay that records its requests.
+//! The system under test: PostgreSQL, Temporal, a server, a worker, and the victim's runner behind a relay
+//! that records its requests.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use crate::parts::folder::Folder;
 use crate::parts::ports;
 use crate::parts::postgres::Postgres;
 use crate::parts::programs::{Programs, admin, admin_json};
-use crate::parts::runner::{Backend, Life, Runner};
+use crate::parts::runner::{Backend, Runner, RunnerLaunch};
 use crate::parts::temporal::Temporal;
 
 /// Shorter than the default of 60, so that a job whose heartbeats fail is lost while the campaign watches.
@@ -22,15 +23,16 @@ const RUNNER_CONCURRENCY: u32 = 6;
 /// Whether the server protects one organization from another's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limits {
-    /// As the product ships them.
+    /// The product's defaults.
     Default,
     /// Off: the control.
     Off,
 }
 
-/// Turns off what is limited per token, organization and address.
+/// Turns off the limits per token, organization and address.
 const LIMITS_OFF: (&str, &str) = ("GREENROOM_LIMITS", "off");
-/// What all organizations share is the same with and without limits: the attack's polls would fill it.
+/// Limits that all organizations share are the same in the control: otherwise the attack's polls would
+/// exhaust them.
 const MAX_WAITING: &str = "1000";
 
 pub(crate) struct Stack {
@@ -92,11 +94,17 @@ impl Stack {
         self.server.ready().await
     }
 
-    /// Starts the victim's runner with the record that the API answered when it was made.
+    /// Starts the victim's runner with the API's response to its creation.
     pub(crate) fn start_runner(&mut self, record: &Value, url: &str) -> anyhow::Result<()> {
         let mut runner = Runner::of(record, "victim", self.folder.path.join("runner"))?;
         let (programs, concurrency) = (&self.programs, RUNNER_CONCURRENCY);
-        runner.start(&Life { programs, url, docker_host: None, backend: Backend::Process, concurrency })?;
+        runner.start(&RunnerLaunch {
+            programs,
+            url,
+            docker_host: None,
+            backend: Backend::Process,
+            concurrency,
+        })?;
         self.runner = Some(runner);
         Ok(())
     }
@@ -105,7 +113,7 @@ impl Stack {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
-    /// With `/api/v1`.
+    /// The URL with `/api/v1`.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}/api/v1", self.address())
     }
@@ -115,7 +123,7 @@ impl Stack {
         admin_json(&self.programs.daemon, &self.postgres.url(), arguments).await
     }
 
-    /// Makes an organization, and returns its owner's token.
+    /// Creates an organization and returns its owner's token.
     pub(crate) async fn make_organization(&self, slug: &str) -> anyhow::Result<String> {
         let email = format!("owner@{slug}.test");
         let arguments =
@@ -124,7 +132,7 @@ impl Stack {
         made["token"].as_str().map(str::to_owned).context("an organization without a token")
     }
 
-    /// Daemons and the runner that have ended without being told to, and their panics.
+    /// Returns daemons and runners that have ended although the harness did not stop them, and their panics.
     pub(crate) fn failures(&mut self) -> Vec<String> {
         let mut failures = Vec::new();
         for (name, daemon) in [("server", &mut self.server), ("worker", &mut self.worker)] {
@@ -134,7 +142,7 @@ impl Stack {
         }
         let mut logs: Vec<PathBuf> = vec![self.server.log().to_owned(), self.worker.log().to_owned()];
         if let Some(runner) = &mut self.runner {
-            if runner.program().is_ok_and(|program| !matches!(program.end_seen(), Ok(None))) {
+            if runner.program().is_ok_and(|program| !matches!(program.exit_status(), Ok(None))) {
                 failures.push("the victim's runner has ended".to_owned());
             }
             logs.push(runner.log());

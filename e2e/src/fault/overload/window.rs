@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::fault::overload::victim::recorder::{Call, Operation, Record};
 
-/// So many reads in a row have to be as they were in the quiet before an attack is over for the victim.
+/// The victim has recovered from an attack when this many reads in a row are as fast as in the quiet phase.
 const READS_IN_A_ROW: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub(crate) struct Counts {
     pub(crate) deployments: usize,
     pub(crate) deployments_lost: usize,
     pub(crate) locks_lost: usize,
-    /// Answers to any operation that are not a success, and requests without an answer (`none`).
+    /// Responses to any operation that are not a success, and requests without a response (`none`).
     pub(crate) wrong_statuses: usize,
     pub(crate) wrong_by_status: BTreeMap<String, usize>,
 }
@@ -66,7 +66,7 @@ impl Counts {
         }
     }
 
-    /// What went wrong, by name. Each of these must be 0.
+    /// Returns the failures by name. Each of these must be 0.
     pub(crate) fn harm(&self) -> [(&'static str, usize); 5] {
         [
             ("heartbeatsFailed", self.heartbeats_failed),
@@ -78,7 +78,7 @@ impl Counts {
     }
 }
 
-/// The 95th percentile of the victim's reads between two moments.
+/// Returns the 95th percentile of the victim's reads between two moments.
 pub(crate) fn p95_of_reads(calls: &[Call], from: Instant, to: Instant) -> Option<Duration> {
     let is_read = |call: &&Call| call.operation == Operation::Read && (from..to).contains(&call.at);
     let mut times: Vec<Duration> = calls.iter().filter(is_read).map(|call| call.took).collect();
@@ -86,7 +86,8 @@ pub(crate) fn p95_of_reads(calls: &[Call], from: Instant, to: Instant) -> Option
     times.get((times.len() * 95 / 100).min(times.len().saturating_sub(1))).copied()
 }
 
-/// When the victim had recovered: the first of ten reads in a row, all sent after the attack, that succeeded within `bound`.
+/// Returns when the victim had recovered: the first of ten reads in a row, all sent after the attack, that
+/// succeeded within `bound`.
 pub(crate) fn recovery(calls: &[Call], ended: Instant, bound: Duration) -> Option<Duration> {
     let mut reads: Vec<&Call> =
         calls.iter().filter(|call| call.operation == Operation::Read && call.at >= ended).collect();
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_counted_by_what_it_was() {
+    fn failures_are_counted_by_kind() {
         let began = Instant::now();
         let calls = vec![
             call(Operation::JobHeartbeat, began, 10, 1, Some(503)),

@@ -1,4 +1,5 @@
-//! The system under test: PostgreSQL, servers and workers as real processes, each with its own network and its own clock.
+//! The system under test: PostgreSQL, servers and workers as real processes, each with its own network and
+//! its own clock.
 
 pub(crate) mod daemon;
 
@@ -38,9 +39,9 @@ impl Stack {
         for (role, count) in [(Role::Server, options.servers), (Role::Worker, options.workers)] {
             for number in 1..=count {
                 let proxy = Proxy::start(vec![stack.postgres.address()]).await?;
-                let word = if role == Role::Server { "server" } else { "worker" };
-                let url = stack.postgres.url_by(proxy.port);
-                let name = format!("{word}-{number}");
+                let prefix = if role == Role::Server { "server" } else { "worker" };
+                let url = stack.postgres.url_through(proxy.port);
+                let name = format!("{prefix}-{number}");
                 let mut daemon = Daemon::new((role, name), &stack.program, url, proxy)?;
                 daemon.start(if number % 2 == 1 { 60 } else { -60 })?;
                 if role == Role::Server { &mut stack.servers } else { &mut stack.workers }.push(daemon);
@@ -52,12 +53,12 @@ impl Stack {
         Ok(stack)
     }
 
-    /// The daemon's, which is the operator's too.
+    /// The path of the daemon's program, which is the operator's program too.
     pub(crate) fn program(&self) -> &std::path::Path {
         &self.program.path
     }
 
-    /// An operator's command, straight on the database. Its answer.
+    /// Runs an operator's command directly on the database and returns its output.
     pub(crate) async fn admin_json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         admin_json(&self.program.path, &self.postgres.url(), arguments).await
     }
@@ -66,7 +67,7 @@ impl Stack {
         self.servers.iter_mut().chain(&mut self.workers)
     }
 
-    /// Ends everything; the folder goes with the last of it.
+    /// Stops everything. The folder is removed when its last user is dropped.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         for daemon in self.servers.iter_mut().chain(&mut self.workers) {
             daemon.kill().await?;

@@ -1,4 +1,4 @@
-//! Approvals: somebody has to be able to give them.
+//! Approvals.
 
 use super::Check;
 use super::fields::{LINE, PARAGRAPH};
@@ -9,8 +9,8 @@ use crate::definition::model::Approval;
 use crate::definition::raw;
 use crate::role::Role;
 
-/// The longest e-mail address; an id is shorter.
-const LONGEST_USER: usize = 254;
+/// The maximum length of an e-mail address; an id is shorter.
+const MAX_USER_LENGTH: usize = 254;
 
 impl Check<'_> {
     pub(super) fn approval(&mut self, path: Path<'_>, approval: &Located<raw::Approval>) -> Approval {
@@ -20,12 +20,12 @@ impl Check<'_> {
         let count_path = path.key("count");
         let count = raw.count.as_ref().map_or(1, |count| self.number(count_path, count, limits::APPROVALS));
         if roles.is_empty() && users.is_empty() {
-            self.report.say(approval.at, path, "an approval must name at least one of `roles` or `users`");
+            self.report.error(approval.at, path, "an approval must name at least one of `roles` or `users`");
         } else if let Some(written) =
             raw.count.as_ref().filter(|_| roles.is_empty() && users.len() < count as usize)
         {
-            let message = format!("`count` asks for {count} approvals, but only {} may approve", users.len());
-            self.report.say(written.at, count_path, message);
+            let message = format!("`count` requires {count} approvals, but only {} may approve", users.len());
+            self.report.error(written.at, count_path, message);
         }
         let timeout_path = path.key("timeout");
         let timeout = raw.timeout.as_ref();
@@ -34,7 +34,7 @@ impl Check<'_> {
             users: self.approving_users(path.key("users"), users),
             count,
             timeout_seconds: timeout
-                .map(|timeout| self.duration(timeout_path, timeout, limits::LONGEST_APPROVAL_SECONDS)),
+                .map(|timeout| self.duration(timeout_path, timeout, limits::MAX_APPROVAL_SECONDS)),
             message: raw.message.as_ref().map(|message| self.text(path.key("message"), message, PARAGRAPH)),
         }
     }
@@ -52,9 +52,9 @@ impl Check<'_> {
         self.unique(path, users);
         let checked = users.iter().enumerate().map(|(index, user)| {
             let path = path.index(index);
-            if user.value.len() > LONGEST_USER || user.value.chars().any(char::is_whitespace) {
+            if user.value.len() > MAX_USER_LENGTH || user.value.chars().any(char::is_whitespace) {
                 let message = format!("{} must be an e-mail address or a user's id", path.subject());
-                self.report.say(user.at, path, message);
+                self.report.error(user.at, path, message);
             }
             self.text(path, user, LINE)
         });

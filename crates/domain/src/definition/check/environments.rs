@@ -1,12 +1,12 @@
-//! Lasting environments, and that all environments keep apart by name.
+//! Lasting environments, and conflicts between the names of all environments.
 
 use super::Check;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located, Position};
 use crate::definition::model::Environment;
+use crate::definition::name_rules::{self, NAME_RULE};
 use crate::definition::url::NAME_PLACEHOLDER;
-use crate::definition::words::{self, NAME_RULE};
 use crate::slug::{InvalidSlug, Slug};
 use crate::text::Branch;
 
@@ -35,8 +35,8 @@ impl Check<'_> {
     fn branches(&mut self, path: Path<'_>, branches: Option<&Located<Vec<Located<String>>>>) -> Vec<String> {
         let Some(branches) = branches else { return Vec::new() };
         if branches.value.is_empty() {
-            // An empty list would read as "none", and mean "any".
-            self.report.say(branches.at, path, "must name at least one branch; leave it out to allow any");
+            // An empty list reads like "no branch", but would mean "any branch".
+            self.report.error(branches.at, path, "must name at least one branch; leave it out to allow any");
         }
         if !self.fits(branches.at, path, branches.value.len(), limits::BRANCHES) {
             return Vec::new();
@@ -45,7 +45,7 @@ impl Check<'_> {
         for (index, branch) in branches.value.iter().enumerate() {
             if let Err(error) = Branch::new(&branch.value) {
                 let message = format!("{} is not a branch: it {error}", quote(&branch.value));
-                self.report.say(branch.at, path.index(index), message);
+                self.report.error(branch.at, path.index(index), message);
             }
         }
         branches.value.iter().map(|branch| branch.value.clone()).collect()
@@ -57,7 +57,7 @@ impl Check<'_> {
             Ok(_) | Err(InvalidSlug::Reserved) => {
                 let message =
                     format!("{} is reserved and can't be an environment's name", quote(&name.value));
-                self.report.say(name.at, path, message);
+                self.report.error(name.at, path, message);
             }
             Err(InvalidSlug::Shape) => self.report.add(|| {
                 let message = format!("{} is not a valid environment name: {NAME_RULE}", quote(&name.value));
@@ -68,8 +68,9 @@ impl Check<'_> {
         name.value.clone()
     }
 
-    /// Says that there are too many, or which of the ephemeral ones could be mistaken for another environment.
-    pub(super) fn names_keep_apart<V>(&mut self, path: Path<'_>, ephemeral: &Entries<V>) -> bool {
+    /// Reports if there are too many environments, and ephemeral ones whose name overlaps with another.
+    /// Returns false if there are too many.
+    pub(super) fn check_names<V>(&mut self, path: Path<'_>, ephemeral: &Entries<V>) -> bool {
         let lasting = self.file.environments.as_ref();
         let lasting_count = lasting.map_or(0, Entries::len);
         let room = limits::ENVIRONMENTS.saturating_sub(lasting_count);
@@ -78,14 +79,14 @@ impl Check<'_> {
             let count = ephemeral.len() + lasting_count;
             let message =
                 format!("there are {count} environments and templates; {} is the most", limits::ENVIRONMENTS);
-            self.report.say(at, path, message);
+            self.report.error(at, path, message);
             return false;
         }
         let keys =
             || ephemeral.keys().chain(lasting.into_iter().flat_map(|environments| environments.keys()));
         for (place, (key, _)) in ephemeral.iter().enumerate() {
             let written = key.value.as_str();
-            // Of two ephemeral ones, the later is told about the earlier.
+            // Of two ephemeral ones, only the later one is reported.
             let others = keys().enumerate().filter(|(other, _)| *other < place || *other >= ephemeral.len());
             if let Some((_, other)) = others.into_iter().find(|(_, other)| overlap(written, other)) {
                 let message = if written == other {
@@ -94,16 +95,16 @@ impl Check<'_> {
                     let (one, two) = (quote(written), quote(other));
                     format!("{one} and {two} overlap: a name must belong to one environment or template")
                 };
-                self.report.say(key.at, path.key(written), message);
+                self.report.error(key.at, path.key(written), message);
             }
         }
         true
     }
 }
 
-/// Whether there is a name that both could mean.
+/// Returns whether there is a name that matches both.
 fn overlap(one: &str, other: &str) -> bool {
-    match (words::template_prefix(one), words::template_prefix(other)) {
+    match (name_rules::template_prefix(one), name_rules::template_prefix(other)) {
         (None, None) => one == other,
         (Some(prefix), None) => other.len() > prefix.len() && other.starts_with(prefix),
         (None, Some(prefix)) => one.len() > prefix.len() && one.starts_with(prefix),

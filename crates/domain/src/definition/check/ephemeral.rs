@@ -1,4 +1,4 @@
-//! Environments that are claimed and let go, and templates of them.
+//! Ephemeral environments and their templates.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::definition::model::{
     EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease,
 };
 use crate::definition::url::NAME_PLACEHOLDER;
-use crate::definition::{limits, raw, words};
+use crate::definition::{limits, name_rules, raw};
 
 impl Check<'_> {
     pub(super) fn ephemeral_environments(&mut self) -> (Vec<EphemeralEnvironment>, Vec<EnvironmentTemplate>) {
@@ -18,22 +18,22 @@ impl Check<'_> {
         let path = root.key("ephemeralEnvironments");
         let (mut named, mut templates) = (Vec::new(), Vec::new());
         let Some(environments) = &self.file.ephemeral_environments else { return (named, templates) };
-        if !self.names_keep_apart(path, environments) {
+        if !self.check_names(path, environments) {
             return (named, templates);
         }
-        self.something_deploys();
+        self.require_deployment_stage();
         for (key, environment) in environments.iter() {
             let path = path.key(&key.value);
             let mut settings = self.settings(path, key, &environment.value);
             let max = environment.value.max.as_ref();
-            if let Some(prefix) = words::template_prefix(&key.value) {
+            if let Some(prefix) = name_rules::template_prefix(&key.value) {
                 let max = self.template_max(path.key("max"), key, max);
                 templates.push(EnvironmentTemplate { prefix: prefix.to_owned(), max, settings });
                 continue;
             }
             if let Some(max) = max.filter(|_| !key.value.contains('*')) {
                 let message = "`max` is for templates, whose names end in `*`";
-                self.report.say(max.at, path.key("max"), message);
+                self.report.error(max.at, path.key("max"), message);
             }
             settings.url = settings.url.map(|url| url.replace(NAME_PLACEHOLDER, &key.value));
             named.push(EphemeralEnvironment { name: self.name_or_template(path, key), settings });
@@ -41,8 +41,8 @@ impl Check<'_> {
         (named, templates)
     }
 
-    /// That a deployment has something to run besides what cleans up.
-    fn something_deploys(&mut self) {
+    /// Reports if all stages clean up, so that a deployment would run nothing.
+    fn require_deployment_stage(&mut self) {
         let root = Path::Root;
         let stages = self.file.stages.as_ref();
         let first = stages.and_then(|stages| stages.iter().next());
@@ -50,7 +50,7 @@ impl Check<'_> {
             first.filter(|_| stages.is_some_and(|all| all.keys().all(|key| self.cleaning.contains(key))))
         {
             let message = "every stage is an `onRelease` stage, so a deployment would run nothing";
-            self.report.say(first.at, root.key("stages"), message);
+            self.report.error(first.at, root.key("stages"), message);
         }
     }
 
@@ -60,7 +60,7 @@ impl Check<'_> {
         }
         let message =
             format!("{} is not a template: that is a name and one `*` at its end", quote(&name.value));
-        self.report.say(name.at, path, message);
+        self.report.error(name.at, path, message);
         name.value.clone()
     }
 
@@ -68,9 +68,11 @@ impl Check<'_> {
         match max {
             Some(max) => self.number(path, max, limits::TEMPLATE_MAX),
             None => {
-                let message =
-                    format!("template {} needs `max`, the most that may exist at once", quote(&key.value));
-                self.report.say(key.at, path, message);
+                let message = format!(
+                    "template {} needs `max`, the most that may exist at the same time",
+                    quote(&key.value)
+                );
+                self.report.error(key.at, path, message);
                 0
             }
         }
@@ -106,7 +108,7 @@ impl Check<'_> {
 
     fn lease(&mut self, path: Path<'_>, lease: Option<&Located<raw::Lease>>) -> Lease {
         let lease = lease.map(|lease| &lease.value);
-        let longest = limits::LONGEST_LEASE_SECONDS;
+        let longest = limits::MAX_LEASE_SECONDS;
         let max = lease.and_then(|lease| lease.max.as_ref());
         let max_seconds = max.map_or(longest, |max| self.duration(path.key("max"), max, longest));
         let Some(default) = lease.and_then(|lease| lease.default.as_ref()) else {
@@ -114,10 +116,10 @@ impl Check<'_> {
         };
         let path = path.key("default");
         let default_seconds = self.duration(path, default, longest);
-        // A broken `max` has been said already.
+        // An invalid `max` has been reported already.
         if default_seconds > max_seconds && (1..=longest).contains(&max_seconds) && default_seconds <= longest
         {
-            self.report.say(default.at, path, "`default` must not be longer than `max`");
+            self.report.error(default.at, path, "`default` must not be longer than `max`");
         }
         Lease { default_seconds, max_seconds }
     }
@@ -126,11 +128,11 @@ impl Check<'_> {
         let reason = force.value.reason.as_ref();
         if let Some(reason) = reason.filter(|reason| reason.value != "required") {
             let message = format!("`reason` can only be `required`, not {}", quote(&reason.value));
-            self.report.say(reason.at, path.key("reason"), message);
+            self.report.error(reason.at, path.key("reason"), message);
         }
         let path = path.key("role");
         let Some(role) = &force.value.role else {
-            self.report.say(force.at, path, "a `force` rule needs a `role`");
+            self.report.error(force.at, path, "a `force` rule needs a `role`");
             return None;
         };
         let reason = reason.map(|_| ForceReason::Required);
@@ -140,18 +142,18 @@ impl Check<'_> {
     fn handover(&mut self, path: Path<'_>, rule: &Located<raw::Handover>) -> Option<HandoverRule> {
         let path = path.key("grace");
         let Some(grace) = &rule.value.grace else {
-            self.report.say(rule.at, path, "a `handover` rule needs a `grace`");
+            self.report.error(rule.at, path, "a `handover` rule needs a `grace`");
             return None;
         };
         let (least, longest) = (limits::HANDOVER_GRACE_SECONDS.start(), limits::HANDOVER_GRACE_SECONDS.end());
         let grace_seconds = self.duration(path, grace, *longest);
         if (1..*least).contains(&grace_seconds) {
-            self.report.say(grace.at, path, "`grace` must be `1m` at least");
+            self.report.error(grace.at, path, "`grace` must be `1m` at least");
         }
         Some(HandoverRule { grace_seconds })
     }
 
-    /// The listed stages; without a list, all that may run in an environment that is not for ever.
+    /// Returns the listed stages; without a list, all that may run in an ephemeral environment.
     fn environment_stages(
         &mut self,
         path: Path<'_>,
@@ -168,17 +170,17 @@ impl Check<'_> {
             if fitting.is_empty() && stages.is_some() {
                 let message =
                     format!("environment {} has no stage to run; name some in `stages`", quote(&key.value));
-                self.report.say(key.at, path, message);
+                self.report.error(key.at, path, message);
             }
             return fitting;
         };
         if listed.value.is_empty() {
-            self.report.say(listed.at, path, "`stages` must name at least one stage");
+            self.report.error(listed.at, path, "`stages` must name at least one stage");
         }
         self.ephemeral_stages(path, &listed.value, &format!("environment {} runs", quote(&key.value)))
     }
 
-    /// A list of stages none of which deploys to an environment that lasts.
+    /// Checks a list of stages, none of which may deploy to a lasting environment.
     fn ephemeral_stages(&mut self, path: Path<'_>, listed: &[Located<String>], who: &str) -> Vec<String> {
         let stages = self.file.stages.as_ref();
         let target = |stage: &str| stages?.get(stage)?.value.environment.as_ref();
@@ -189,7 +191,7 @@ impl Check<'_> {
                     quote(&item.value),
                     quote(&target.value)
                 );
-                self.report.say(item.at, path.index(index), message);
+                self.report.error(item.at, path.index(index), message);
             }
         }
         self.stage_list(path, listed, who, |stage| target(stage).is_none())

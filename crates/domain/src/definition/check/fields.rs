@@ -6,55 +6,67 @@ use super::Check;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::located::{Located, Position};
 use crate::definition::model::Runner;
-use crate::definition::{duration, limits, raw, url, words};
+use crate::definition::{duration, limits, name_rules, raw, url};
 use crate::role::Role;
 use crate::slug::Slug;
 
-/// What a text may be.
+/// The rule for a text.
 #[derive(Clone, Copy)]
 pub(super) struct TextRule {
-    most: usize,
-    lines: bool,
-    empty: bool,
+    max_bytes: usize,
+    allows_lines: bool,
+    allows_empty: bool,
 }
 
-/// What people call something.
-pub(super) const LINE: TextRule = TextRule { most: limits::TEXT_BYTES, lines: false, empty: false };
-pub(super) const PATH: TextRule = TextRule { most: limits::PATH_BYTES, lines: false, empty: false };
-/// What people tell each other.
-pub(super) const PARAGRAPH: TextRule = TextRule { most: limits::TEXT_BYTES, lines: true, empty: false };
-pub(super) const VALUE: TextRule = TextRule { most: limits::TEXT_BYTES, lines: true, empty: true };
-pub(super) const SCRIPT: TextRule = TextRule { most: limits::SCRIPT_BYTES, lines: true, empty: false };
+/// A display name.
+pub(super) const LINE: TextRule =
+    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: false, allows_empty: false };
+pub(super) const PATH: TextRule =
+    TextRule { max_bytes: limits::PATH_BYTES, allows_lines: false, allows_empty: false };
+/// A description or a message.
+pub(super) const PARAGRAPH: TextRule =
+    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: true, allows_empty: false };
+pub(super) const VALUE: TextRule =
+    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: true, allows_empty: true };
+pub(super) const SCRIPT: TextRule =
+    TextRule { max_bytes: limits::SCRIPT_BYTES, allows_lines: true, allows_empty: false };
 
 impl Check<'_> {
     pub(super) fn text(&mut self, path: Path<'_>, text: &Located<String>, rule: TextRule) -> String {
-        self.words(path, text.at, &text.value, rule)
+        self.checked_text(path, text.at, &text.value, rule)
     }
 
-    pub(super) fn words(&mut self, path: Path<'_>, at: Position, text: &str, rule: TextRule) -> String {
-        let problem = if text.len() > rule.most {
-            Some(format!("is longer than {} bytes", rule.most))
-        } else if !rule.empty && text.trim().is_empty() {
+    pub(super) fn checked_text(
+        &mut self,
+        path: Path<'_>,
+        at: Position,
+        text: &str,
+        rule: TextRule,
+    ) -> String {
+        let problem = if text.len() > rule.max_bytes {
+            Some(format!("is longer than {} bytes", rule.max_bytes))
+        } else if !rule.allows_empty && text.trim().is_empty() {
             Some("must not be empty".to_owned())
-        } else if !rule.lines && text.trim_end().contains(['\n', '\r']) {
+        } else if !rule.allows_lines && text.trim_end().contains(['\n', '\r']) {
             Some("must be one line".to_owned())
         } else {
-            let hidden = text.chars().find(|character| words::is_hidden(*character)).map(u32::from);
+            let hidden = text.chars().find(|character| name_rules::is_hidden(*character)).map(u32::from);
             hidden.map(|code| format!("holds the character U+{code:04X}, which would not show to a reader"))
         };
         if let Some(problem) = problem {
-            self.report.say(at, path, format!("{} {problem}", path.subject()));
-            // Nobody sees it, and it may be large.
+            self.report.error(at, path, format!("{} {problem}", path.subject()));
+            // The definition is rejected, and the text may be large.
             return String::new();
         }
         text.to_owned()
     }
 
-    /// `what` is what it should be the name of.
+    /// `what` is the kind of name for the message.
     pub(super) fn name(&mut self, path: Path<'_>, name: &Located<String>, what: &str) -> String {
-        if !words::is_name(&name.value) {
+        if !name_rules::is_name(&name.value) {
             self.report.add(|| {
-                let message = format!("{} is not a valid {what}: {}", quote(&name.value), words::NAME_RULE);
+                let message =
+                    format!("{} is not a valid {what}: {}", quote(&name.value), name_rules::NAME_RULE);
                 let meant = Slug::from_name(&name.value).map(|slug| slug.to_string());
                 Diagnostic::new(name.at, path.pointer(), message).suggest(meant)
             });
@@ -62,46 +74,46 @@ impl Check<'_> {
         name.value.clone()
     }
 
-    /// A whole number from 1.
-    pub(super) fn number(&mut self, path: Path<'_>, number: &Located<u64>, most: u64) -> u32 {
-        if number.value == 0 || number.value > most {
-            let message = format!("{} must be from 1 to {most}, not {}", path.subject(), number.value);
-            self.report.say(number.at, path, message);
+    /// Checks a number from 1 to `max`.
+    pub(super) fn number(&mut self, path: Path<'_>, number: &Located<u64>, max: u64) -> u32 {
+        if number.value == 0 || number.value > max {
+            let message = format!("{} must be from 1 to {max}, not {}", path.subject(), number.value);
+            self.report.error(number.at, path, message);
         }
         u32::try_from(number.value).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn duration(&mut self, path: Path<'_>, text: &Located<String>, longest: u64) -> u64 {
+    pub(super) fn duration(&mut self, path: Path<'_>, text: &Located<String>, max: u64) -> u64 {
         let seconds = duration::seconds(&text.value);
         let problem = match seconds {
             None => Some(format!("{} is not a duration; write `90s`, `10m` or `1h 30m`", quote(&text.value))),
             Some(0) => Some(format!("{} must be longer than nothing", path.subject())),
-            Some(seconds) if seconds > longest => {
-                Some(format!("{} must be {} at most", path.subject(), duration::written(longest)))
+            Some(seconds) if seconds > max => {
+                Some(format!("{} must be {} at most", path.subject(), duration::written(max)))
             }
             Some(_) => None,
         };
         if let Some(problem) = problem {
-            self.report.say(text.at, path, problem);
+            self.report.error(text.at, path, problem);
         }
         seconds.unwrap_or_default()
     }
 
     pub(super) fn url(&mut self, path: Path<'_>, address: &Located<String>) -> String {
         if let Some(problem) = url::problem(&address.value) {
-            self.report.say(address.at, path, format!("{} {problem}", path.subject()));
+            self.report.error(address.at, path, format!("{} {problem}", path.subject()));
         }
         address.value.clone()
     }
 
-    /// A role that may act: a viewer only looks.
-    pub(super) fn role(&mut self, path: Path<'_>, word: &Located<String>) -> Option<Role> {
-        let role = word.value.parse().ok().filter(|role| *role > Role::Viewer);
+    /// Checks a role, which can't be `viewer`: viewers only read.
+    pub(super) fn role(&mut self, path: Path<'_>, name: &Located<String>) -> Option<Role> {
+        let role = name.value.parse().ok().filter(|role| *role > Role::Viewer);
         if role.is_none() {
             self.report.add(|| {
-                let message = format!("{} is not a role that may act here", quote(&word.value));
+                let message = format!("{} is not a role that may act here", quote(&name.value));
                 let roles = Role::ALL.into_iter().filter(|role| *role > Role::Viewer).map(Role::as_str);
-                Diagnostic::new(word.at, path.pointer(), message).choices(&word.value, roles)
+                Diagnostic::new(name.at, path.pointer(), message).choices(&name.value, roles)
             });
         }
         role
@@ -112,25 +124,25 @@ impl Check<'_> {
         match &runner.value.pool {
             Some(pool) => Runner { pool: self.name(path, pool, "pool name") },
             None => {
-                self.report.say(runner.at, path, "a runner needs a `pool`");
+                self.report.error(runner.at, path, "a runner needs a `pool`");
                 Runner { pool: String::new() }
             }
         }
     }
 
-    /// That a list names nothing twice.
+    /// Reports duplicates in a list.
     pub(super) fn unique(&mut self, path: Path<'_>, list: &[Located<String>]) {
         let mut seen = HashSet::new();
         for (index, item) in list.iter().enumerate() {
             if !seen.insert(item.value.as_str()) {
                 let message = format!("{} is listed twice in {}", quote(&item.value), path.subject());
-                self.report.say(item.at, path.index(index), message);
+                self.report.error(item.at, path.index(index), message);
             }
         }
     }
 
-    /// A list of stages, each of which exists and stands there once. `who` begins the sentence, up to the name;
-    /// `fits` says which stages to offer instead.
+    /// Checks a list of stages, each of which has to exist and be listed once. `who` is the start of the
+    /// message, up to the name; `fits` returns which stages to suggest instead.
     pub(super) fn stage_list(
         &mut self,
         path: Path<'_>,

@@ -1,4 +1,4 @@
-//! What is kept of a stage's workspace: artifacts for the stages after it, caches for the deployments after it.
+//! Paths of a stage's workspace that are kept: artifacts for later stages, caches for later deployments.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::fields::PATH;
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Located, Position};
 use crate::definition::model::Cache;
-use crate::definition::{limits, raw, words};
+use crate::definition::{limits, name_rules, raw};
 
 impl Check<'_> {
     pub(super) fn caches(&mut self, path: Path<'_>, caches: &[Located<raw::Cache>]) -> Vec<Cache> {
@@ -21,7 +21,7 @@ impl Check<'_> {
                 && !seen.insert(key.value.as_str())
             {
                 let message = format!("{} is the key of two caches of this stage", quote(&key.value));
-                self.report.say(key.at, path.index(index).key("key"), message);
+                self.report.error(key.at, path.index(index).key("key"), message);
             }
         }
         let checked = caches.iter().enumerate().map(|(index, cache)| self.cache(path.index(index), cache));
@@ -35,7 +35,11 @@ impl Check<'_> {
                 self.workspace_paths(path.key("paths"), paths, limits::CACHE_PATHS)
             }
             _ => {
-                self.report.say(cache.at, path.key("paths"), "a cache needs `paths`, with at least one path");
+                self.report.error(
+                    cache.at,
+                    path.key("paths"),
+                    "a cache needs `paths`, with at least one path",
+                );
                 Vec::new()
             }
         };
@@ -44,12 +48,12 @@ impl Check<'_> {
 
     fn cache_key(&mut self, path: Path<'_>, cache: Position, key: Option<&Located<String>>) -> String {
         let Some(key) = key else {
-            self.report.say(cache, path, "a cache needs a `key`");
+            self.report.error(cache, path, "a cache needs a `key`");
             return String::new();
         };
-        if !words::is_cache_key(&key.value) {
-            let message = format!("{} is not a valid key: {}", quote(&key.value), words::CACHE_KEY_RULE);
-            self.report.say(key.at, path, message);
+        if !name_rules::is_cache_key(&key.value) {
+            let message = format!("{} is not a valid key: {}", quote(&key.value), name_rules::CACHE_KEY_RULE);
+            self.report.error(key.at, path, message);
         }
         key.value.clone()
     }
@@ -58,10 +62,10 @@ impl Check<'_> {
         &mut self,
         path: Path<'_>,
         paths: &[Located<String>],
-        most: usize,
+        max: usize,
     ) -> Vec<String> {
-        let at = paths.get(most).map_or(Position::START, |written| written.at);
-        if !self.fits(at, path, paths.len(), most) {
+        let at = paths.get(max).map_or(Position::START, |written| written.at);
+        if !self.fits(at, path, paths.len(), max) {
             return Vec::new();
         }
         self.unique(path, paths);
@@ -69,14 +73,14 @@ impl Check<'_> {
         checked.map(|(index, written)| self.workspace_path(path.index(index), written)).collect()
     }
 
-    /// A path that can't lead out of the workspace.
+    /// Checks that a path does not lead out of the workspace.
     fn workspace_path(&mut self, path: Path<'_>, written: &Located<String>) -> String {
         let text = self.text(path, written, PATH);
         let leads_out = text.starts_with('/') || text.split('/').any(|part| part == "..");
         if leads_out {
             let message =
                 format!("{} is not a path within the workspace; write `target/app` or `dist`", quote(&text));
-            self.report.say(written.at, path, message);
+            self.report.error(written.at, path, message);
         }
         text
     }

@@ -1,5 +1,5 @@
-//! From the file as written to the checked definition. Every check adds what it finds to the report and goes on with
-//! what it has: nothing of that is seen unless the report stays empty.
+//! Converts the raw file to the checked definition. Every check adds its problems to the report and continues
+//! with any value: the definition is only returned if the report stays empty.
 
 mod approval;
 mod environments;
@@ -19,14 +19,15 @@ use super::located::{Entries, Position};
 use super::model::Definition;
 use super::raw;
 
-/// What every check may look at: the file as written, and the report.
+/// The state of all checks: the raw file and the report.
 struct Check<'a> {
     report: Report,
     file: &'a raw::File,
-    /// The stages that any environment cleans up with: they are no part of an ordinary deployment.
+    /// The stages that clean up after sessions of any environment. They are not part of an ordinary
+    /// deployment.
     cleaning: &'a HashSet<&'a str>,
     source: &'a str,
-    /// What the conditions so far have left of the bytes for all of them.
+    /// How many bytes are left for the remaining conditions.
     condition_bytes_left: usize,
 }
 
@@ -49,7 +50,7 @@ impl Check<'_> {
         let root = Path::Root;
         if let Some(version) = file.version.as_ref().filter(|version| version.value != 1) {
             let message = format!("`version` must be 1, not {}", version.value);
-            self.report.say(version.at, root.key("version"), message);
+            self.report.error(version.at, root.key("version"), message);
         }
         let concurrency = file.concurrency.as_ref();
         let (ephemeral_environments, environment_templates) = self.ephemeral_environments();
@@ -65,19 +66,20 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a map or list keeps to its limit. If not, its owner leaves it unread: the work stays bounded.
-    fn fits(&mut self, at: Position, path: Path<'_>, count: usize, most: usize) -> bool {
-        let fits = count <= most;
+    /// Returns whether a map or list is within its limit. If not, its entries are not checked, which bounds
+    /// the work.
+    fn fits(&mut self, at: Position, path: Path<'_>, count: usize, max: usize) -> bool {
+        let fits = count <= max;
         if !fits {
-            let message = format!("{} has {count} entries; {most} is the most", path.subject());
-            self.report.say(at, path, message);
+            let message = format!("{} has {count} entries; {max} is the most", path.subject());
+            self.report.error(at, path, message);
         }
         fits
     }
 
-    /// The same for a map, at its first key that is too many.
-    fn map_fits<V>(&mut self, path: Path<'_>, map: &Entries<V>, most: usize) -> bool {
-        let at = map.iter().nth(most).map_or(Position::START, |(key, _)| key.at);
-        self.fits(at, path, map.len(), most)
+    /// Like `fits`, for a map. The problem is at the first key beyond the limit.
+    fn map_fits<V>(&mut self, path: Path<'_>, map: &Entries<V>, max: usize) -> bool {
+        let at = map.iter().nth(max).map_or(Position::START, |(key, _)| key.at);
+        self.fits(at, path, map.len(), max)
     }
 }

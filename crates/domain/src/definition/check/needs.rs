@@ -1,5 +1,4 @@
-//! What a stage waits for: stages that run when it does, and that can be put in an order. No stage needs itself, by
-//! whatever way round.
+//! The `needs` of stages: they have to exist, to run in the same deployment, and to contain no cycles.
 
 use std::collections::HashMap;
 
@@ -37,7 +36,7 @@ impl Check<'_> {
         needs: &[Located<String>],
     ) -> Vec<String> {
         let (stages, cleaning) = (self.file.stages.as_ref(), self.cleaning);
-        // What cleans up may wait for anything: of what does not run then, nothing is waited for.
+        // A stage that cleans up may need any stage: needs that are not part of the teardown are ignored.
         let runs_too = |need: &str| cleaning.contains(stage.value.as_str()) || !cleaning.contains(need);
         for (index, need) in needs.iter().enumerate() {
             let exists = stages.is_some_and(|stages| stages.get(&need.value).is_some());
@@ -47,15 +46,15 @@ impl Check<'_> {
                     quote(&stage.value),
                     quote(&need.value)
                 );
-                self.report.say(need.at, path.index(index), message);
+                self.report.error(need.at, path.index(index), message);
             }
         }
         let who = format!("stage {} needs", quote(&stage.value));
         self.stage_list(path, needs, &who, |need| need != stage.value && runs_too(need))
     }
 
-    /// Says each circle once, at the need that closes it.
-    pub(super) fn circles(&mut self, stages: &Entries<raw::Stage>) {
+    /// Reports each cycle once, at the need that closes it.
+    pub(super) fn check_cycles(&mut self, stages: &Entries<raw::Stage>) {
         let keys: Vec<&str> = stages.keys().collect();
         let places: HashMap<&str, usize> =
             keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
@@ -74,7 +73,7 @@ impl Check<'_> {
         }
     }
 
-    /// Depth first; at most as deep as there may be stages.
+    /// Depth-first search. The depth is limited by the number of stages.
     fn follow(&mut self, search: &mut Search<'_>, stage: usize) {
         if search.visits.get(stage) != Some(&Visit::None) {
             return;
@@ -84,7 +83,7 @@ impl Check<'_> {
         for place in 0..search.needs[stage].len() {
             let need = &search.needs[stage][place];
             if search.visits[need.stage] == Visit::Open {
-                self.circle(search, stage, need);
+                self.report_cycle(search, stage, need);
             } else {
                 let next = need.stage;
                 self.follow(search, next);
@@ -94,7 +93,7 @@ impl Check<'_> {
         search.visits[stage] = Visit::Done;
     }
 
-    fn circle(&mut self, search: &Search<'_>, stage: usize, need: &Need<'_>) {
+    fn report_cycle(&mut self, search: &Search<'_>, stage: usize, need: &Need<'_>) {
         let root = Path::Root;
         let (stages, key) = (root.key("stages"), search.keys[stage]);
         let stage_path = stages.key(key);
@@ -102,10 +101,10 @@ impl Check<'_> {
         let message = if need.stage == stage {
             format!("stage {} needs itself", quote(key))
         } else {
-            let round = search.trail.iter().skip_while(|place| **place != need.stage).chain([&need.stage]);
-            let names: Vec<String> = round.map(|place| quote(search.keys[*place])).collect();
+            let cycle = search.trail.iter().skip_while(|place| **place != need.stage).chain([&need.stage]);
+            let names: Vec<String> = cycle.map(|place| quote(search.keys[*place])).collect();
             format!("stages need each other in a circle: {}", names.join(" → "))
         };
-        self.report.say(need.written.at, list.index(need.index), message);
+        self.report.error(need.written.at, list.index(need.index), message);
     }
 }

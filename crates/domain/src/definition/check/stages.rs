@@ -12,13 +12,13 @@ impl Check<'_> {
         let root = Path::Root;
         let path = root.key("stages");
         let Some(stages) = self.file.stages.as_ref().filter(|stages| stages.len() > 0) else {
-            self.report.say(Position::START, path, "a definition needs `stages`, with at least one stage");
+            self.report.error(Position::START, path, "a definition needs `stages`, with at least one stage");
             return Vec::new();
         };
         if !self.map_fits(path, stages, limits::STAGES) {
             return Vec::new();
         }
-        self.circles(stages);
+        self.check_cycles(stages);
         stages.iter().map(|(key, stage)| self.stage(path.key(&key.value), key, &stage.value)).collect()
     }
 
@@ -38,7 +38,7 @@ impl Check<'_> {
             runner: stage.runner.as_ref().map(|runner| self.runner(path.key("runner"), runner)),
             variables: self.variables(path.key("variables"), stage.variables.as_ref()),
             timeout_seconds: timeout
-                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::LONGEST_TIMEOUT_SECONDS)),
+                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::MAX_TIMEOUT_SECONDS)),
             approval: stage.approval.as_ref().map(|approval| self.approval(path.key("approval"), approval)),
             artifacts: self.workspace_paths(
                 path.key("artifacts"),
@@ -60,7 +60,7 @@ impl Check<'_> {
         }
         if stage.environment.is_some() {
             let message = "a stage with an `environment` never runs in an ephemeral one; leave out `only` or `environment`";
-            self.report.say(only.at, path, message);
+            self.report.error(only.at, path, message);
         }
         Some(Only::Ephemeral)
     }
@@ -70,14 +70,14 @@ impl Check<'_> {
             if self.condition_bytes_left > 0 {
                 let message =
                     format!("the conditions have more than {} bytes in all", limits::CONDITIONS_BYTES);
-                self.report.say(expression.at, path, message);
+                self.report.error(expression.at, path, message);
             }
             self.condition_bytes_left = 0;
             return String::new();
         };
         self.condition_bytes_left = left;
         match condition::unknown_names(&expression.value) {
-            Err(problem) => self.report.say(expression.at, path, format!("`if` {problem}")),
+            Err(problem) => self.report.error(expression.at, path, format!("`if` {problem}")),
             Ok(unknown) => {
                 for name in unknown {
                     self.report.add(|| {
@@ -104,7 +104,7 @@ impl Check<'_> {
                 "{} is an ephemeral environment; list the stage in its `stages` instead",
                 quote(&name.value)
             );
-            self.report.say(name.at, path, message);
+            self.report.error(name.at, path, message);
         } else {
             self.report.add(|| {
                 let (stage, written) = (quote(&stage.value), quote(&name.value));
@@ -120,7 +120,7 @@ impl Check<'_> {
     fn steps(&mut self, path: Path<'_>, key: &Located<String>, stage: &raw::Stage) -> Vec<Step> {
         let Some(steps) = stage.steps.as_ref().filter(|steps| !steps.value.is_empty()) else {
             let at = stage.steps.as_ref().map_or(key.at, |steps| steps.at);
-            self.report.say(
+            self.report.error(
                 at,
                 path,
                 format!("stage {} needs `steps`, with at least one step", quote(&key.value)),

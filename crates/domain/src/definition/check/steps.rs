@@ -7,7 +7,7 @@ use super::fields::{LINE, SCRIPT, VALUE};
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Entries, Located};
 use crate::definition::model::{Retry, Scalar, Step, StepReference, StepWork};
-use crate::definition::{limits, raw, words};
+use crate::definition::{limits, name_rules, raw};
 
 impl Check<'_> {
     pub(super) fn step(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> Step {
@@ -19,7 +19,7 @@ impl Check<'_> {
             variables: self.variables(path.key("variables"), raw.variables.as_ref()),
             secrets: self.secrets(path.key("secrets"), raw.secrets.as_ref(), raw.variables.as_ref()),
             timeout_seconds: timeout
-                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::LONGEST_TIMEOUT_SECONDS)),
+                .map(|timeout| self.duration(path.key("timeout"), timeout, limits::MAX_TIMEOUT_SECONDS)),
             retry: raw.retry.as_ref().map(|retry| self.retry(path.key("retry"), retry)),
         }
     }
@@ -30,7 +30,7 @@ impl Check<'_> {
         for (field, value) in [("image", &raw.image), ("run", &raw.run)] {
             if let Some(value) = value {
                 let message = format!("a step that `uses` another can't have `{field}`");
-                self.report.say(value.at, path.key(field), message);
+                self.report.error(value.at, path.key(field), message);
             }
         }
         let reference = StepReference::new(&uses.value).filter(|_| uses.value.len() <= limits::TEXT_BYTES);
@@ -39,26 +39,26 @@ impl Check<'_> {
                 "{} is not a step of a registry; write `registry/name@v1.2.3` or `registry/name@sha256:…`",
                 quote(&uses.value)
             );
-            self.report.say(uses.at, path.key("uses"), message);
+            self.report.error(uses.at, path.key("uses"), message);
         }
-        let nobody =
+        let invalid =
             || StepReference { registry: String::new(), name: String::new(), version: String::new() };
         let with = raw.with.as_ref().map(|with| self.inputs(path.key("with"), &with.value));
-        StepWork::Registry { uses: reference.unwrap_or_else(nobody), with: with.unwrap_or_default() }
+        StepWork::Registry { uses: reference.unwrap_or_else(invalid), with: with.unwrap_or_default() }
     }
 
     fn script(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> StepWork {
         let raw = &step.value;
         if let Some(with) = &raw.with {
-            self.report.say(with.at, path.key("with"), "only a step that `uses` another can have `with`");
+            self.report.error(with.at, path.key("with"), "only a step that `uses` another can have `with`");
         }
         match (&raw.image, &raw.run) {
-            (None, None) => self.report.say(step.at, path, "a step needs `image` and `run`, or `uses`"),
+            (None, None) => self.report.error(step.at, path, "a step needs `image` and `run`, or `uses`"),
             (Some(image), None) => {
-                self.report.say(image.at, path.key("run"), "a step with `image` needs `run`")
+                self.report.error(image.at, path.key("run"), "a step with `image` needs `run`")
             }
             (None, Some(run)) => {
-                self.report.say(run.at, path.key("image"), "a step with `run` needs `image`")
+                self.report.error(run.at, path.key("image"), "a step with `run` needs `image`")
             }
             (Some(_), Some(_)) => {}
         }
@@ -70,8 +70,8 @@ impl Check<'_> {
 
     fn image(&mut self, path: Path<'_>, image: &Located<String>) -> String {
         let text = self.text(path, image, LINE);
-        if !text.is_empty() && !words::is_image(&text) {
-            self.report.say(image.at, path, format!("{} is not the name of an image", quote(&text)));
+        if !text.is_empty() && !name_rules::is_image(&text) {
+            self.report.error(image.at, path, format!("{} is not the name of an image", quote(&text)));
         }
         text
     }
@@ -82,11 +82,11 @@ impl Check<'_> {
         }
         let pairs = inputs.iter().map(|(key, value)| {
             let path = path.key(&key.value);
-            if !words::is_input(&key.value) {
+            if !name_rules::is_input(&key.value) {
                 let message = format!("{} is not a valid name of an input", quote(&key.value));
-                self.report.say(key.at, path, message);
+                self.report.error(key.at, path, message);
             }
-            let text = self.words(path, value.at, &value.value.0, VALUE);
+            let text = self.checked_text(path, value.at, &value.value.0, VALUE);
             (key.value.clone(), scalar(text, value.written(self.source)))
         });
         pairs.collect()
@@ -96,19 +96,19 @@ impl Check<'_> {
         let attempts = match &retry.value.attempts {
             Some(attempts) => self.number(path.key("attempts"), attempts, limits::ATTEMPTS),
             None => {
-                self.report.say(retry.at, path.key("attempts"), "a retry rule needs `attempts`");
+                self.report.error(retry.at, path.key("attempts"), "a retry rule needs `attempts`");
                 1
             }
         };
         let backoff = retry.value.backoff.as_ref();
-        let backoff = backoff
-            .map(|backoff| self.duration(path.key("backoff"), backoff, limits::LONGEST_BACKOFF_SECONDS));
+        let backoff =
+            backoff.map(|backoff| self.duration(path.key("backoff"), backoff, limits::MAX_BACKOFF_SECONDS));
         Retry { attempts, backoff_seconds: backoff.unwrap_or(limits::DEFAULT_BACKOFF_SECONDS) }
     }
 }
 
-/// The type of an input's value, by JSON's rules and not by YAML's: `1.10` is a number, but `010`, `0x10` and `no` are
-/// text, and so is whatever stands in quotes.
+/// Returns the value of an input with its type according to JSON and not to YAML: `1.10` is a number, but
+/// `010`, `0x10` and `no` are text, and so is everything in quotes.
 fn scalar(text: String, written: Option<&str>) -> Scalar {
     if written != Some(text.as_str()) {
         return Scalar::Text(text);

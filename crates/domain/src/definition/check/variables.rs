@@ -1,4 +1,4 @@
-//! What a step finds in its environment: variables and secrets.
+//! The environment of a step: variables and secrets.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use super::fields::VALUE;
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located};
+use crate::definition::name_rules::{self, RESERVED_PREFIX, VARIABLE_RULE};
 use crate::definition::raw;
-use crate::definition::words::{self, OWN_PREFIX, VARIABLE_RULE};
 
 impl Check<'_> {
     pub(super) fn variables(
@@ -16,7 +16,9 @@ impl Check<'_> {
         path: Path<'_>,
         variables: Option<&raw::Variables>,
     ) -> BTreeMap<String, String> {
-        self.entries(path, variables, |check, path, value| check.words(path, value.at, &value.value.0, VALUE))
+        self.entries(path, variables, |check, path, value| {
+            check.checked_text(path, value.at, &value.value.0, VALUE)
+        })
     }
 
     pub(super) fn secrets(
@@ -28,7 +30,7 @@ impl Check<'_> {
         for (key, _) in secrets.into_iter().flat_map(Entries::iter) {
             if variables.is_some_and(|variables| variables.get(&key.value).is_some()) {
                 let message = format!("{} is a variable of this step already", quote(&key.value));
-                self.report.say(key.at, path.key(&key.value), message);
+                self.report.error(key.at, path.key(&key.value), message);
             }
         }
         self.entries(path, secrets, |check, path, secret| check.name(path, secret, "secret name"))
@@ -52,13 +54,15 @@ impl Check<'_> {
     }
 
     fn variable_name(&mut self, path: Path<'_>, name: &Located<String>) {
-        if !words::is_variable(&name.value) {
+        if !name_rules::is_variable(&name.value) {
             let message = format!("{} is not a valid variable name: {VARIABLE_RULE}", quote(&name.value));
-            self.report.say(name.at, path, message);
-        } else if name.value.starts_with(OWN_PREFIX) {
-            let message =
-                format!("{} is not free: names with `{OWN_PREFIX}` are Greenroom's own", quote(&name.value));
-            self.report.say(name.at, path, message);
+            self.report.error(name.at, path, message);
+        } else if name.value.starts_with(RESERVED_PREFIX) {
+            let message = format!(
+                "{} is not free: names with `{RESERVED_PREFIX}` are Greenroom's own",
+                quote(&name.value)
+            );
+            self.report.error(name.at, path, message);
         }
     }
 }

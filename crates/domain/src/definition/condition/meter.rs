@@ -1,7 +1,8 @@
-//! Counts what the evaluation of a condition costs, and ends it at a limit.
+//! Counts the cost of evaluating a condition, and ends the evaluation at a limit.
 //!
-//! The interpreter has no budget of its own. A condition's syntax tree is therefore rewritten before it is evaluated
-//! (see `metered`), so that it calls the two functions of this file: `OPEN` before a call, `CHARGE` with its result.
+//! The interpreter has no budget. Therefore the syntax tree of a condition is rewritten before it is
+//! evaluated (see `metered`), so that it calls the functions of this file: `OPEN` before a call, `CHARGE`
+//! with its result.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use cel::{Env, ExecutionError};
 
 use crate::definition::limits;
 
-/// No condition can contain these names: `@` starts no name.
+/// No condition can contain these names, because a name can't start with `@`.
 pub(super) const METER: &str = "@meter";
 pub(super) const OPEN: &str = "@open";
 pub(super) const CHARGE: &str = "@charge";
@@ -22,7 +23,7 @@ pub(super) const CHARGE_ITERATIONS: &str = "@charge_iterations";
 /// Text is charged by its length: comparing or copying it takes time and memory.
 const BYTES_PER_STEP: usize = 16;
 
-/// Whether the time of an evaluation is over. The domain has no clock; the caller passes this in.
+/// Returns whether the time of an evaluation is over. The domain has no clock, so the caller passes this in.
 pub type Expired = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The limit at which an evaluation ended.
@@ -53,8 +54,8 @@ impl Meter {
         }))
     }
 
-    /// The limit that was reached. `a || b` ignores an error of `a` if `b` is true, so an evaluation can return a value
-    /// although it ran into a limit.
+    /// Returns the limit that was reached. `a || b` ignores an error of `a` if `b` is true, so an evaluation
+    /// can return a value although it ran into a limit.
     pub(super) fn limit(&self) -> Option<Limit> {
         if self.0.out_of_steps.load(Ordering::Relaxed) {
             return Some(Limit::Steps);
@@ -80,8 +81,9 @@ impl Meter {
         Ok(())
     }
 
-    /// Charges for everything in a value. Stops at the limit, so that this takes no longer than what is left.
-    fn charge_whole(&self, value: &dyn Val) -> Result<(), ExecutionError> {
+    /// Charges for everything in a value. Stops at the limit, so that it takes no longer than the remaining
+    /// budget.
+    fn charge_value(&self, value: &dyn Val) -> Result<(), ExecutionError> {
         if let Some(text) = value.downcast_ref::<CelString<'_>>() {
             return self.charge(text.inner().len() / BYTES_PER_STEP);
         }
@@ -90,17 +92,17 @@ impl Meter {
         }
         if let Some(list) = value.downcast_ref::<CelList<'_>>() {
             self.charge(list.inner().len())?;
-            return list.inner().iter().try_for_each(|element| self.charge_whole(element.as_ref()));
+            return list.inner().iter().try_for_each(|element| self.charge_value(element.as_ref()));
         }
         if let Some(map) = value.downcast_ref::<CelMap<'_>>() {
             self.charge(map.inner().len())?;
             return map.inner().iter().try_for_each(|(key, value)| {
-                self.charge_whole(key.inner())?;
-                self.charge_whole(value.as_ref())
+                self.charge_value(key.inner())?;
+                self.charge_value(value.as_ref())
             });
         }
         match value.downcast_ref::<CelOptional<'_>>().and_then(CelOptional::inner) {
-            Some(value) => self.charge_whole(value),
+            Some(value) => self.charge_value(value),
             None => Ok(()),
         }
     }
@@ -153,31 +155,32 @@ pub(super) fn env() -> Option<Arc<Env>> {
 type Arguments<'b, 'v> = Vec<CowVal<'b, 'v>>;
 type Returned<'b, 'v> = Result<CowVal<'b, 'v>, ExecutionError>;
 
-/// `@open(@meter)`: one step; returns the meter.
+/// `@open(@meter)`: charges one step; returns the meter.
 fn open<'b, 'v>(mut arguments: Arguments<'b, 'v>) -> Returned<'b, 'v> {
     let meter = arguments.pop().ok_or_else(exhausted)?;
-    of(&meter)?.charge(1)?;
+    as_meter(&meter)?.charge(1)?;
     Ok(meter)
 }
 
-/// `@charge(meter, value)`: as many steps as the value is large; returns the value.
+/// `@charge(meter, value)`: charges by the size of the value; returns the value.
 fn charge<'b, 'v>(mut arguments: Arguments<'b, 'v>) -> Returned<'b, 'v> {
     let value = arguments.pop().ok_or_else(exhausted)?;
     let meter = arguments.pop().ok_or_else(exhausted)?;
-    of(&meter)?.charge_whole(value.as_ref())?;
+    as_meter(&meter)?.charge_value(value.as_ref())?;
     Ok(value)
 }
 
-/// `@charge_iterations(meter, list)`: a step per element that a macro goes through; returns the list.
+/// `@charge_iterations(meter, list)`: charges a step for each element that a macro iterates over; returns the
+/// list.
 fn charge_iterations<'b, 'v>(mut arguments: Arguments<'b, 'v>) -> Returned<'b, 'v> {
     let value = arguments.pop().ok_or_else(exhausted)?;
     let meter = arguments.pop().ok_or_else(exhausted)?;
     let elements = value.as_sizer().map_or(0, |sizer| usize::try_from(*sizer.size().inner()).unwrap_or(0));
-    of(&meter)?.charge(elements)?;
+    as_meter(&meter)?.charge(elements)?;
     Ok(value)
 }
 
-fn of<'a>(meter: &'a CowVal<'_, '_>) -> Result<&'a Meter, ExecutionError> {
+fn as_meter<'a>(meter: &'a CowVal<'_, '_>) -> Result<&'a Meter, ExecutionError> {
     meter.as_ref().downcast_ref::<Meter>().ok_or_else(exhausted)
 }
 

@@ -1,34 +1,35 @@
-//! Rewrites a condition's syntax tree, so that it counts its own steps while it is evaluated.
+//! Rewrites the syntax tree of a condition, so that its evaluation counts its steps.
 //!
-//! Whatever computes or builds a value (a call, a list, a map) becomes `@charge(@open(@meter), value)`; what a macro goes
-//! through becomes `@charge_iterations(@open(@meter), list)`. Names and fields are left as they are: they only refer to
-//! what exists already, and the interpreter looks at their shape to find qualified names.
+//! Every expression that computes or builds a value (a call, a list, a map) becomes `@charge(@open(@meter),
+//! value)`; the list that a macro iterates over becomes `@charge_iterations(@open(@meter), list)`. Names and
+//! fields stay unchanged: they only refer to existing values, and the interpreter depends on their shape to
+//! find qualified names.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, operators};
 
 use super::meter::{CHARGE, CHARGE_ITERATIONS, METER, OPEN};
 
-pub(super) fn metered(expression: IdedExpr) -> IdedExpr {
+pub(super) fn add_meter(expression: IdedExpr) -> IdedExpr {
     let IdedExpr { id, expr } = expression;
     match expr {
         Expr::Call(_) | Expr::List(_) | Expr::Map(_) | Expr::Struct(_) => {
-            charged(CHARGE, IdedExpr { id, expr: inside(expr) })
+            charge_call(CHARGE, IdedExpr { id, expr: rewrite_parts(expr) })
         }
-        other => IdedExpr { id, expr: inside(other) },
+        other => IdedExpr { id, expr: rewrite_parts(other) },
     }
 }
 
 /// Rewrites the parts of an expression, not the expression itself.
-fn inside(expr: Expr) -> Expr {
+fn rewrite_parts(expr: Expr) -> Expr {
     match expr {
         Expr::Call(call) => Expr::Call(CallExpr {
-            target: call.target.map(|target| Box::new(metered(*target))),
-            args: call.args.into_iter().map(metered).collect(),
+            target: call.target.map(|target| Box::new(add_meter(*target))),
+            args: call.args.into_iter().map(add_meter).collect(),
             ..call
         }),
         Expr::List(mut list) => {
-            list.elements = list.elements.into_iter().map(metered).collect();
+            list.elements = list.elements.into_iter().map(add_meter).collect();
             Expr::List(list)
         }
         Expr::Map(mut map) => {
@@ -40,11 +41,11 @@ fn inside(expr: Expr) -> Expr {
             Expr::Struct(fields)
         }
         Expr::Select(mut select) => {
-            select.operand = Box::new(metered(*select.operand));
+            select.operand = Box::new(add_meter(*select.operand));
             Expr::Select(select)
         }
         Expr::Comprehension(comprehension) => Expr::Comprehension(Box::new(ComprehensionExpr {
-            iter_range: charged(CHARGE_ITERATIONS, metered(comprehension.iter_range)),
+            iter_range: charge_call(CHARGE_ITERATIONS, add_meter(comprehension.iter_range)),
             loop_step: loop_step(comprehension.loop_step),
             ..*comprehension
         })),
@@ -55,21 +56,22 @@ fn inside(expr: Expr) -> Expr {
 fn entry(mut entry: IdedEntryExpr) -> IdedEntryExpr {
     entry.expr = match entry.expr {
         EntryExpr::MapEntry(mut pair) => {
-            pair.key = metered(pair.key);
-            pair.value = metered(pair.value);
+            pair.key = add_meter(pair.key);
+            pair.value = add_meter(pair.value);
             EntryExpr::MapEntry(pair)
         }
         EntryExpr::StructField(mut field) => {
-            field.value = metered(field.value);
+            field.value = add_meter(field.value);
             EntryExpr::StructField(field)
         }
     };
     entry
 }
 
-/// What a macro does with each element. The interpreter recognizes `result && x`, `result + [x]` and `c ? step : result`
-/// by their shape, so the outermost calls stay and what was written by hand inside of them is rewritten. Whatever
-/// is added to a macro's result is charged, even a plain name: this is how a `map` would use up the memory.
+/// Rewrites what a macro does with each element. The interpreter recognizes `result && x`, `result + [x]` and
+/// `c ? step : result` by their shape, so the outermost calls stay and only the user's expressions inside of
+/// them are rewritten. Everything that is added to the result of a macro is charged, even a plain name:
+/// otherwise a `map` could exhaust the memory.
 fn loop_step(step: IdedExpr) -> IdedExpr {
     let IdedExpr { id, expr } = step;
     let expr = match expr {
@@ -78,35 +80,37 @@ fn loop_step(step: IdedExpr) -> IdedExpr {
                 .args
                 .into_iter()
                 .enumerate()
-                .map(|(index, argument)| if index == 0 { metered(argument) } else { loop_step(argument) })
+                .map(|(index, argument)| if index == 0 { add_meter(argument) } else { loop_step(argument) })
                 .collect();
             Expr::Call(call)
         }
         Expr::Call(mut call) if call.target.is_none() => {
-            call.args = call.args.into_iter().map(appended).collect();
+            call.args = call.args.into_iter().map(meter_argument).collect();
             Expr::Call(call)
         }
-        other => inside(other),
+        other => rewrite_parts(other),
     };
     IdedExpr { id, expr }
 }
 
-fn appended(argument: IdedExpr) -> IdedExpr {
+fn meter_argument(argument: IdedExpr) -> IdedExpr {
     let IdedExpr { id, expr } = argument;
     match expr {
         Expr::List(mut list) => {
             list.elements = list
                 .elements
                 .into_iter()
-                .map(|element| charged(CHARGE, IdedExpr { id: element.id, expr: inside(element.expr) }))
+                .map(|element| {
+                    charge_call(CHARGE, IdedExpr { id: element.id, expr: rewrite_parts(element.expr) })
+                })
                 .collect();
             IdedExpr { id, expr: Expr::List(list) }
         }
-        other => metered(IdedExpr { id, expr: other }),
+        other => add_meter(IdedExpr { id, expr: other }),
     }
 }
 
-fn charged(function: &str, value: IdedExpr) -> IdedExpr {
+fn charge_call(function: &str, value: IdedExpr) -> IdedExpr {
     let id = value.id;
     let call = |function: &str, args| {
         let expr = Expr::Call(CallExpr { func_name: function.to_owned(), target: None, args });
@@ -116,7 +120,8 @@ fn charged(function: &str, value: IdedExpr) -> IdedExpr {
     call(function, vec![call(OPEN, vec![meter]), value])
 }
 
-/// How deep macros that go through lists stand inside each other. What a macro goes through does not count as inside.
+/// Returns how deep macros that iterate over lists are nested. The list that a macro iterates over does not
+/// count.
 pub(super) fn depth(expression: &IdedExpr) -> usize {
     fn deepest<'a>(parts: impl Iterator<Item = &'a IdedExpr>) -> usize {
         parts.map(depth).max().unwrap_or(0)

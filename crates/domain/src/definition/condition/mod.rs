@@ -1,4 +1,5 @@
-//! The `if` of a stage: a CEL expression, parsed here so that a mistake shows before anything runs.
+//! The `if` of a stage: a CEL expression, parsed when the definition is checked, so that a mistake is
+//! reported before anything runs.
 
 mod meter;
 mod metered;
@@ -14,8 +15,8 @@ use meter::Meter;
 pub use meter::{Expired, Limit};
 pub(super) use names::NAMES;
 
-/// The names in an expression that are none of [`NAMES`]; or what is wrong with the expression, as the rest of a
-/// sentence that begins with its name.
+/// Returns the names in an expression that are not in [`NAMES`]; or what is wrong with the expression, as the
+/// rest of a sentence that starts with the name of the condition.
 pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
     if expression.trim().is_empty() {
         return Err("is empty; leave it out to run always".to_owned());
@@ -23,7 +24,7 @@ pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
     if expression.len() > limits::CONDITION_BYTES {
         return Err(format!("is longer than {} bytes", limits::CONDITION_BYTES));
     }
-    // The parser recurses for each of these and would end the process, not the request, when the stack does.
+    // The parser recurses for each bracket, and a stack overflow would end the whole process.
     if nesting(expression) > limits::CONDITION_NESTING {
         return Err(format!("nests brackets deeper than {} levels", limits::CONDITION_NESTING));
     }
@@ -41,9 +42,9 @@ pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
     Ok(names::unknown(program.expression()))
 }
 
-/// What is known of a stage before it runs: what its `if` may ask for.
+/// The values that the `if` of a stage can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Circumstances {
+pub struct ConditionContext {
     pub branch: String,
     pub commit_id: String,
     pub environment: String,
@@ -52,14 +53,15 @@ pub struct Circumstances {
     pub variables: BTreeMap<String, String>,
 }
 
-/// Why a condition has no value. The text is the rest of a sentence that begins with the condition's name.
+/// Why a condition has no value. The text is the rest of a sentence that starts with the name of the
+/// condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoValue {
+pub enum ConditionError {
     Invalid(String),
     Limit(Limit),
 }
 
-impl std::fmt::Display for NoValue {
+impl std::fmt::Display for ConditionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Invalid(problem) => f.write_str(problem),
@@ -73,47 +75,47 @@ impl std::fmt::Display for NoValue {
     }
 }
 
-/// Whether a checked expression holds. The evaluation ends after `CONDITION_STEPS` steps, or when the time that `start`
-/// measures is over. It computes all the while and recurses as deep as the expression nests, so it belongs on a thread of
-/// its own, with a stack of `CONDITION_STACK_BYTES`.
-pub fn holds(
+/// Returns the value of a checked expression. The evaluation ends after `CONDITION_STEPS` steps, or when the
+/// time that `start` measures is over. It blocks and recurses as deep as the expression nests, so it belongs
+/// on its own thread with a stack of `CONDITION_STACK_BYTES`.
+pub fn evaluate_condition(
     expression: &str,
-    circumstances: &Circumstances,
+    input: &ConditionContext,
     start: &dyn Fn() -> Expired,
-) -> Result<bool, NoValue> {
-    let invalid = |problem: &str| NoValue::Invalid(problem.to_owned());
+) -> Result<bool, ConditionError> {
+    let invalid = |problem: &str| ConditionError::Invalid(problem.to_owned());
     if start()() {
-        return Err(NoValue::Limit(Limit::Time));
+        return Err(ConditionError::Limit(Limit::Time));
     }
     let program = Program::compile(expression).map_err(|_| invalid("is not a CEL expression"))?;
-    let expression = metered::metered(program.expression().clone());
+    let expression = metered::add_meter(program.expression().clone());
     let meter = Meter::new(start());
     let mut context = Context::with_env(meter::env().ok_or_else(|| invalid("can't be evaluated"))?);
     context.add_variable_as_val(meter::METER, Box::new(meter.clone()));
     let variables: HashMap<String, String> =
-        circumstances.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        input.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     context.add_variable_from_value("variables", variables);
     for (name, value) in [
-        ("branch", &circumstances.branch),
-        ("commitId", &circumstances.commit_id),
-        ("environment", &circumstances.environment),
-        ("pipeline", &circumstances.pipeline),
-        ("trigger", &circumstances.trigger),
+        ("branch", &input.branch),
+        ("commitId", &input.commit_id),
+        ("environment", &input.environment),
+        ("pipeline", &input.pipeline),
+        ("trigger", &input.trigger),
     ] {
         context.add_variable_from_value(name, value.as_str());
     }
     let value = Value::resolve(&expression, &context);
     if let Some(limit) = meter.limit() {
-        return Err(NoValue::Limit(limit));
+        return Err(ConditionError::Limit(limit));
     }
     match value {
-        Ok(Value::Bool(holds)) => Ok(holds),
+        Ok(Value::Bool(value)) => Ok(value),
         Ok(_) => Err(invalid("is neither true nor false")),
-        Err(error) => Err(NoValue::Invalid(format!("can't be worked out: {error}"))),
+        Err(error) => Err(ConditionError::Invalid(format!("can't be worked out: {error}"))),
     }
 }
 
-/// Brackets in text literals count too: telling them apart would need the parser that this protects.
+/// Brackets in text literals count too: only the parser that this check protects could distinguish them.
 fn nesting(expression: &str) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
@@ -128,7 +130,8 @@ fn nesting(expression: &str) -> usize {
     deepest
 }
 
-/// The parser's message names its own tokens; what helps is the place and the text that it stumbled over.
+/// The parser's message contains internal token names. What helps the user is the position and the unexpected
+/// text.
 fn reason(message: &str, (line, column): (isize, isize)) -> String {
     if message.contains("'<EOF>'") {
         return ": it ends too early".to_owned();
@@ -138,9 +141,8 @@ fn reason(message: &str, (line, column): (isize, isize)) -> String {
     } else {
         format!("character {column}")
     };
-    let stumbled =
-        message.split_once('\'').and_then(|(_, rest)| rest.split('\'').find(|part| !part.is_empty()));
-    match stumbled.filter(|_| message.starts_with("Syntax error")) {
+    let token = message.split_once('\'').and_then(|(_, rest)| rest.split('\'').find(|part| !part.is_empty()));
+    match token.filter(|_| message.starts_with("Syntax error")) {
         Some(text) => format!(": {} at {place} is not expected", quote(text)),
         None => format!(": see {place}"),
     }
@@ -157,16 +159,17 @@ mod tests {
         unknown_names(expression).err()
     }
 
-    fn evaluate(expression: &str, circumstances: &Circumstances) -> Result<bool, NoValue> {
-        let (expression, circumstances) = (expression.to_owned(), circumstances.clone());
+    fn evaluate(expression: &str, input: &ConditionContext) -> Result<bool, ConditionError> {
+        let (expression, input) = (expression.to_owned(), input.clone());
         let thread = std::thread::Builder::new().stack_size(limits::CONDITION_STACK_BYTES);
-        let evaluation = thread.spawn(move || holds(&expression, &circumstances, &|| Arc::new(|| false)));
+        let evaluation =
+            thread.spawn(move || evaluate_condition(&expression, &input, &|| Arc::new(|| false)));
         evaluation.unwrap().join().unwrap()
     }
 
-    fn hundred_variables() -> Circumstances {
+    fn hundred_variables() -> ConditionContext {
         let variables = (0..100).map(|n| (format!("V{n}"), "x".repeat(100))).collect();
-        Circumstances { branch: "main".to_owned(), variables, ..Circumstances::default() }
+        ConditionContext { branch: "main".to_owned(), variables, ..ConditionContext::default() }
     }
 
     #[test]
@@ -191,27 +194,27 @@ mod tests {
     }
 
     #[test]
-    fn an_if_asks_for_the_circumstances() {
+    fn an_if_can_use_the_context() {
         let variables = BTreeMap::from([("REGION".to_owned(), "eu".to_owned())]);
-        let circumstances = Circumstances {
+        let input = ConditionContext {
             branch: "main".to_owned(),
             environment: "pr-7".to_owned(),
             variables,
-            ..Circumstances::default()
+            ..ConditionContext::default()
         };
         for (expression, expected) in [
             ("branch == \"main\"", Ok(true)),
             ("environment.startsWith(\"qa\")", Ok(false)),
             ("variables.REGION == \"eu\" && \"OTHER\" in variables", Ok(false)),
             ("variables.exists(name, name.startsWith(\"REG\"))", Ok(true)),
-            ("branch", Err(NoValue::Invalid("is neither true nor false".to_owned()))),
+            ("branch", Err(ConditionError::Invalid("is neither true nor false".to_owned()))),
         ] {
-            assert_eq!(evaluate(expression, &circumstances), expected, "{expression}");
+            assert_eq!(evaluate(expression, &input), expected, "{expression}");
         }
-        assert!(evaluate("variables.NONE == \"x\"", &circumstances).is_err());
+        assert!(evaluate("variables.NONE == \"x\"", &input).is_err());
     }
 
-    /// Every way to make work or data out of a short text that we know of.
+    /// All known attacks in which a short text causes much work or data.
     #[test]
     fn an_evaluation_ends_at_its_limit() {
         let loops = |levels: usize| {
@@ -232,7 +235,7 @@ mod tests {
             doubling("[branch]", ".map(x,{'a':x,'b':x})"),
         ] {
             let found = evaluate(&expression, &hundred_variables());
-            assert_eq!(found, Err(NoValue::Limit(Limit::Steps)), "{expression}");
+            assert_eq!(found, Err(ConditionError::Limit(Limit::Steps)), "{expression}");
         }
         let expression = "variables.all(a, variables.exists(b, a == b && b.size() > 1))";
         assert_eq!(evaluate(expression, &hundred_variables()), Ok(true));
@@ -246,9 +249,9 @@ mod tests {
             Arc::new(move || calls.fetch_add(1, Ordering::Relaxed) >= 10)
         };
         let expression = "variables.all(a,a.size()>0)||variables.all(a,true)";
-        let found = holds(expression, &hundred_variables(), &start);
-        assert_eq!(found, Err(NoValue::Limit(Limit::Time)));
-        assert_eq!(calls.load(Ordering::Relaxed), 11, "the clock is not read any more once time is over");
+        let found = evaluate_condition(expression, &hundred_variables(), &start);
+        assert_eq!(found, Err(ConditionError::Limit(Limit::Time)));
+        assert_eq!(calls.load(Ordering::Relaxed), 11, "the clock is not read again after the timeout");
     }
 
     #[test]
@@ -264,35 +267,36 @@ mod tests {
         }
     }
 
-    /// The worst that the limits let through, in a debug build: read on a test's stack of 2 MiB, evaluated on its own.
+    /// The worst cases within the limits, in a debug build: parsed on the stack of a test (2 MiB), evaluated
+    /// on a larger one.
     #[test]
     fn the_limits_fit_the_stack() {
         let deep = |open: &str, close: &str, levels: usize| {
             format!("{}a{}", open.repeat(levels), close.repeat(levels))
         };
         let fill = |part: &str, room: usize| part.repeat(room / part.len());
-        let most = limits::CONDITION_NESTING;
+        let max_nesting = limits::CONDITION_NESTING;
         let room = limits::CONDITION_BYTES - 64;
         for expression in [
-            deep("(", ")", most),
-            deep("[", "]", most),
-            deep("f(", ")", most),
-            format!("{}a{}{}", "f(".repeat(most), fill(".b", room), ")".repeat(most)),
-            format!("{}a{}{}", "(".repeat(most), fill("==b", room), ")".repeat(most)),
-            format!("{}a{}", "(".repeat(most), fill("?b:c", room)),
+            deep("(", ")", max_nesting),
+            deep("[", "]", max_nesting),
+            deep("f(", ")", max_nesting),
+            format!("{}a{}{}", "f(".repeat(max_nesting), fill(".b", room), ")".repeat(max_nesting)),
+            format!("{}a{}{}", "(".repeat(max_nesting), fill("==b", room), ")".repeat(max_nesting)),
+            format!("{}a{}", "(".repeat(max_nesting), fill("?b:c", room)),
             fill("a?b:", room),
             format!("a{}", fill("[0]", room)),
             format!("a{}", fill(".b", room)),
             format!("a{}", fill("-1", room)),
             format!("a{}", fill(".map(x,x)", room)),
-            format!("{}a{}", "[a].map(x,".repeat(most), ")".repeat(most)),
+            format!("{}a{}", "[a].map(x,".repeat(max_nesting), ")".repeat(max_nesting)),
             fill("!", room),
         ] {
-            let _whatever = problem(&expression);
-            let _whatever = evaluate(&expression, &Circumstances::default());
+            let _ignored = problem(&expression);
+            let _ignored = evaluate(&expression, &ConditionContext::default());
         }
         for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("f(", ")")] {
-            let found = problem(&deep(open, close, most + 1)).unwrap_or_default();
+            let found = problem(&deep(open, close, max_nesting + 1)).unwrap_or_default();
             assert!(found.contains("deeper than"), "{found}");
         }
         assert!(

@@ -1,15 +1,16 @@
-//! The names that an expression may use. The parser's own list of references counts what a macro binds (`x` in
-//! `list.exists(x, …)`) among them and has no order, so the tree is walked here.
+//! The names that an expression may use. The list of references that the parser returns contains names that a
+//! macro binds (`x` in `list.exists(x, …)`) and has no order, so this module walks the tree.
 
 use cel::IdedExpr;
 use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr};
 use indexmap::IndexSet;
 
-/// What is known of a stage before it runs.
+/// The names of the values in the context of a condition.
 pub(in crate::definition) const NAMES: [&str; 6] =
     ["branch", "commitId", "environment", "pipeline", "trigger", "variables"];
 
-/// Every other name, in the order of the expression. Recurses less deeply than the parser, whose limits bound it.
+/// Returns every other name, in the order of the expression. Recurses less deeply than the parser, whose
+/// limits bound it.
 pub(super) fn unknown(expression: &IdedExpr) -> Vec<String> {
     let mut search = Search::default();
     search.walk(expression);
@@ -19,7 +20,7 @@ pub(super) fn unknown(expression: &IdedExpr) -> Vec<String> {
 #[derive(Default)]
 struct Search<'a> {
     unknown: IndexSet<&'a str>,
-    /// By the macros around, the innermost last.
+    /// The names that the enclosing macros bind, the innermost last.
     bound: Vec<&'a str>,
 }
 
@@ -50,21 +51,22 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What a macro such as `exists` becomes. What it binds is not known to the list that it goes through.
+    /// A macro such as `exists` is parsed to this. The list that it iterates over can't use the names that it
+    /// binds.
     fn comprehension(&mut self, comprehension: &'a ComprehensionExpr) {
         self.walk(&comprehension.iter_range);
         self.walk(&comprehension.accu_init);
-        let around = self.bound.len();
+        let outer = self.bound.len();
         self.bound.push(&comprehension.accu_var);
         self.bound.push(&comprehension.iter_var);
         self.bound.extend(comprehension.iter_var2.as_deref());
         self.walk(&comprehension.loop_cond);
         self.walk(&comprehension.loop_step);
         self.walk(&comprehension.result);
-        self.bound.truncate(around);
+        self.bound.truncate(outer);
     }
 
-    /// A dot before a name leads past everything that is bound.
+    /// A name with a leading dot does not refer to bound names.
     fn name(&mut self, written: &'a str) {
         let name = written.strip_prefix('.').unwrap_or(written);
         let bound = name == written && self.bound.contains(&name);

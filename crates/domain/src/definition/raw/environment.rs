@@ -1,10 +1,10 @@
-//! Environments as they are written: those that last, and those that are claimed.
+//! Raw environments: lasting and ephemeral ones.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::located::Located;
-use super::super::{duration, limits, url, words};
+use super::super::{duration, limits, name_rules, url};
 use super::{Approval, Variables};
 
 /// An environment that lasts. A stage deploys to it by naming it as its `environment`.
@@ -12,7 +12,7 @@ use super::{Approval, Variables};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(rename = "Environment")]
 pub(in crate::definition) struct Lasting {
-    /// Its address, for people. `{name}` stands for the environment's name.
+    /// Its address, for people. `{name}` is replaced by the environment's name.
     #[schemars(regex(pattern = url::PATTERN), length(max = limits::URL_BYTES))]
     pub(in crate::definition) url: Option<Located<String>>,
 
@@ -25,7 +25,7 @@ pub(in crate::definition) struct Lasting {
     pub(in crate::definition) approval: Option<Located<Approval>>,
 }
 
-/// An environment, or a template of environments, that is claimed for a session and let go.
+/// An environment, or a template of environments, that is claimed for a session and released.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(rename = "EphemeralEnvironment")]
@@ -34,11 +34,11 @@ pub(in crate::definition) struct Ephemeral {
     #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
     pub(in crate::definition) description: Option<Located<String>>,
 
-    /// Words to claim it by: a claim can ask for any free environment that has all of some labels.
-    #[schemars(length(max = limits::LABELS), inner(regex(pattern = words::NAME)))]
+    /// Labels to claim it by: a claim can request any free environment that has all of some labels.
+    #[schemars(length(max = limits::LABELS), inner(regex(pattern = name_rules::NAME)))]
     pub(in crate::definition) labels: Option<Vec<Located<String>>>,
 
-    /// Its address, for people. `{name}` stands for the environment's name.
+    /// Its address, for people. `{name}` is replaced by the environment's name.
     #[schemars(regex(pattern = url::PATTERN), length(max = limits::URL_BYTES))]
     pub(in crate::definition) url: Option<Located<String>>,
 
@@ -47,12 +47,12 @@ pub(in crate::definition) struct Ephemeral {
 
     /// The stages that a deployment here runs. Of their `needs`, those outside this list are not waited for. Without
     /// it: every stage that neither deploys to a lasting environment nor is an `onRelease` stage.
-    #[schemars(length(min = 1, max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    #[schemars(length(min = 1, max = limits::STAGES), inner(regex(pattern = name_rules::NAME)))]
     pub(in crate::definition) stages: Option<Located<Vec<Located<String>>>>,
 
     /// The stages that clean up after a session, none of which deploys to a lasting environment. A stage named here is no
     /// part of an ordinary deployment. Of their `needs`, those outside this list are not waited for.
-    #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    #[schemars(length(max = limits::STAGES), inner(regex(pattern = name_rules::NAME)))]
     pub(in crate::definition) on_release: Option<Vec<Located<String>>>,
 
     /// Who may take the environment from its holder. Without it: developers and above.
@@ -63,19 +63,19 @@ pub(in crate::definition) struct Ephemeral {
 
     /// Environment variables for every step that runs here. Those of a stage or a step override them; they override those
     /// of the file.
-    #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 
-    /// How many environments of a template may exist at once. Required for a template, and only for one.
+    /// How many environments of a template may exist at the same time. Required for a template, and only for one.
     #[schemars(range(min = 1, max = limits::TEMPLATE_MAX))]
     pub(in crate::definition) max: Option<Located<u64>>,
 }
 
-/// How long a session lasts: `default` unless the claim asks for another time, with renewals never past `max`.
+/// How long a session lasts: `default` unless the claim requests another time, with renewals never past `max`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(in crate::definition) struct Lease {
-    /// How long a session lasts when its claim doesn't say, such as `4h`.
+    /// How long a session lasts if its claim doesn't specify it, such as `4h`.
     #[schemars(regex(pattern = duration::PATTERN))]
     pub(in crate::definition) default: Option<Located<String>>,
 
@@ -92,7 +92,7 @@ pub(in crate::definition) struct Force {
     #[schemars(required, extend("enum" = ["developer", "maintainer", "admin", "owner"]))]
     pub(in crate::definition) role: Option<Located<String>>,
 
-    /// `required`: a force claim has to say why, in its `context`.
+    /// `required`: a force claim has to give a reason in its `context`.
     #[schemars(extend("enum" = ["required"]))]
     pub(in crate::definition) reason: Option<Located<String>>,
 }
@@ -101,7 +101,7 @@ pub(in crate::definition) struct Force {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(in crate::definition) struct Handover {
-    /// How long the holder has to answer, from `1m` to `1h`: the default of a request, and the least that it can ask for.
+    /// How long the holder has to answer, from `1m` to `1h`: the default of a request, and the least that it can request.
     #[schemars(required, regex(pattern = duration::PATTERN))]
     pub(in crate::definition) grace: Option<Located<String>>,
 }

@@ -1,5 +1,5 @@
-//! The file as it is written: serde reads it, schemars describes it to editors. The doc comments of the fields are
-//! what an editor shows, so they speak to the writer of a pipeline. Nothing is checked here but shape.
+//! The raw file: serde parses it, and schemars generates its JSON Schema. Editors show the doc comments of the
+//! fields, so they are written for the author of a pipeline. Only the structure is checked here.
 
 mod environment;
 mod stage;
@@ -15,7 +15,7 @@ pub(super) use stage::{Approval, Cache, Stage};
 pub(super) use step::{Retry, Step};
 
 use super::located::{Entries, Located};
-use super::{limits, words};
+use super::{limits, name_rules};
 
 /// Environment variables.
 pub(super) type Variables = Entries<Value>;
@@ -29,31 +29,31 @@ pub(super) struct File {
     pub(super) version: Option<Located<u64>>,
 
     /// Environment variables for every step of the pipeline.
-    #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(super) variables: Option<Variables>,
 
-    /// Where stages run that don't say it themselves.
+    /// Where stages run that don't define it themselves.
     pub(super) runner: Option<Located<Runner>>,
 
-    /// How many deployments of this pipeline may run at once.
+    /// How many deployments of this pipeline may run concurrently.
     #[schemars(range(min = 1, max = limits::CONCURRENCY))]
     pub(super) concurrency: Option<Located<u64>>,
 
     /// Environments that last, such as production, by name.
-    #[schemars(extend("propertyNames" = {"pattern": words::NAME}, "maxProperties" = limits::ENVIRONMENTS))]
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::NAME}, "maxProperties" = limits::ENVIRONMENTS))]
     pub(super) environments: Option<Entries<Lasting>>,
 
-    /// Environments that are claimed for a session and let go, by name. A name that ends in `*` is a template: its
+    /// Environments that are claimed for a session and released, by name. A name that ends in `*` is a template: its
     /// environments come into being when they are first claimed.
     #[schemars(extend(
-        "propertyNames" = {"pattern": words::NAME_OR_TEMPLATE},
+        "propertyNames" = {"pattern": name_rules::NAME_OR_TEMPLATE},
         "maxProperties" = limits::ENVIRONMENTS
     ))]
     pub(super) ephemeral_environments: Option<Entries<Ephemeral>>,
 
     /// What the pipeline does, by key. Stages run side by side unless one needs another.
     #[schemars(required, extend(
-        "propertyNames" = {"pattern": words::NAME},
+        "propertyNames" = {"pattern": name_rules::NAME},
         "minProperties" = 1,
         "maxProperties" = limits::STAGES
     ))]
@@ -65,7 +65,7 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Runner {
     /// The name of a runner pool of the organization.
-    #[schemars(required, regex(pattern = words::NAME))]
+    #[schemars(required, regex(pattern = name_rules::NAME))]
     pub(super) pool: Option<Located<String>>,
 }
 

@@ -1,10 +1,10 @@
-//! Stages and approvals as they are written.
+//! Raw stages and approvals.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::located::Located;
-use super::super::{duration, limits, words};
+use super::super::{duration, limits, name_rules};
 use super::{Runner, Step, Variables};
 
 /// Steps that run one after the other on one runner and share a workspace.
@@ -17,17 +17,17 @@ pub(in crate::definition) struct Stage {
 
     /// The stages that have to succeed before this one starts. An `onRelease` stage can't be one of them, unless this is
     /// one itself.
-    #[schemars(length(max = limits::STAGES), inner(regex(pattern = words::NAME)))]
+    #[schemars(length(max = limits::STAGES), inner(regex(pattern = name_rules::NAME)))]
     pub(in crate::definition) needs: Option<Vec<Located<String>>>,
 
-    /// A CEL expression, such as `branch == "main"`. If it is false the stage is skipped. It knows `branch`, `commitId`,
+    /// A CEL expression, such as `branch == "main"`. If it is false the stage is skipped. It can use `branch`, `commitId`,
     /// `environment`, `pipeline`, `trigger` and `variables`.
     #[schemars(length(min = 1, max = limits::CONDITION_BYTES))]
     #[serde(rename = "if")]
     pub(in crate::definition) condition: Option<Located<String>>,
 
     /// The lasting environment that it deploys to, one of `environments`.
-    #[schemars(regex(pattern = words::NAME))]
+    #[schemars(regex(pattern = name_rules::NAME))]
     pub(in crate::definition) environment: Option<Located<String>>,
 
     /// `ephemeral`: it runs in sessions of ephemeral environments only; a deployment of the whole pipeline skips it.
@@ -38,7 +38,7 @@ pub(in crate::definition) struct Stage {
 
     /// Environment variables for each of its steps. A step's own override them; they override those of the file and of an
     /// ephemeral environment.
-    #[schemars(extend("propertyNames" = {"pattern": words::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 
     /// How long it may run, such as `30m`; `24h` at most.
@@ -67,7 +67,7 @@ pub(in crate::definition) struct Stage {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(in crate::definition) struct Cache {
     /// Its name in this pipeline: 1 to 128 letters, digits and `. _ - / : @ + =`. Another key is another cache.
-    #[schemars(required, regex(pattern = words::CACHE_KEY))]
+    #[schemars(required, regex(pattern = name_rules::CACHE_KEY))]
     pub(in crate::definition) key: Option<Located<String>>,
 
     /// What is kept: paths within the workspace.
@@ -99,7 +99,7 @@ pub(in crate::definition) struct Approval {
     #[schemars(regex(pattern = duration::PATTERN))]
     pub(in crate::definition) timeout: Option<Located<String>>,
 
-    /// What the approvers are told.
+    /// A message for the approvers.
     #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
     pub(in crate::definition) message: Option<Located<String>>,
 }

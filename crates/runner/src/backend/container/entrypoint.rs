@@ -1,5 +1,5 @@
-//! The entrypoint has to run in any image, so it must not need a dynamic loader, which most images don't have at the path
-//! that this machine has it at.
+//! Checks the entrypoint. It has to run in any image, so it must not need a dynamic loader: most images don't
+//! have one at the path of this machine's.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,9 +9,9 @@ use crate::backend::{BackendError, Result};
 
 /// The program header that names a dynamic loader.
 const PT_INTERP: u32 = 3;
-const MOST_HEADERS: u64 = 1024;
+const MAX_HEADERS: u64 = 1024;
 
-/// Rejects a file that is no ELF program of 64 bits, or a dynamically linked one.
+/// Rejects a file that is not a 64-bit ELF program, or that is dynamically linked.
 pub(super) fn check(entry: &Path) -> Result<()> {
     let unsuitable = |problem: String| {
         BackendError(format!(
@@ -28,7 +28,7 @@ pub(super) fn check(entry: &Path) -> Result<()> {
     }
 }
 
-/// The processor that a program is for, as its header has it.
+/// Reads a program's processor from its ELF header.
 fn machine(file: &mut (impl Read + Seek)) -> io::Result<[u8; 2]> {
     let mut machine = [0_u8; 2];
     file.seek(SeekFrom::Start(18))?;
@@ -36,7 +36,7 @@ fn machine(file: &mut (impl Read + Seek)) -> io::Result<[u8; 2]> {
     Ok(machine)
 }
 
-/// That of this program; `None` if it can't be read.
+/// Returns the processor of this program; `None` if it can't be read.
 fn own_machine() -> Option<[u8; 2]> {
     machine(&mut File::open("/proc/self/exe").ok()?).ok()
 }
@@ -47,7 +47,7 @@ fn needs_loader(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     let (is_elf, is_64_bit, is_little_endian) =
         (header.starts_with(b"\x7fELF"), header[4] == 2, header[5] == 1);
     if !is_elf || !is_64_bit {
-        return Err(io::Error::other("it is not an ELF program of 64 bits"));
+        return Err(io::Error::other("it is not a 64-bit ELF program"));
     }
     let number = |bytes: &[u8]| {
         let mut padded = [0_u8; 8];
@@ -60,7 +60,7 @@ fn needs_loader(file: &mut (impl Read + Seek)) -> io::Result<bool> {
         }
     };
     let (offset, size, count) = (number(&header[32..40]), number(&header[54..56]), number(&header[56..58]));
-    if size < 56 || count > MOST_HEADERS {
+    if size < 56 || count > MAX_HEADERS {
         return Err(io::Error::other("its program headers can't be read"));
     }
     for index in 0..count {
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// An ELF file of 64 bits with these program headers.
+    /// Returns a 64-bit ELF file with these program headers.
     fn elf(kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0_u8; 64];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
@@ -96,14 +96,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_names_a_loader_needs_one() {
+    fn a_program_with_an_interpreter_header_needs_a_loader() {
         for (kinds, needs) in [(&[1_u32, 2, 6][..], false), (&[6, 3, 1][..], true), (&[][..], false)] {
             assert_eq!(needs_loader(&mut Cursor::new(elf(kinds))).unwrap(), needs, "{kinds:?}");
         }
     }
 
     #[test]
-    fn what_is_no_program_is_an_error() {
+    fn invalid_programs_are_errors() {
         let mut cut = elf(&[1, 1]);
         cut.truncate(100);
         for file in [b"#!/bin/sh\n".to_vec(), vec![0; 100], Vec::new(), cut] {

@@ -1,4 +1,4 @@
-//! Images: pulled if they are not there, and resolved to a digest.
+//! Pulls missing images and resolves them to a digest.
 
 use bollard::Docker;
 use bollard::errors::Error;
@@ -7,18 +7,19 @@ use futures_util::TryStreamExt;
 
 use crate::backend::{BackendError, Image, NotReady};
 
-/// The registry is not asked about an image that is on this machine, so a tag may stand for an older image here than elsewhere.
-/// The digest tells which image a step ran in, and all steps of the job use the image that the name stands for now.
+/// Resolves an image and pulls it if it is missing. An image that exists on this machine is not compared with
+/// the registry, so a tag may refer to an older image here than on another runner. The digest records which
+/// image a step used. All steps of the job use the image that the name refers to now.
 pub(super) async fn provide(docker: &Docker, image: &str) -> Result<Image, NotReady> {
-    if let Some(found) = look_up(docker, image).await? {
+    if let Some(found) = inspect(docker, image).await? {
         return Ok(found);
     }
     pull(docker, image).await?;
-    let vanished = || BackendError(format!("the image {image} was pulled, and is not there"));
-    Ok(look_up(docker, image).await?.ok_or_else(vanished)?)
+    let vanished = || BackendError(format!("the image {image} was pulled, but does not exist"));
+    Ok(inspect(docker, image).await?.ok_or_else(vanished)?)
 }
 
-async fn look_up(docker: &Docker, image: &str) -> Result<Option<Image>, BackendError> {
+async fn inspect(docker: &Docker, image: &str) -> Result<Option<Image>, BackendError> {
     match docker.inspect_image(image).await {
         Ok(found) => {
             let id = found.id.unwrap_or_else(|| image.to_owned());
@@ -26,7 +27,7 @@ async fn look_up(docker: &Docker, image: &str) -> Result<Option<Image>, BackendE
             Ok(Some(Image { reference: id, digest }))
         }
         Err(Error::DockerResponseServerError { status_code: 404, .. }) => Ok(None),
-        Err(error) => Err(BackendError::new(&format!("the image {image} could not be looked up"), error)),
+        Err(error) => Err(BackendError::new(&format!("the image {image} could not be inspected"), error)),
     }
 }
 
@@ -42,8 +43,8 @@ async fn pull(docker: &Docker, image: &str) -> Result<(), NotReady> {
     )
 }
 
-/// The digest of the image's manifest in the repository that its name says; that of its configuration if it has never been
-/// in a registry.
+/// Returns the digest of the image's manifest in the repository of its name, or of its configuration if the
+/// image has never been in a registry.
 fn digest(image: &str, id: &str, repo_digests: &[String]) -> String {
     let parts =
         |known: &String| known.split_once('@').map(|(name, digest)| (name.to_owned(), digest.to_owned()));
@@ -54,7 +55,7 @@ fn digest(image: &str, id: &str, repo_digests: &[String]) -> String {
     own.map_or_else(|| id.to_owned(), |(_, digest)| digest.clone())
 }
 
-/// The name without tag and digest.
+/// Returns the name without tag and digest.
 fn repository(image: &str) -> &str {
     let image = image.split('@').next().unwrap_or(image);
     let start = image.rfind('/').map_or(0, |at| at + 1);
@@ -64,8 +65,9 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// What registries answer, in the words of Docker and Podman, for an image that they don't have or don't give out.
-const DEFINITE: [&str; 8] = [
+/// Parts of the error messages of Docker and Podman for an image that a registry does not have, or does not
+/// serve to this runner.
+const PERMANENT_ERRORS: [&str; 8] = [
     "manifest unknown",
     "name unknown",
     "not found",
@@ -76,26 +78,27 @@ const DEFINITE: [&str; 8] = [
     "invalid reference format",
 ];
 
-/// A registry that can't be reached may be back soon. But `localhost/…` stands for images that were built on this machine.
+/// Returns whether a retry can't help. An unreachable registry may be back soon, but `localhost/…` is only
+/// for images that were built on this machine.
 fn is_permanent(image: &str, error: &Error) -> bool {
     if image.starts_with("localhost/") {
         return true;
     }
     match error {
         Error::DockerResponseServerError { status_code: 400 | 401 | 403 | 404, .. } => true,
-        Error::DockerResponseServerError { message, .. } => is_definite(message),
-        Error::DockerStreamError { error } => is_definite(error),
+        Error::DockerResponseServerError { message, .. } => is_permanent_message(message),
+        Error::DockerStreamError { error } => is_permanent_message(error),
         _ => false,
     }
 }
 
-fn is_definite(words: &str) -> bool {
-    let words = words.to_ascii_lowercase();
-    // A name that can't be resolved is `no such host`, and may be for a moment only.
-    !words.contains("no such host") && DEFINITE.iter().any(|known| words.contains(known))
+fn is_permanent_message(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    // `no such host` is a failed name resolution, which may be transient.
+    !message.contains("no such host") && PERMANENT_ERRORS.iter().any(|known| message.contains(known))
 }
 
-/// Without a tag the engine would pull every one of them.
+/// Adds `:latest`, because without a tag the engine would pull all tags.
 fn with_tag(image: &str) -> String {
     let name = image.rsplit_once('/').map_or(image, |(_, name)| name);
     if name.contains([':', '@']) { image.to_owned() } else { format!("{image}:latest") }
@@ -106,8 +109,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_registry_does_not_have_stays_so_and_one_that_is_away_may_come_back() {
-        for (words, definite) in [
+    fn missing_images_are_permanent_and_unreachable_registries_are_transient() {
+        for (message, permanent) in [
             ("reading manifest 1 in docker.io/team/app: manifest unknown", true),
             (
                 "pull access denied for team/app, repository does not exist or may require 'docker login'",
@@ -119,14 +122,14 @@ mod tests {
             ("net/http: TLS handshake timeout", false),
             ("received unexpected HTTP status: 503 Service Unavailable", false),
         ] {
-            assert_eq!(is_definite(words), definite, "{words}");
+            assert_eq!(is_permanent_message(message), permanent, "{message}");
         }
         assert!(is_permanent("localhost/app:1", &Error::RequestTimeoutError));
         assert!(!is_permanent("registry.test/app:1", &Error::RequestTimeoutError));
     }
 
     #[test]
-    fn a_digest_is_that_of_the_repository_which_the_name_says() {
+    fn the_digest_is_that_of_the_named_repository() {
         let known = ["docker.io/library/alpine@sha256:aa", "registry.test:5000/team/app@sha256:bb"];
         let known = known.map(str::to_owned);
         for (image, expected) in [
@@ -135,7 +138,7 @@ mod tests {
             ("registry.test:5000/team/app:1", "sha256:bb"),
             ("registry.test:5000/team/app", "sha256:bb"),
             ("team/app@sha256:bb", "sha256:bb"),
-            // A name that the image has here only.
+            // A name that the image only has on this machine.
             ("mine", "sha256:aa"),
         ] {
             assert_eq!(digest(image, "sha256:id", &known), expected, "{image}");
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_tag_gets_one_and_a_port_is_no_tag() {
+    fn a_name_without_a_tag_gets_latest_and_a_port_is_not_a_tag() {
         for (image, full) in [
             ("alpine", "alpine:latest"),
             ("alpine:3.20", "alpine:3.20"),

@@ -1,4 +1,4 @@
-//! What a step may do and may not: the container, as the engine is told to make it.
+//! The configuration of a step's container, which isolates the step.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
 
-use crate::backend::{ALIVE_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan};
+use crate::backend::{LIVENESS_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan};
 
 const WORKSPACE: &str = "/workspace";
-/// Where the entrypoint is in a container.
+/// The path of the entrypoint in a container.
 pub(super) const ENTRY: &str = "/greenroom/entry";
 const CONTROL: &str = "/greenroom/control";
 const OUTPUT: &str = "/greenroom/output";
@@ -17,17 +17,17 @@ const OUTPUT: &str = "/greenroom/output";
 #[derive(Clone, Debug)]
 pub struct Isolation {
     pub memory_bytes: i64,
-    /// In thousandths of one.
+    /// In thousandths of a CPU.
     pub cpu_thousandths: i64,
     pub pids: i64,
     /// The size of `/tmp`, which counts as memory.
     pub tmp_bytes: i64,
     pub ulimits: Vec<Ulimit>,
-    /// Whom the step runs as; the image's own user if not said.
+    /// The step's user; the image's user if `None`.
     pub user: Option<User>,
 }
 
-/// By number, because a name means something else in every image.
+/// A numeric user and group, because names differ between images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     pub user: u32,
@@ -38,9 +38,9 @@ impl FromStr for User {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a user and a group by number, such as 1000:1000");
-        let (user, group) = text.split_once(':').ok_or_else(wrong)?;
-        Ok(User { user: user.parse().map_err(|_| wrong())?, group: group.parse().map_err(|_| wrong())? })
+        let invalid = || format!("`{text}` is not a user and a group by number, such as 1000:1000");
+        let (user, group) = text.split_once(':').ok_or_else(invalid)?;
+        Ok(User { user: user.parse().map_err(|_| invalid())?, group: group.parse().map_err(|_| invalid())? })
     }
 }
 
@@ -55,10 +55,10 @@ impl FromStr for Ulimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a limit such as nofile=4096:4096");
-        let (name, numbers) = text.split_once('=').ok_or_else(wrong)?;
+        let invalid = || format!("`{text}` is not a limit such as nofile=4096:4096");
+        let (name, numbers) = text.split_once('=').ok_or_else(invalid)?;
         let (soft, hard) = numbers.split_once(':').unwrap_or((numbers, numbers));
-        let number = |text: &str| text.parse().map_err(|_| wrong());
+        let number = |text: &str| text.parse().map_err(|_| invalid());
         Ok(Ulimit { name: name.to_owned(), soft: number(soft)?, hard: number(hard)? })
     }
 }
@@ -75,7 +75,7 @@ impl Isolation {
             image: Some(plan.image.clone()),
             user: self.user(),
             env: Some(environment(plan)),
-            // Both are said, so that nothing of the image's own start comes in between.
+            // Both are set, so that the image's own entrypoint and command are not used.
             entrypoint: Some(vec![ENTRY.to_owned()]),
             cmd: Some(command(plan)),
             working_dir: Some(WORKSPACE.to_owned()),
@@ -90,7 +90,7 @@ impl Isolation {
         }
     }
 
-    /// The user as the engine expects it.
+    /// Returns the user in the engine's format.
     pub(super) fn user(&self) -> Option<String> {
         self.user.map(|User { user, group }| format!("{user}:{group}"))
     }
@@ -118,15 +118,15 @@ impl Isolation {
                 format!("rw,exec,nosuid,nodev,mode=1777,size={}", self.tmp_bytes),
             )])),
             memory: Some(self.memory_bytes),
-            // The same number: no swap on top.
+            // Equal to the memory limit, which means no swap.
             memory_swap: Some(self.memory_bytes),
             nano_cpus: Some(self.cpu_thousandths.saturating_mul(1_000_000)),
             pids_limit: Some(self.pids),
             ulimits: Some(self.ulimits()),
             network_mode: Some(network_mode),
-            // The entrypoint is the first process, and reaps.
+            // The entrypoint is the first process and reaps orphans itself.
             init: Some(false),
-            // The log is read as it comes and kept by the server; a second one would only fill this machine's disk.
+            // The output is streamed to the server; a second log would only fill this machine's disk.
             log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
             ..HostConfig::default()
         }
@@ -140,12 +140,14 @@ fn ulimit(limit: &Ulimit) -> ResourcesUlimits {
 fn command(plan: &StepPlan) -> Vec<String> {
     let silence = plan.silence.as_secs_f64().to_string();
     let script = format!("{CONTROL}/{}", plan.folders.script);
-    let alive = format!("{CONTROL}/{ALIVE_FILE}");
-    ["--alive", &alive, "--silence", &silence, "--", "/bin/sh", "-e", &script].map(str::to_owned).to_vec()
+    let liveness_file = format!("{CONTROL}/{LIVENESS_FILE}");
+    ["--alive", &liveness_file, "--silence", &silence, "--", "/bin/sh", "-e", &script]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn environment(plan: &StepPlan) -> Vec<String> {
-    // The root file system cannot be written, and many programs want a home that can.
+    // The root file system is read-only, and many programs need a writable home.
     let home = ("HOME".to_owned(), "/tmp".to_owned());
     let output = (OUTPUT_VARIABLE.to_owned(), format!("{OUTPUT}/{OUTPUT_FILE}"));
     let mut all: HashMap<String, String> = HashMap::from([home]);
@@ -159,20 +161,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_two_numbers() {
+    fn a_user_consists_of_two_numbers() {
         assert_eq!("1000:100".parse(), Ok(User { user: 1000, group: 100 }));
-        for wrong in ["", "1000", "root:root", "1:2:3", "-1:0"] {
-            assert!(wrong.parse::<User>().is_err(), "{wrong}");
+        for invalid in ["", "1000", "root:root", "1:2:3", "-1:0"] {
+            assert!(invalid.parse::<User>().is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn a_limit_has_one_number_or_two() {
+    fn a_ulimit_has_one_or_two_numbers() {
         let limit = |soft, hard| Ok(Ulimit { name: "nofile".to_owned(), soft, hard });
         assert_eq!("nofile=1024:4096".parse(), limit(1024, 4096));
         assert_eq!("nofile=1024".parse(), limit(1024, 1024));
-        for wrong in ["nofile", "nofile=", "nofile=many", "nofile=1:2:3"] {
-            assert!(wrong.parse::<Ulimit>().is_err(), "{wrong}");
+        for invalid in ["nofile", "nofile=", "nofile=many", "nofile=1:2:3"] {
+            assert!(invalid.parse::<Ulimit>().is_err(), "{invalid}");
         }
     }
 }

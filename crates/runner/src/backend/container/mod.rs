@@ -1,4 +1,4 @@
-//! Steps in containers, through the Docker API: Docker or Podman.
+//! Runs steps in containers, through the Docker API of Docker or Podman.
 
 mod entrypoint;
 mod image;
@@ -17,15 +17,15 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 use greenroom_api_types::runner::{Job, Network};
 
 pub use self::isolation::{Isolation, Ulimit, User};
-pub use self::running::Contained;
+pub use self::running::ContainerStep;
 use super::{Backend, BackendError, Images, NotReady, Result, StepPlan};
 
-/// For one request to the container engine. Waiting and reading output have none.
-const REQUEST_SECONDS: u64 = 60;
-const PULL_LIMIT: Duration = Duration::from_secs(20 * 60);
+/// The timeout of one request to the container engine. Waiting for a container and reading output have none.
+const REQUEST_TIMEOUT_SECONDS: u64 = 60;
+const PULL_TIMEOUT: Duration = Duration::from_secs(20 * 60);
 
-/// Whose a container is: the runner's name, and its folder, so that two runners of one name on one machine leave each
-/// other's alone.
+/// The labels of a runner's containers: its name and its folder, so that two runners of one name on one
+/// machine do not remove each other's containers.
 const RUNNER_LABEL: &str = "greenroom.runner";
 const FOLDER_LABEL: &str = "greenroom.work-dir";
 const JOB_LABEL: &str = "greenroom.job";
@@ -38,12 +38,13 @@ pub struct Container {
     work_dir: PathBuf,
     entry: PathBuf,
     isolation: Isolation,
-    /// Part of the names of its networks.
-    mark: String,
+    /// Part of the names of this runner's networks.
+    runner_hash: String,
 }
 
 impl Container {
-    /// Talks to the engine once, to agree on a version of the API. Rejects an entrypoint that would not run in an image.
+    /// Connects to the engine and negotiates the API version. Rejects an entrypoint that would not run in
+    /// every image.
     pub async fn connect(
         host: &str,
         runner: &str,
@@ -54,14 +55,14 @@ impl Container {
         entrypoint::check(entry)?;
         let failed = |error| BackendError::new("the container engine cannot be reached", error);
         let docker = if host.starts_with("unix://") || host.starts_with('/') {
-            Docker::connect_with_unix(host, REQUEST_SECONDS, API_DEFAULT_VERSION)
+            Docker::connect_with_unix(host, REQUEST_TIMEOUT_SECONDS, API_DEFAULT_VERSION)
         } else {
-            Docker::connect_with_http(host, REQUEST_SECONDS, API_DEFAULT_VERSION)
+            Docker::connect_with_http(host, REQUEST_TIMEOUT_SECONDS, API_DEFAULT_VERSION)
         };
         let docker = docker.map_err(failed)?.negotiate_version().await.map_err(failed)?;
         let (work_dir, entry) = (work_dir.to_owned(), entry.to_owned());
-        let mark = network::mark(runner, &work_dir);
-        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation, mark })
+        let runner_hash = network::runner_hash(runner, &work_dir);
+        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation, runner_hash })
     }
 
     fn labels(&self) -> HashMap<String, String> {
@@ -71,22 +72,21 @@ impl Container {
         ])
     }
 
-    /// What finds the containers and networks of this runner.
+    /// Returns the filters that select the containers and networks of this runner.
     fn label_filters(&self) -> Vec<String> {
         self.labels().iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
-    /// Pulls the images of a job's steps that are not there, and resolves all of them.
+    /// Pulls the missing images of a job's steps, and resolves all of them.
     async fn images(&self, job: &Job) -> std::result::Result<Images, NotReady> {
         let mut images = Images::new();
         for step in &job.steps {
             if images.contains_key(&step.image) {
                 continue;
             }
-            let image =
-                tokio::time::timeout(PULL_LIMIT, image::provide(&self.docker, &step.image))
-                    .await
-                    .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
+            let image = tokio::time::timeout(PULL_TIMEOUT, image::provide(&self.docker, &step.image))
+                .await
+                .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
             images.insert(step.image.clone(), image);
         }
         Ok(images)
@@ -102,15 +102,15 @@ impl Container {
 }
 
 impl Backend for Container {
-    type Running = Contained;
+    type Running = ContainerStep;
 
     async fn sweep(&self) -> Result<()> {
         let filters = HashMap::from([("label", self.label_filters())]);
         let options = ListContainersOptionsBuilder::new().all(true).filters(&filters).build();
-        let failed = |error| BackendError::new("the former life's containers could not be removed", error);
+        let failed = |error| BackendError::new("could not remove this runner's old containers", error);
         for left in self.docker.list_containers(Some(options)).await.map_err(failed)? {
             let Some(id) = left.id else { continue };
-            tracing::info!(container = id, "removing what a former life of this runner has left");
+            tracing::info!(container = id, "removing a container that this runner has left");
             let force = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
             running::unless_gone(self.docker.remove_container(&id, Some(force)).await).map_err(failed)?;
         }
@@ -118,7 +118,7 @@ impl Backend for Container {
     }
 
     async fn ready(&self, job: &Job, slot: u32) -> std::result::Result<Images, NotReady> {
-        // Checked again: it may have been replaced since the runner started.
+        // Checked again, because the file may have been replaced since the runner started.
         entrypoint::check(&self.entry)?;
         if job.network != Network::Bridge {
             return self.images(job).await;
@@ -126,12 +126,12 @@ impl Backend for Container {
         let clear = async { self.clear_slot(slot).await.map_err(NotReady::from) };
         let (images, is_held) = tokio::try_join!(self.images(job), clear)?;
         if let (false, Some(image)) = (is_held, images.values().next()) {
-            self.make_network(slot, &image.reference).await?;
+            self.create_network(slot, &image.reference).await?;
         }
         Ok(images)
     }
 
-    async fn prepare(&self, plan: &StepPlan) -> Result<Contained> {
+    async fn prepare(&self, plan: &StepPlan) -> Result<ContainerStep> {
         let mut labels = self.labels();
         labels.insert(JOB_LABEL.to_owned(), plan.job_id.clone());
         labels.insert(STEP_LABEL.to_owned(), plan.step_run_id.clone());
@@ -139,9 +139,9 @@ impl Backend for Container {
         labels.insert(network::HOLDER_LABEL.to_owned(), "false".to_owned());
         let body = self.isolation.container(plan, &self.entry, labels, self.network_mode(plan));
         let options = CreateContainerOptionsBuilder::new().build();
-        let made = self.docker.create_container(Some(options), body).await;
-        let made = made.map_err(|error| BackendError::new("the container could not be made", error))?;
-        Ok(Contained::new(self.docker.clone(), made.id))
+        let created = self.docker.create_container(Some(options), body).await;
+        let created = created.map_err(|error| BackendError::new("could not create the container", error))?;
+        Ok(ContainerStep::new(self.docker.clone(), created.id))
     }
 
     fn owner(&self) -> Option<(u32, u32)> {

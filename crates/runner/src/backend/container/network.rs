@@ -1,10 +1,10 @@
-//! A bridge network per slot of the runner, so that two jobs that run at once never share one.
+//! Creates a bridge network per slot of the runner, so that concurrent jobs never share one.
 //!
-//! Docker keeps bridge networks that users make apart from each other; Podman does so with the option `isolate`, which Docker
-//! ignores. Podman's firewall rules for it depend on more than the network itself: netavark, with iptables, removes the rule
-//! that leads to all of them when any isolated network loses its last container. So each network keeps a container of its
-//! own, the holder, which does nothing, until the runner ends. It is made from some job's image, and runs nothing of it: a
-//! program of that image would be in the network of the jobs that come after.
+//! Docker isolates user-defined bridge networks from each other; Podman does so with the option `isolate`,
+//! which Docker ignores. Podman's firewall rules for it depend on more than the network itself: netavark,
+//! with iptables, removes the rule for all isolated networks when any of them loses its last container. So
+//! each network keeps a container that does nothing, the holder, until the runner ends. It is created from
+//! the image of some job, but runs no program of it, because that would be in the network of later jobs.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -24,17 +24,17 @@ use super::isolation::ENTRY;
 use super::{Container, running};
 use crate::backend::{BackendError, Result};
 
-/// On containers: the number of the slot that they belong to.
+/// A container's label with the number of its slot.
 pub(super) const SLOT_LABEL: &str = "greenroom.slot";
-/// On containers with a slot: whether it is the one that keeps the slot's network. Never left out, because an image can have
-/// labels of its own.
+/// A container's label that marks the holder of a slot's network. Always set, because an image can have
+/// labels itself.
 pub(super) const HOLDER_LABEL: &str = "greenroom.network-holder";
 const HOLDER_MEMORY_BYTES: i64 = 32 * 1024 * 1024;
 const HOLDER_PIDS: i64 = 8;
 
-/// A short text that differs between the runners of one machine: it is part of the names of networks and their bridges, of
-/// which the kernel allows 15 characters.
-pub(super) fn mark(runner: &str, work_dir: &Path) -> String {
+/// Returns a short text that differs between the runners of one machine. It is part of the names of networks
+/// and of their bridges, which may have at most 15 characters.
+pub(super) fn runner_hash(runner: &str, work_dir: &Path) -> String {
     let mut hasher = DefaultHasher::new();
     (runner, work_dir).hash(&mut hasher);
     format!("{:08x}", hasher.finish() >> 32)
@@ -42,12 +42,13 @@ pub(super) fn mark(runner: &str, work_dir: &Path) -> String {
 
 impl Container {
     pub(super) fn network_name(&self, slot: u32) -> String {
-        format!("greenroom-{}-{slot}", self.mark)
+        format!("greenroom-{}-{slot}", self.runner_hash)
     }
 
-    /// Makes the slot's network if it is not there, and its holder, from an image that is there.
-    pub(super) async fn make_network(&self, slot: u32, image: &str) -> Result<()> {
-        let failed = |error| BackendError::new("the job's network could not be made", error);
+    /// Creates the slot's network if it does not exist, and its holder from an image that exists on this
+    /// machine.
+    pub(super) async fn create_network(&self, slot: u32, image: &str) -> Result<()> {
+        let failed = |error| BackendError::new("could not create the job's network", error);
         if !self.own_networks().await.map_err(failed)?.contains(&self.network_name(slot)) {
             self.create_slot_network(slot).await.map_err(failed)?;
         }
@@ -56,7 +57,7 @@ impl Container {
 
     /// Removes the networks with this runner's labels. Their containers have to be gone.
     pub(super) async fn remove_networks(&self) -> Result<()> {
-        let failed = |error| BackendError::new("this runner's networks could not be removed", error);
+        let failed = |error| BackendError::new("could not remove this runner's networks", error);
         for name in self.own_networks().await.map_err(failed)? {
             tracing::info!(network = name, "removing a network of this runner");
             running::unless_gone(self.docker.remove_network(&name).await).map_err(failed)?;
@@ -64,9 +65,10 @@ impl Container {
         Ok(())
     }
 
-    /// Removes whatever a former job may have left in the slot. Whether its network is there, with a holder that runs.
+    /// Removes all containers that an earlier job may have left in the slot. Returns whether the slot's
+    /// network exists with a running holder.
     pub(super) async fn clear_slot(&self, slot: u32) -> Result<bool> {
-        let failed = |error| BackendError::new("the job's slot could not be cleared", error);
+        let failed = |error| BackendError::new("could not clear the job's slot", error);
         let mut labels = self.label_filters();
         labels.push(format!("{SLOT_LABEL}={slot}"));
         let filters = HashMap::from([("label", labels)]);
@@ -81,20 +83,24 @@ impl Container {
                 continue;
             }
             let Some(id) = found.id else { continue };
-            tracing::warn!(container = id, slot, "removing what a former job has left in this slot");
+            tracing::warn!(
+                container = id,
+                slot,
+                "removing a container that an earlier job has left in this slot"
+            );
             let force = RemoveContainerOptionsBuilder::new().force(true).v(true).build();
             running::unless_gone(self.docker.remove_container(&id, Some(force)).await).map_err(failed)?;
         }
         Ok(is_held)
     }
 
-    /// The names of the networks with this runner's labels.
+    /// Returns the names of the networks with this runner's labels.
     async fn own_networks(&self) -> std::result::Result<Vec<String>, Error> {
         let filters = HashMap::from([("label", self.label_filters())]);
         let options = ListNetworksOptionsBuilder::new().filters(&filters).build();
         let own = self.labels();
         let found = self.docker.list_networks(Some(options)).await?;
-        // Checked again: an engine that knows fewer filters returns more.
+        // Filtered again, because an engine that does not support the filter returns all networks.
         let is_own = |labels: &HashMap<String, String>| {
             own.iter().all(|(key, value)| labels.get(key).is_some_and(|found| found == value))
         };
@@ -105,7 +111,7 @@ impl Container {
     async fn create_slot_network(&self, slot: u32) -> std::result::Result<(), Error> {
         let options = [
             ("isolate", "true".to_owned()),
-            ("com.docker.network.bridge.name", format!("gr{}{slot}", self.mark)),
+            ("com.docker.network.bridge.name", format!("gr{}{slot}", self.runner_hash)),
         ];
         let request = NetworkCreateRequest {
             name: self.network_name(slot),
@@ -141,7 +147,7 @@ impl Container {
             user: self.isolation.user(),
             entrypoint: Some(vec![ENTRY.to_owned()]),
             cmd: Some(vec!["--hold".to_owned()]),
-            // The image's own one would be run in this container.
+            // Disabled: the image's own health check would be run in this container.
             healthcheck: Some(HealthConfig {
                 test: Some(vec!["NONE".to_owned()]),
                 ..HealthConfig::default()
@@ -151,8 +157,8 @@ impl Container {
             ..ContainerCreateBody::default()
         };
         let options = CreateContainerOptionsBuilder::new().build();
-        let made = self.docker.create_container(Some(options), body).await?;
-        self.docker.start_container(&made.id, None).await
+        let created = self.docker.create_container(Some(options), body).await?;
+        self.docker.start_container(&created.id, None).await
     }
 }
 
@@ -162,10 +168,10 @@ mod tests {
 
     #[test]
     fn the_name_of_a_bridge_is_short_enough_for_the_kernel() {
-        let one = mark("runner", Path::new("/var/lib/one"));
-        assert_ne!(one, mark("runner", Path::new("/var/lib/two")));
-        assert_ne!(one, mark("other", Path::new("/var/lib/one")));
-        // 256 slots are the most that a runner can have.
+        let one = runner_hash("runner", Path::new("/var/lib/one"));
+        assert_ne!(one, runner_hash("runner", Path::new("/var/lib/two")));
+        assert_ne!(one, runner_hash("other", Path::new("/var/lib/one")));
+        // A runner has at most 256 slots.
         assert!(format!("gr{one}255").len() <= 15, "{one}");
     }
 }

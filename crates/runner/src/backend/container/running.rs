@@ -1,4 +1,4 @@
-//! One step's container.
+//! The container of one step.
 
 use std::io;
 use std::pin::Pin;
@@ -16,27 +16,27 @@ use tokio_util::io::StreamReader;
 
 use crate::backend::{BackendError, Ended, Result, Running};
 
-/// How long the engine may take to end a container that was killed.
-const KILL_PATIENCE: Duration = Duration::from_secs(30);
-/// Between two questions, when the engine's own way of waiting has failed.
-const ASK_EVERY: Duration = Duration::from_millis(500);
+/// How long the engine may take to end a killed container.
+const KILL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The interval of checks when the engine's wait request has failed.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 type Output = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>, Bytes>;
 
-pub struct Contained {
+pub struct ContainerStep {
     docker: Docker,
     id: String,
     ended: Option<Ended>,
 }
 
-impl Contained {
+impl ContainerStep {
     pub(super) fn new(docker: Docker, id: String) -> Self {
-        Contained { docker, id, ended: None }
+        ContainerStep { docker, id, ended: None }
     }
 
-    /// None while it runs.
-    async fn look(&self) -> Result<Option<Ended>> {
-        let unknown = |error| BackendError::new("the step's end is not known", error);
+    /// Returns `None` while the container runs.
+    async fn inspect(&self) -> Result<Option<Ended>> {
+        let unknown = |error| BackendError::new("could not inspect the step's container", error);
         let found = self.docker.inspect_container(&self.id, None).await.map_err(unknown)?;
         let state = found.state.unwrap_or_default();
         if state.running.unwrap_or(false) || state.paused.unwrap_or(false) {
@@ -47,29 +47,29 @@ impl Contained {
         Ok(Some(Ended { exit_code, remark }))
     }
 
-    /// Until the container does not run any more, however the engine says so.
-    async fn until_ended(&self) -> Result<Ended> {
+    /// Waits until the container does not run any more.
+    async fn wait_until_ended(&self) -> Result<Ended> {
         loop {
             let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
             let waited = self.docker.wait_container(&self.id, Some(options)).next().await;
-            // What the answer says is asked for again below: the library reports any other code than 0 as an error,
-            // and a long wait may end with the connection's time limit.
-            if let Some(ended) = self.look().await? {
+            // The response is not used, and the container is inspected instead: the library reports any exit
+            // code other than 0 as an error, and a long wait may end with the connection's timeout.
+            if let Some(ended) = self.inspect().await? {
                 return Ok(ended);
             }
             if !matches!(waited, Some(Ok(_))) {
-                tokio::time::sleep(ASK_EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         }
     }
 }
 
-impl Running for Contained {
+impl Running for ContainerStep {
     type Output = Output;
 
     async fn start(&mut self) -> Result<Output> {
         let failed = |error| BackendError::new("the step could not be started", error);
-        // Before the start, so that not a byte is missed.
+        // Attach before the start, so that no output is lost.
         let options = AttachContainerOptionsBuilder::new().stream(true).stdout(true).stderr(true).build();
         let attached = self.docker.attach_container(&self.id, Some(options)).await.map_err(failed)?;
         self.docker.start_container(&self.id, None).await.map_err(failed)?;
@@ -82,7 +82,7 @@ impl Running for Contained {
         if let Some(ended) = &self.ended {
             return Ok(ended.clone());
         }
-        let ended = self.until_ended().await?;
+        let ended = self.wait_until_ended().await?;
         self.ended = Some(ended.clone());
         Ok(ended)
     }
@@ -90,15 +90,16 @@ impl Running for Contained {
     async fn stop(&mut self) -> Result<()> {
         let options = KillContainerOptionsBuilder::new().signal("SIGTERM").build();
         unless_gone(self.docker.kill_container(&self.id, Some(options)).await)
-            .map_err(|error| BackendError::new("the step could not be asked to end", error))
+            .map_err(|error| BackendError::new("could not send SIGTERM to the step", error))
     }
 
     async fn kill(&mut self) -> Result<()> {
         let failed = |error| BackendError::new("the step could not be killed", error);
         let options = KillContainerOptionsBuilder::new().signal("SIGKILL").build();
         unless_gone(self.docker.kill_container(&self.id, Some(options)).await).map_err(failed)?;
-        // With its first process the kernel ends all the others; the engine says so once it is done.
-        match tokio::time::timeout(KILL_PATIENCE, self.wait()).await {
+        // The kernel kills all processes of the container with the first one; the engine reports the end
+        // after that.
+        match tokio::time::timeout(KILL_TIMEOUT, self.wait()).await {
             Ok(ended) => ended.map(drop),
             Err(_) => Err(BackendError("the step's container still runs after it was killed".to_owned())),
         }
@@ -111,7 +112,7 @@ impl Running for Contained {
     }
 }
 
-/// What does not run cannot be killed, and what is not there cannot be removed; both is what was wanted.
+/// Ignores errors for a container that does not run, or does not exist: killing and removing are idempotent.
 pub(super) fn unless_gone(done: std::result::Result<(), Error>) -> std::result::Result<(), Error> {
     match done {
         Err(Error::DockerResponseServerError { status_code: 304 | 404 | 409, .. }) => Ok(()),

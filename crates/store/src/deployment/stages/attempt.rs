@@ -5,13 +5,13 @@ use greenroom_domain::deployment::{JobStatus, Stage};
 
 use super::{StageRow, time};
 use crate::StoreError;
-use crate::change::Change;
-use crate::deployment::advance::{Held, TIMING};
+use crate::deployment::advance::{LockedDeployment, TIMING};
+use crate::transaction::OrgTransaction;
 
-impl Change {
+impl OrgTransaction {
     pub(super) async fn insert_job(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         stage: &Stage,
         definition: &Definition,
     ) -> Result<(), StoreError> {
@@ -28,8 +28,9 @@ impl Change {
                 (None, StepWork::Script { .. }) => format!("step {}", position + 1),
             })
             .collect();
-        // A pool comes into being when it is first named; its runners are an admin's to add. One that is there is only
-        // read: to write it, if only its name again, would have all of its jobs wait for each other.
+        // A pool is created when it is first named; an admin adds its runners. An existing pool is only read:
+        // even an update of its name to the same value would make all of its jobs wait for each other's row
+        // lock.
         sqlx::query!(
             "with known as (
                  select p.id from stages s
@@ -54,11 +55,11 @@ impl Change {
              from unnest($8::uuid[], $9::text[]) with ordinality as steps (id, name, position)",
             organization,
             id,
-            held.id.uuid(),
+            deployment.id.uuid(),
             stage.key,
-            i32::try_from(stage.attempt).unwrap_or(i32::MAX),
+            i32::try_from(stage.attempt_number).unwrap_or(i32::MAX),
             pool,
-            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+            time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             &ids,
             &names,
         )
@@ -67,8 +68,12 @@ impl Change {
         Ok(())
     }
 
-    /// What time or a cancel has decided about an attempt.
-    pub(super) async fn update_job(&mut self, held: &Held, row: &StageRow<'_>) -> Result<(), StoreError> {
+    /// Writes an attempt that was ended or canceled by a timeout or a cancel.
+    pub(super) async fn update_job(
+        &mut self,
+        deployment: &LockedDeployment,
+        row: &StageRow<'_>,
+    ) -> Result<(), StoreError> {
         let (before, Some(after)) = (row.before.and_then(|stage| stage.job), row.after.job) else {
             return Ok(());
         };
@@ -87,28 +92,28 @@ impl Change {
                where organization_id = $1 and deployment_id = $2 and stage_key = $3 and attempt = $4
                returning id"#,
             organization,
-            held.id.uuid(),
+            deployment.id.uuid(),
             row.after.key,
-            i32::try_from(row.after.attempt).unwrap_or(i32::MAX),
+            i32::try_from(row.after.attempt_number).unwrap_or(i32::MAX),
             after.status.as_str(),
             after.reason.map(|reason| reason.as_str()),
             after.cancel.map(|reason| reason.as_str()),
-            after.status.is_end(),
-            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+            after.status.is_final(),
+            time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             TIMING.timeout_slack.as_secs_f64(),
         )
         .fetch_optional(self.connection())
         .await?;
         if let Some(job) = ended
-            && after.status.is_end()
+            && after.status.is_final()
         {
-            let left = if after.status == JobStatus::Errored { "errored" } else { "canceled" };
-            self.end_open_steps(job, left).await?;
+            let running_step_status = if after.status == JobStatus::Errored { "errored" } else { "canceled" };
+            self.end_unfinished_steps(job, running_step_status).await?;
         }
         Ok(())
     }
 
-    /// A deployment was canceled: its jobs keep their leases for the time to end and no longer, whatever their runners send.
+    /// Limits the leases of a canceled deployment's jobs to the grace time, regardless of further heartbeats.
     pub(crate) async fn limit_leases(&mut self, deployment: uuid::Uuid) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
@@ -127,8 +132,13 @@ impl Change {
         Ok(())
     }
 
-    /// Steps that nobody will say anything of any more.
-    pub(crate) async fn end_open_steps(&mut self, job: uuid::Uuid, running: &str) -> Result<(), StoreError> {
+    /// Ends the steps of a job whose results will not be reported any more. Steps that are running get
+    /// `running_step_status`, and pending ones are skipped.
+    pub(crate) async fn end_unfinished_steps(
+        &mut self,
+        job: uuid::Uuid,
+        running_step_status: &str,
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update step_runs
@@ -136,7 +146,7 @@ impl Change {
              where organization_id = $1 and job_id = $2 and ended_at is null",
             organization,
             job,
-            running,
+            running_step_status,
         )
         .execute(self.connection())
         .await?;

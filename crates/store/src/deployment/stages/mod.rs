@@ -1,8 +1,9 @@
-//! A deployment's stages and their newest attempts, as rows: read for the machine, and written as it left them.
+//! A deployment's stages and their newest attempts: read for the domain's machine, and written with its
+//! changes.
 
 mod attempt;
+mod events;
 mod read;
-mod tell;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{Deployment, DeploymentStatus, PlannedStage, Stage, StageStatus};
@@ -10,10 +11,10 @@ use greenroom_domain::event::EventType;
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::deployment::advance::Held;
+use crate::deployment::advance::LockedDeployment;
+use crate::transaction::OrgTransaction;
 
-/// A stage as it was, if it was, and as it is.
+/// A stage before (if it existed) and after the machine's step.
 pub(crate) struct StageRow<'a> {
     pub(crate) before: Option<&'a Stage>,
     pub(crate) after: &'a Stage,
@@ -21,75 +22,84 @@ pub(crate) struct StageRow<'a> {
 
 impl StageRow<'_> {
     /// The machine has begun a new attempt.
-    fn dispatched(&self) -> bool {
-        self.after.attempt > self.before.map_or(0, |stage| stage.attempt)
+    fn has_new_attempt(&self) -> bool {
+        self.after.attempt_number > self.before.map_or(0, |stage| stage.attempt_number)
     }
 
-    /// It was planned just now, and nothing has come of it yet: its row says all of that.
-    fn is_fresh(&self) -> bool {
+    /// The stage was just planned and has not changed since, so its row is already complete.
+    fn is_newly_planned(&self) -> bool {
         self.before.is_none() && self.after.status == StageStatus::Pending
     }
 
-    fn moved(&self) -> bool {
+    fn has_new_status(&self) -> bool {
         self.before.is_none_or(|before| before.status != self.after.status)
     }
 }
 
-impl Change {
-    /// Writes what the machine changed, and tells it. `plan`: the stages are new.
+impl OrgTransaction {
+    /// Writes the machine's changes, and records events. `plan` holds the stages if they are new.
     pub(crate) async fn write_deployment(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         before: &Deployment,
         definition: &Definition,
         plan: Option<&[PlannedStage]>,
     ) -> Result<(), StoreError> {
         if let Some(plan) = plan {
-            self.insert_stages(held, plan).await?;
+            self.insert_stages(deployment, plan).await?;
         }
-        let changes = held.state.status != before.status || plan.is_some();
-        // What is told first happened first: it begins before its stages do, and ends after them.
-        if changes && !held.state.status.is_end() {
-            self.update_deployment(held, before.status).await?;
+        let changes = deployment.state.status != before.status || plan.is_some();
+        // Events are recorded in the order in which things happen: a deployment starts before its stages, and
+        // ends after them.
+        if changes && !deployment.state.status.is_final() {
+            self.update_deployment(deployment, before.status).await?;
         }
-        for row in held.stage_rows(before).filter(|row| row.dispatched()) {
-            self.insert_job(held, row.after, definition).await?;
+        for row in deployment.stage_rows(before).filter(|row| row.has_new_attempt()) {
+            self.insert_job(deployment, row.after, definition).await?;
         }
-        self.write_stages(held, before).await?;
-        if changes && held.state.status.is_end() {
-            self.update_deployment(held, before.status).await?;
+        self.write_stages(deployment, before).await?;
+        if changes && deployment.state.status.is_final() {
+            self.update_deployment(deployment, before.status).await?;
         }
         Ok(())
     }
 
-    /// Writes the stages that are not as they were.
-    pub(crate) async fn write_stages(&mut self, held: &Held, before: &Deployment) -> Result<(), StoreError> {
-        for row in held.stage_rows(before) {
-            if row.before == Some(row.after) || row.is_fresh() {
+    /// Writes the stages that have changed.
+    pub(crate) async fn write_stages(
+        &mut self,
+        deployment: &LockedDeployment,
+        before: &Deployment,
+    ) -> Result<(), StoreError> {
+        for row in deployment.stage_rows(before) {
+            if row.before == Some(row.after) || row.is_newly_planned() {
                 continue;
             }
-            if !row.dispatched() {
-                self.update_job(held, &row).await?;
+            if !row.has_new_attempt() {
+                self.update_job(deployment, &row).await?;
             }
-            self.update_stage(held, row.after).await?;
-            if row.moved() {
-                self.tell_stage(held, &row).await?;
+            self.update_stage(deployment, row.after).await?;
+            if row.has_new_status() {
+                self.record_stage_event(deployment, &row).await?;
             }
         }
         Ok(())
     }
 
-    async fn insert_stages(&mut self, held: &Held, plan: &[PlannedStage]) -> Result<(), StoreError> {
+    async fn insert_stages(
+        &mut self,
+        deployment: &LockedDeployment,
+        plan: &[PlannedStage],
+    ) -> Result<(), StoreError> {
         let organization = self.organization();
         for (position, stage) in plan.iter().enumerate() {
-            let (verdict, verdict_reason) = stage.verdict.unzip();
+            let (verdict, verdict_reason) = stage.planned_outcome.unzip();
             sqlx::query!(
                 "insert into stages
                      (organization_id, deployment_id, key, position, name, needs, pool, status, detail, verdict,
                       verdict_reason, gated, timeout_seconds, attempts, backoff_seconds)
                  values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14)",
                 organization,
-                held.id.uuid(),
+                deployment.id.uuid(),
                 stage.key,
                 number(position),
                 stage.name,
@@ -98,9 +108,9 @@ impl Change {
                 stage.detail,
                 verdict.map(StageStatus::as_str),
                 verdict_reason.map(|reason| reason.as_str()),
-                stage.gated,
+                stage.needs_approval,
                 i64::try_from(stage.timeout_seconds).unwrap_or(i64::MAX),
-                i32::try_from(stage.attempts).unwrap_or(i32::MAX),
+                i32::try_from(stage.max_attempts).unwrap_or(i32::MAX),
                 i64::try_from(stage.backoff_seconds).unwrap_or(i64::MAX),
             )
             .execute(self.connection())
@@ -109,7 +119,7 @@ impl Change {
         Ok(())
     }
 
-    async fn update_stage(&mut self, held: &Held, stage: &Stage) -> Result<(), StoreError> {
+    async fn update_stage(&mut self, deployment: &LockedDeployment, stage: &Stage) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update stages
@@ -118,16 +128,16 @@ impl Change {
                  ended_at = case when $11 then $10::timestamptz end
              where organization_id = $1 and deployment_id = $2 and key = $3",
             organization,
-            held.id.uuid(),
+            deployment.id.uuid(),
             stage.key,
             stage.status.as_str(),
             stage.reason.map(|reason| reason.as_str()),
             time(stage.retry_at) as Option<jiff_sqlx::Timestamp>,
-            i32::try_from(stage.attempt).unwrap_or(i32::MAX),
-            i32::try_from(stage.tried).unwrap_or(i32::MAX),
+            i32::try_from(stage.attempt_number).unwrap_or(i32::MAX),
+            i32::try_from(stage.attempts_since_retry).unwrap_or(i32::MAX),
             stage.status == StageStatus::Running,
-            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
-            stage.status.is_end(),
+            time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
+            stage.status.is_final(),
         )
         .execute(self.connection())
         .await?;
@@ -136,23 +146,23 @@ impl Change {
 
     pub(crate) async fn update_deployment(
         &mut self,
-        held: &Held,
+        deployment: &LockedDeployment,
         before: DeploymentStatus,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let Held { state, .. } = held;
+        let LockedDeployment { state, .. } = deployment;
         sqlx::query!(
             "update deployments
              set status = $3, reason = $4, planned_at = coalesce(planned_at, $5), started_at = coalesce(started_at, $5),
                  ended_at = case when $6 then $7::timestamptz end
              where organization_id = $1 and id = $2",
             organization,
-            held.id.uuid(),
+            deployment.id.uuid(),
             state.status.as_str(),
             state.reason.map(|reason| reason.as_str()),
-            time((!state.stages.is_empty()).then_some(held.now)) as Option<jiff_sqlx::Timestamp>,
-            state.status.is_end(),
-            time(Some(held.now)) as Option<jiff_sqlx::Timestamp>,
+            time((!state.stages.is_empty()).then_some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
+            state.status.is_final(),
+            time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
         )
         .execute(self.connection())
         .await?;
@@ -169,11 +179,17 @@ impl Change {
             (_, DeploymentStatus::Failed) => EventType::DeploymentFailed,
             (_, DeploymentStatus::Errored) => EventType::DeploymentErrored,
             (_, DeploymentStatus::Canceled) => EventType::DeploymentCanceled,
-            // It goes on; its stages tell how.
+            // The deployment continues. Its stages have their own events.
             _ => return Ok(()),
         };
         let actor = self.actor().clone();
-        self.tell_progress(held, (&actor, event_type), None, state.reason.map(|reason| reason.as_str())).await
+        self.record_progress_event(
+            deployment,
+            (&actor, event_type),
+            None,
+            state.reason.map(|reason| reason.as_str()),
+        )
+        .await
     }
 }
 

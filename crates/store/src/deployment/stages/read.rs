@@ -1,16 +1,16 @@
-//! Stages as the machine sees them.
+//! Reads stages for the domain's machine.
 
 use greenroom_domain::deployment::{Job, Stage};
 use greenroom_domain::id::DeploymentId;
 use jiff::SignedDuration;
 
 use crate::StoreError;
-use crate::change::{Actor, Change};
-use crate::error::word;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
+use crate::transaction::{Actor, OrgTransaction};
 
-impl Change {
-    /// The stages, and by their keys the runners that have or had their newest attempts.
+impl OrgTransaction {
+    /// Returns the stages, and the runners of their newest attempts by the stages' keys.
     pub(crate) async fn stages_of(
         &mut self,
         id: DeploymentId,
@@ -37,21 +37,23 @@ impl Change {
             if let (Some(id), Some(name)) = (row.runner_id, row.runner_name) {
                 runners.push((row.key.clone(), Actor::Runner { id: id.into(), name }));
             }
-            let reason = |column, text: Option<String>| text.map(|text| word(column, &text)).transpose();
-            let verdict = match (row.verdict, row.verdict_reason) {
-                (Some(status), Some(why)) => {
-                    Some((word("stages.verdict", &status)?, word("stages.verdict_reason", &why)?))
-                }
+            let reason =
+                |column, text: Option<String>| text.map(|text| parse_column(column, &text)).transpose();
+            let planned_outcome = match (row.verdict, row.verdict_reason) {
+                (Some(status), Some(why)) => Some((
+                    parse_column("stages.verdict", &status)?,
+                    parse_column("stages.verdict_reason", &why)?,
+                )),
                 _ => None,
             };
             let job = match (row.job_status, row.queued_at, row.touched) {
-                (Some(status), Some(queued_at), Some(touched)) => Some(Job {
-                    status: word("jobs.status", &status)?,
+                (Some(status), Some(queued_at), Some(step_started)) => Some(Job {
+                    status: parse_column("jobs.status", &status)?,
                     reason: reason("jobs.reason", row.job_reason)?,
                     queued_at: queued_at.to_jiff(),
                     started_at: time(row.started_at),
                     lease_expires_at: time(row.lease_expires_at),
-                    touched: touched && !planted::is(Bug::TouchForgotten),
+                    step_started: step_started && !planted::is(Bug::TouchForgotten),
                     cancel: reason("jobs.cancel_reason", row.cancel_reason)?,
                 }),
                 _ => None,
@@ -59,16 +61,16 @@ impl Change {
             stages.push(Stage {
                 key: row.key,
                 needs: row.needs,
-                status: word("stages.status", &row.status)?,
+                status: parse_column("stages.status", &row.status)?,
                 reason: reason("stages.reason", row.reason)?,
-                verdict,
-                gated: row.gated,
+                planned_outcome,
+                needs_approval: row.gated,
                 timeout: SignedDuration::from_secs(row.timeout_seconds),
-                attempts: count(row.attempts),
+                max_attempts: count(row.attempts),
                 backoff: SignedDuration::from_secs(row.backoff_seconds),
                 retry_at: time(row.retry_at),
-                attempt: count(row.attempt),
-                tried: count(row.tried),
+                attempt_number: count(row.attempt),
+                attempts_since_retry: count(row.tried),
                 job,
             });
         }

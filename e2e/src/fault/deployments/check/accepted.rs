@@ -1,4 +1,4 @@
-//! D1: what was acknowledged is in the database, and is what was asked for.
+//! D1: an acknowledged deployment is in the database and matches the request.
 
 use crate::fault::deployments::check::{Evidence, short};
 use crate::fault::finding::Finding;
@@ -6,13 +6,13 @@ use crate::fault::finding::Finding;
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for request in evidence.requests {
-        for answer in &request.answers {
-            let text = match evidence.deployments.get(answer) {
-                None => format!("{} was acknowledged and is not there", short(*answer)),
+        for response in &request.responses {
+            let text = match evidence.deployments.get(response) {
+                None => format!("{} was acknowledged and does not exist", short(*response)),
                 Some(row) if row.commit != request.commit => {
                     format!(
-                        "{} is of commit {}, and {} was asked for",
-                        short(*answer),
+                        "{} is of commit {}, but {} was requested",
+                        short(*response),
                         row.commit,
                         request.commit
                     )
@@ -31,7 +31,7 @@ mod tests {
     use crate::fault::deployments::check::sample::{Sample, id};
 
     #[test]
-    fn what_was_acknowledged_is_there() {
+    fn an_acknowledged_deployment_is_stored() {
         let mut sample = Sample::good();
         assert!(sample.found(check).is_empty());
         sample.ledger.deployments.retain(|row| row.id != id(1));
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_is_what_was_asked_for() {
+    fn an_acknowledged_deployment_matches_its_request() {
         let mut sample = Sample::good();
         sample.requests[0].commit = "another".to_owned();
         assert_eq!(sample.found(check), ["D1"]);

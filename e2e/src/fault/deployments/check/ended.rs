@@ -1,5 +1,5 @@
-//! D2: everything comes to its end. No deployment is still alive, no environment is held or worked on, when all has been well for
-//! long enough.
+//! D2: everything ends. Once the system has been healthy for long enough, no deployment is live and no
+//! environment is held or has its work slot in use.
 
 use crate::fault::deployments::check::{Evidence, short};
 use crate::fault::finding::Finding;
@@ -7,18 +7,19 @@ use crate::fault::finding::Finding;
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for row in evidence.ledger.deployments.iter().filter(|row| row.ended_at.is_none()) {
-        let waiting = evidence.waiting.get(&row.id).map_or("it was not asked", String::as_str);
-        let place = row.environment.as_deref().unwrap_or("no environment");
-        let text = format!("{} ({}, {place}) is still {}: {waiting}", short(row.id), row.purpose, row.status);
+        let waiting = evidence.waiting.get(&row.id).map_or("not read", String::as_str);
+        let environment = row.environment.as_deref().unwrap_or("no environment");
+        let text =
+            format!("{} ({}, {environment}) is still {}: {waiting}", short(row.id), row.purpose, row.status);
         findings.push(Finding::new("D2", text));
     }
-    for place in &evidence.ledger.environments {
-        if let Some(slot) = place.slot {
-            let text = format!("the work slot of {} is still {}'s", place.name, short(slot));
+    for environment in &evidence.ledger.environments {
+        if let Some(slot) = environment.slot {
+            let text = format!("the work slot of {} is still {}'s", environment.name, short(slot));
             findings.push(Finding::new("D2", text));
         }
-        if place.held {
-            findings.push(Finding::new("D2", format!("{} is still held", place.name)));
+        if environment.held {
+            findings.push(Finding::new("D2", format!("{} is still held", environment.name)));
         }
     }
     findings

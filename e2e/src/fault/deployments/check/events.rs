@@ -1,5 +1,6 @@
-//! D8: each end is told exactly once. A deployment is accepted once and ends once, and again only after a stage of it was tried again;
-//! an attempt ends once; the last end that was told is the deployment's status; and events are numbered without holes.
+//! D8: each end is recorded exactly once. A deployment is accepted once and ends once, and again only after
+//! one of its stages was retried; an attempt ends once; the last recorded end is the deployment's status; and
+//! events are numbered without gaps.
 
 use std::collections::HashMap;
 
@@ -20,31 +21,30 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
             of.entry(deployment).or_default().push(event);
         }
     }
-    let mut findings = numbers(evidence);
+    let mut findings = sequence_gap(evidence);
     for row in &evidence.ledger.deployments {
         let events = of.get(&row.id).map_or(&[][..], Vec::as_slice);
-        let told = told(events, row.ended_at.map(|_| row.status.as_str()));
-        findings.extend(told.into_iter().map(|text| Finding::new("D8", format!("{} {text}", short(row.id)))));
+        let errors = event_errors(events, row.ended_at.map(|_| row.status.as_str()));
+        findings
+            .extend(errors.into_iter().map(|text| Finding::new("D8", format!("{} {text}", short(row.id)))));
     }
     findings
 }
 
-fn numbers(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn sequence_gap(evidence: &Evidence<'_>) -> Vec<Finding> {
     let events = &evidence.ledger.events;
-    let hole = events.iter().zip(1..).find(|(event, number)| event.sequence != *number);
-    hole.map(|(event, number)| {
-        Finding::new("D8", format!("event {} stands at place {number}", event.sequence))
-    })
-    .into_iter()
-    .collect()
+    let gap = events.iter().zip(1..).find(|(event, number)| event.sequence != *number);
+    gap.map(|(event, number)| Finding::new("D8", format!("event {} is at position {number}", event.sequence)))
+        .into_iter()
+        .collect()
 }
 
-/// What is wrong with what was told of a deployment. `end` is how it ended.
-fn told(events: &[&EventRow], end: Option<&str>) -> Vec<String> {
-    let mut wrong = Vec::new();
+/// Returns what is wrong with the events of a deployment. `end` is its final status.
+fn event_errors(events: &[&EventRow], end: Option<&str>) -> Vec<String> {
+    let mut errors = Vec::new();
     let queued = events.iter().filter(|event| event.kind == "deployment.queued").count();
     if queued != 1 {
-        wrong.push(format!("was accepted by {queued} events"));
+        errors.push(format!("was accepted by {queued} events"));
     }
     let (mut ended, mut last) = (false, None);
     let mut attempts: HashMap<(&str, i32), u32> = HashMap::new();
@@ -52,23 +52,28 @@ fn told(events: &[&EventRow], end: Option<&str>) -> Vec<String> {
         if event.kind == "deployment.stage.retried" {
             ended = false;
         } else if let Some((stage, attempt)) = event.stage.as_deref().zip(event.attempt) {
-            // What was skipped or canceled before its first attempt has the number 0, and may be so again.
-            if attempt > 0 && event.kind.strip_prefix(STAGE).is_some_and(|word| ENDS.contains(&word)) {
+            // A stage that was skipped or canceled before its first attempt has the number 0, and this may
+            // happen again.
+            if attempt > 0 && event.kind.strip_prefix(STAGE).is_some_and(|verb| ENDS.contains(&verb)) {
                 *attempts.entry((stage, attempt)).or_default() += 1;
             }
-        } else if let Some(word) = event.kind.strip_prefix(DEPLOYMENT).filter(|word| ENDS.contains(word)) {
+        } else if let Some(verb) = event.kind.strip_prefix(DEPLOYMENT).filter(|verb| ENDS.contains(verb)) {
             if ended {
-                wrong.push(format!("ended twice: {} after {}", word, last.unwrap_or_default()));
+                errors.push(format!("ended twice: {} after {}", verb, last.unwrap_or_default()));
             }
-            (ended, last) = (true, Some(word));
+            (ended, last) = (true, Some(verb));
         }
     }
     if last != end && end.is_some() {
-        wrong.push(format!("is {}, and {} was told", end.unwrap_or_default(), last.unwrap_or("nothing")));
+        errors.push(format!(
+            "is {}, but {} was recorded",
+            end.unwrap_or_default(),
+            last.unwrap_or("nothing")
+        ));
     }
     let twice = attempts.into_iter().filter(|(_, count)| *count > 1);
-    wrong.extend(twice.map(|((stage, attempt), count)| format!("{stage}/{attempt} ended {count} times")));
-    wrong
+    errors.extend(twice.map(|((stage, attempt), count)| format!("{stage}/{attempt} ended {count} times")));
+    errors
 }
 
 #[cfg(test)]
@@ -77,7 +82,7 @@ mod tests {
     use crate::fault::deployments::check::sample::Sample;
 
     #[test]
-    fn an_end_is_told_once() {
+    fn an_end_is_recorded_once() {
         let mut sample = Sample::good();
         assert!(sample.found(check).is_empty());
         sample.event("deployment.succeeded", 1, None);
@@ -96,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_nobody_told_is_found() {
+    fn an_end_without_event_is_found() {
         let mut sample = Sample::good();
         sample.ledger.deployments[0].status = "failed".to_owned();
         assert_eq!(sample.found(check), ["D8"]);
     }
 
     #[test]
-    fn acceptance_is_told_once_and_numbers_have_no_holes() {
+    fn acceptance_is_recorded_once_and_numbers_have_no_gaps() {
         let mut sample = Sample::good();
         sample.ledger.events.remove(0);
         assert_eq!(sample.found(check), ["D8", "D8"]);

@@ -1,15 +1,15 @@
-//! The checker: pure judgement of what clients were told, what the target heard and what the database says. Each file is a property;
-//! their numbers are those of docs/reliability.md.
+//! The checker: pure functions that judge the responses to the clients, the reports at the target and the
+//! contents of the database. Each file checks one property; their ids are those of docs/reliability.md.
 
 mod accepted;
-mod alone;
+mod after_end;
 mod attempts;
 mod concurrency;
 mod ended;
 mod events;
-mod meddlings;
+mod exclusive;
+mod foreign_actions;
 mod once;
-mod over;
 mod overdue;
 #[cfg(test)]
 mod sample;
@@ -21,57 +21,57 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use crate::fault::clock::{Micros, SECOND};
-use crate::fault::deployments::history::{Meddling, Request};
+use crate::fault::deployments::history::{ForeignAction, Request};
 use crate::fault::deployments::ledger::{DeploymentRow, JobRow, Ledger, StepRow};
 use crate::fault::deployments::settle::Waiting;
-use crate::fault::deployments::target::{StepKey, Word};
+use crate::fault::deployments::target::{StepKey, TargetReport};
 use crate::fault::finding::Finding;
 
-/// The clocks of the harness and of PostgreSQL are one, but read at different moments.
-const MARGIN: Micros = SECOND / 20;
+/// The harness and PostgreSQL use the same clock, but read it at different moments.
+const CLOCK_MARGIN: Micros = SECOND / 20;
 
-/// All that is known of a campaign.
+/// Everything observed in a campaign.
 pub(crate) struct Evidence<'a> {
     requests: &'a [Request],
-    meddlings: &'a [Meddling],
-    words: &'a [Word],
+    foreign_actions: &'a [ForeignAction],
+    reports: &'a [TargetReport],
     ledger: &'a Ledger,
     waiting: &'a Waiting,
     deployments: HashMap<Uuid, &'a DeploymentRow>,
     jobs: HashMap<Uuid, &'a JobRow>,
-    words_of: HashMap<StepKey, Vec<&'a Word>>,
+    reports_by_step: HashMap<StepKey, Vec<&'a TargetReport>>,
 }
 
 impl<'a> Evidence<'a> {
     pub(crate) fn new(
-        (requests, meddlings): (&'a [Request], &'a [Meddling]),
-        words: &'a [Word],
+        (requests, foreign_actions): (&'a [Request], &'a [ForeignAction]),
+        reports: &'a [TargetReport],
         ledger: &'a Ledger,
         waiting: &'a Waiting,
     ) -> Self {
-        let mut words_of: HashMap<StepKey, Vec<&Word>> = HashMap::new();
-        for word in words {
-            words_of.entry(word.step.clone()).or_default().push(word);
+        let mut reports_by_step: HashMap<StepKey, Vec<&TargetReport>> = HashMap::new();
+        for report in reports {
+            reports_by_step.entry(report.step.clone()).or_default().push(report);
         }
         let deployments = ledger.deployments.iter().map(|row| (row.id, row)).collect();
         let jobs = ledger.jobs.iter().map(|row| (row.id, row)).collect();
-        Self { requests, meddlings, words, ledger, waiting, deployments, jobs, words_of }
+        Self { requests, foreign_actions, reports, ledger, waiting, deployments, jobs, reports_by_step }
     }
 
-    /// The attempts of a stage, by number.
+    /// Returns the attempts of a stage, by number.
     fn attempts(&self, deployment: Uuid, stage: &str) -> impl Iterator<Item = &'a JobRow> {
         self.ledger.jobs.iter().filter(move |job| job.deployment == deployment && job.stage == stage)
     }
 
-    /// What a step of an attempt has said, in order.
-    fn said(&self, job: &JobRow, step: &StepRow) -> &[&'a Word] {
+    /// Returns the reports of a step of an attempt, in order.
+    fn step_reports(&self, job: &JobRow, step: &StepRow) -> &[&'a TargetReport] {
         let key = StepKey {
             deployment: job.deployment,
             stage: job.stage.clone(),
             attempt: job.attempt,
             step: step.name.clone(),
         };
-        self.words_of.get(&key).map_or(&[], Vec::as_slice)
+        self.reports_by_step.get(&key).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -81,19 +81,19 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         ended::check,
         stale::check,
         once::check,
-        alone::check,
-        over::check,
+        exclusive::check,
+        after_end::check,
         statuses::check,
         events::check,
         attempts::check,
-        meddlings::check,
+        foreign_actions::check,
         overdue::check,
         concurrency::check,
     ];
     checks.iter().flat_map(|check| check(evidence)).collect()
 }
 
-/// The end of an id, which is where ids differ.
+/// Returns the end of an id, because ids differ there.
 fn short(id: Uuid) -> String {
     let text = id.as_simple().to_string();
     format!("…{}", &text[text.len() - 8..])

@@ -1,12 +1,12 @@
-//! D4: once is once. A step of an attempt begins once and has its effect once, a request makes one deployment however often it is
-//! sent, and of the attempts of a stage at most one succeeds.
+//! D4: no duplicates. A step of an attempt begins once and has its effect once, a request creates one
+//! deployment however often it is sent, and of the attempts of a stage at most one succeeds.
 
 use std::collections::HashMap;
 
 use uuid::Uuid;
 
 use crate::fault::deployments::check::{Evidence, name, short};
-use crate::fault::deployments::target::Saying;
+use crate::fault::deployments::target::ReportKind;
 use crate::fault::finding::Finding;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
@@ -18,17 +18,17 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn steps(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (step, words) in &evidence.words_of {
-        for (saying, verb) in
-            [(Saying::Begin, "began"), (Saying::Apply, "was applied"), (Saying::End, "ended")]
+    for (step, reports) in &evidence.reports_by_step {
+        for (kind, verb) in
+            [(ReportKind::Begin, "began"), (ReportKind::Apply, "was applied"), (ReportKind::End, "ended")]
         {
-            let count = words.iter().filter(|word| word.saying == saying).count();
+            let count = reports.iter().filter(|report| report.kind == kind).count();
             if count > 1 {
                 findings.push(Finding::new("D4", format!("{} {verb} {count} times", name(step))));
             }
         }
-        if words.iter().any(|word| word.job != words[0].job) {
-            findings.push(Finding::new("D4", format!("{} was two jobs at once", name(step))));
+        if reports.iter().any(|report| report.job != reports[0].job) {
+            findings.push(Finding::new("D4", format!("{} belonged to two jobs", name(step))));
         }
     }
     findings
@@ -44,14 +44,14 @@ fn requests(evidence: &Evidence<'_>) -> Vec<Finding> {
         let made = of_commit.get(request.commit.as_str()).map_or(0, Vec::len);
         if made > 1 {
             let text =
-                format!("one request ({:?}) made {made} deployments of {}", request.key, request.commit);
+                format!("one request ({:?}) created {made} deployments of {}", request.key, request.commit);
             findings.push(Finding::new("D4", text));
         }
-        if let Some(other) = request.answers.iter().find(|answer| **answer != request.answers[0]) {
+        if let Some(other) = request.responses.iter().find(|response| **response != request.responses[0]) {
             let text = format!(
-                "one request ({:?}) was answered {} and then {}",
+                "one request ({:?}) returned {} and then {}",
                 request.key,
-                short(request.answers[0]),
+                short(request.responses[0]),
                 short(*other)
             );
             findings.push(Finding::new("D4", text));
@@ -82,15 +82,19 @@ mod tests {
     fn a_step_is_applied_once() {
         let mut sample = Sample::good();
         assert!(sample.found(check).is_empty());
-        sample.say((1, 1, STEPS[0]), Saying::Apply, 13);
+        sample.report((1, 1, STEPS[0]), ReportKind::Apply, 13);
         assert_eq!(sample.found(check), ["D4"]);
     }
 
     #[test]
     fn a_step_is_of_one_job() {
         let mut sample = Sample::good();
-        sample.say((1, 1, STEPS[0]), Saying::Tick, 13);
-        sample.words.iter_mut().filter(|word| word.saying == Saying::Tick).for_each(|word| word.job = id(7));
+        sample.report((1, 1, STEPS[0]), ReportKind::Tick, 13);
+        sample
+            .reports
+            .iter_mut()
+            .filter(|report| report.kind == ReportKind::Tick)
+            .for_each(|report| report.job = id(7));
         assert_eq!(sample.found(check).len(), 4);
     }
 
@@ -100,7 +104,7 @@ mod tests {
         sample.ledger.deployments[1].commit = sample.ledger.deployments[0].commit.clone();
         assert_eq!(sample.found(check), ["D4"]);
         let mut sample = Sample::good();
-        sample.requests[0].answers.push(id(2));
+        sample.requests[0].responses.push(id(2));
         assert_eq!(sample.found(check), ["D4"]);
     }
 

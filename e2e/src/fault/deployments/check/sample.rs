@@ -1,16 +1,16 @@
-//! Hand-made histories for the checker's tests: a deployment with one stage of two steps, which keeps every property, and the means
-//! to break them. Times are in seconds.
+//! Hand-made histories for the checker's tests: a deployment with one stage of two steps, which has every
+//! property, and helpers to violate them. Times are in seconds.
 
 use uuid::Uuid;
 
 use crate::fault::clock::{Micros, SECOND};
 use crate::fault::deployments::check::Evidence;
-use crate::fault::deployments::history::{Meddling, Request};
+use crate::fault::deployments::history::{ForeignAction, Request};
 use crate::fault::deployments::ledger::{
     DeploymentRow, EnvironmentRow, EventRow, JobRow, Ledger, SessionRow, StageRow, StepRow,
 };
 use crate::fault::deployments::settle::Waiting;
-use crate::fault::deployments::target::{Saying, StepKey, Word};
+use crate::fault::deployments::target::{ReportKind, StepKey, TargetReport};
 use crate::fault::finding::Finding;
 
 pub(super) const STAGE: &str = "deploy";
@@ -19,8 +19,8 @@ pub(super) const STEPS: [&str; 2] = ["one", "two"];
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) requests: Vec<Request>,
-    pub(super) meddlings: Vec<Meddling>,
-    pub(super) words: Vec<Word>,
+    pub(super) foreign_actions: Vec<ForeignAction>,
+    pub(super) reports: Vec<TargetReport>,
     pub(super) ledger: Ledger,
     pub(super) waiting: Waiting,
 }
@@ -33,7 +33,7 @@ pub(super) fn at(seconds: i64) -> Option<Micros> {
     Some(seconds * SECOND)
 }
 
-/// The id of an attempt.
+/// Returns the id of an attempt.
 pub(super) fn job_id(deployment: u128, attempt: i32) -> Uuid {
     id(deployment * 100 + u128::try_from(attempt).unwrap())
 }
@@ -49,12 +49,13 @@ impl Sample {
         sample
     }
 
-    /// In a session that begins with it and ends seven seconds later. Each step takes two seconds.
+    /// Adds a deployment in a session that begins with it and ends seven seconds later. Each step takes two
+    /// seconds.
     pub(super) fn deployment(&mut self, number: u128, begun: i64) {
         let (deployment, session) = (id(number), id(10 + number));
         let commit = format!("{number:040x}");
         let request =
-            Request { commit: commit.clone(), key: Some("key".to_owned()), answers: vec![deployment] };
+            Request { commit: commit.clone(), key: Some("key".to_owned()), responses: vec![deployment] };
         self.requests.push(request);
         self.ledger.deployments.push(DeploymentRow {
             id: deployment,
@@ -84,7 +85,7 @@ impl Sample {
         self.event("deployment.succeeded", number, None);
     }
 
-    /// Another attempt of its stage, whose steps run and end well. It ends five seconds later.
+    /// Adds another attempt of its stage, whose steps run and succeed. It ends five seconds later.
     pub(super) fn attempt(&mut self, number: u128, begun: i64, status: &str) {
         let deployment = id(number);
         let stage = self.ledger.stages.iter_mut().find(|stage| stage.deployment == deployment).unwrap();
@@ -110,28 +111,28 @@ impl Sample {
                 status: status.to_owned(),
                 started_at: at(from),
             });
-            self.say((number, attempt, name), Saying::Begin, from);
-            self.say((number, attempt, name), Saying::Tick, from + 1);
-            self.say((number, attempt, name), Saying::Apply, from + 2);
-            self.say((number, attempt, name), Saying::End, from + 2);
+            self.report((number, attempt, name), ReportKind::Begin, from);
+            self.report((number, attempt, name), ReportKind::Tick, from + 1);
+            self.report((number, attempt, name), ReportKind::Apply, from + 2);
+            self.report((number, attempt, name), ReportKind::End, from + 2);
         }
         self.event(&format!("deployment.stage.{status}"), number, Some(attempt));
     }
 
-    /// With the fence that its deployment's number is.
-    pub(super) fn say(&mut self, (number, attempt, name): (u128, i32, &str), saying: Saying, when: i64) {
-        self.words.push(Word {
+    /// Adds a report; its fence is the deployment's number.
+    pub(super) fn report(&mut self, (number, attempt, name): (u128, i32, &str), kind: ReportKind, when: i64) {
+        self.reports.push(TargetReport {
             at: when * SECOND,
-            saying,
+            kind,
             environment: Some("qa-1".to_owned()),
             fence: i64::try_from(number).ok(),
             step: StepKey { deployment: id(number), stage: STAGE.to_owned(), attempt, step: name.to_owned() },
             job: job_id(number, attempt),
-            code: (saying == Saying::End).then_some(0),
+            code: (kind == ReportKind::End).then_some(0),
             accepted: true,
         });
-        // As the target writes them down.
-        self.words.sort_by_key(|word| word.at);
+        // In the order in which the target records them.
+        self.reports.sort_by_key(|report| report.at);
     }
 
     pub(super) fn event(&mut self, kind: &str, number: u128, attempt: Option<i32>) {
@@ -146,19 +147,19 @@ impl Sample {
         });
     }
 
-    pub(super) fn forget_words(&mut self, forgotten: impl Fn(&Word) -> bool) {
-        self.words.retain(|word| !forgotten(word));
+    pub(super) fn forget_reports(&mut self, forgotten: impl Fn(&TargetReport) -> bool) {
+        self.reports.retain(|report| !forgotten(report));
     }
 
-    /// The properties that a check finds violated.
+    /// Returns the properties that a check finds violated.
     pub(super) fn found(&self, check: fn(&Evidence<'_>) -> Vec<Finding>) -> Vec<&'static str> {
-        let asked = (&self.requests[..], &self.meddlings[..]);
-        let evidence = Evidence::new(asked, &self.words, &self.ledger, &self.waiting);
+        let requested = (&self.requests[..], &self.foreign_actions[..]);
+        let evidence = Evidence::new(requested, &self.reports, &self.ledger, &self.waiting);
         check(&evidence).into_iter().map(|finding| finding.property).collect()
     }
 }
 
-/// What keeps all of them is found guilty of none.
+/// A history that has every property leads to no finding.
 #[test]
 fn the_good_history_is_good() {
     assert_eq!(Sample::good().found(super::all), Vec::<&str>::new());

@@ -1,5 +1,5 @@
-//! D3: nothing acts for who has lost the environment. No step is started after its session has ended, both by the database's clock;
-//! and the target accepts nothing with a lower fence than it has seen.
+//! D3: nothing acts for a session that has lost the environment. No step is started after its session has
+//! ended, both by the database's clock; and the target accepts nothing with a lower fence than it has seen.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ fn started_too_late(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for step in &evidence.ledger.steps {
         let job = evidence.jobs.get(&step.job);
-        // What cleans up after a session begins when that has ended.
+        // A cleanup deployment starts after its session has ended.
         let deployment = job.and_then(|job| evidence.deployments.get(&job.deployment));
         let deployment = deployment.filter(|deployment| deployment.purpose != "teardown");
         let session = deployment.and_then(|row| row.session).and_then(|id| sessions.get(&id));
@@ -47,11 +47,12 @@ fn started_too_late(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn accepted_too_late(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut highest: HashMap<&str, i64> = HashMap::new();
     let mut findings = Vec::new();
-    for word in evidence.words {
-        let Some((environment, fence)) = word.environment.as_deref().zip(word.fence) else { continue };
+    for report in evidence.reports {
+        let Some((environment, fence)) = report.environment.as_deref().zip(report.fence) else { continue };
         let seen = highest.entry(environment).or_insert(fence);
-        if word.accepted && fence < *seen {
-            let text = format!("{environment} took fence {fence} after {seen}, from {}", name(&word.step));
+        if report.accepted && fence < *seen {
+            let text =
+                format!("{environment} accepted fence {fence} after {seen}, from {}", name(&report.step));
             findings.push(Finding::new("D3", text));
         }
         *seen = fence.max(*seen);
@@ -63,7 +64,7 @@ fn accepted_too_late(evidence: &Evidence<'_>) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::fault::deployments::check::sample::{STEPS, Sample, at};
-    use crate::fault::deployments::target::Saying;
+    use crate::fault::deployments::target::ReportKind;
 
     #[test]
     fn no_step_starts_after_its_session() {
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cleans_up_starts_after_its_session() {
+    fn a_teardown_starts_after_its_session() {
         let mut sample = Sample::good();
         sample.ledger.sessions[0].ended_at = at(9);
         sample.ledger.deployments[0].purpose = "teardown".to_owned();
@@ -85,9 +86,13 @@ mod tests {
     #[test]
     fn a_lower_fence_is_not_accepted_after_a_higher_one() {
         let mut sample = Sample::good();
-        sample.say((1, 1, STEPS[1]), Saying::Tick, 21);
+        sample.report((1, 1, STEPS[1]), ReportKind::Tick, 21);
         assert_eq!(sample.found(check), ["D3"]);
-        sample.words.iter_mut().filter(|word| word.fence == Some(1)).for_each(|word| word.accepted = false);
+        sample
+            .reports
+            .iter_mut()
+            .filter(|report| report.fence == Some(1))
+            .for_each(|report| report.accepted = false);
         assert!(sample.found(check).is_empty());
     }
 }

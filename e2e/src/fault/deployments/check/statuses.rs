@@ -1,20 +1,20 @@
-//! D7: statuses say what ran. What succeeded has had its effect, step by step; what was never started has said nothing; what has
-//! ended has no part that has not.
+//! D7: statuses match what ran. Every step that succeeded had its effect; a step that was never started has
+//! reported nothing; an ended deployment or attempt has no part that has not ended.
 
-use crate::fault::deployments::check::{Evidence, MARGIN, name, short};
+use crate::fault::deployments::check::{CLOCK_MARGIN, Evidence, name, short};
 use crate::fault::deployments::ledger::{JobRow, StepRow};
-use crate::fault::deployments::target::{Saying, Word};
+use crate::fault::deployments::target::{ReportKind, TargetReport};
 use crate::fault::finding::Finding;
 
 const ENDS: [&str; 6] = ["succeeded", "failed", "errored", "canceled", "superseded", "skipped"];
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let mut wrong = strangers(evidence);
+    let mut wrong = unknown_steps(evidence);
     for step in &evidence.ledger.steps {
         let Some(job) = evidence.jobs.get(&step.job) else { continue };
         let text =
             |what| format!("{}/{}/{}/{}: {what}", short(job.deployment), job.stage, job.attempt, step.name);
-        wrong.extend(step_is_wrong(job, step, evidence.said(job, step)).map(text));
+        wrong.extend(step_is_wrong(job, step, evidence.step_reports(job, step)).map(text));
     }
     for stage in &evidence.ledger.stages {
         let newest = evidence.attempts(stage.deployment, &stage.key).find(|job| job.attempt == stage.attempt);
@@ -43,33 +43,35 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     wrong.into_iter().map(|text| Finding::new("D7", text)).collect()
 }
 
-/// Words of steps that nobody has started.
-fn strangers(evidence: &Evidence<'_>) -> Vec<String> {
+/// Finds reports of steps that were never started.
+fn unknown_steps(evidence: &Evidence<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (step, words) in &evidence.words_of {
-        let known = evidence.jobs.get(&words[0].job).is_some_and(|job| {
+    for (step, reports) in &evidence.reports_by_step {
+        let is_known = evidence.jobs.get(&reports[0].job).is_some_and(|job| {
             let same = (job.deployment, job.stage.as_str(), job.attempt);
             same == (step.deployment, step.stage.as_str(), step.attempt)
         });
-        if !known {
-            wrong.push(format!("{} ran, and no attempt is known of it", name(step)));
+        if !is_known {
+            wrong.push(format!("{} ran, but has no attempt", name(step)));
         }
     }
     wrong
 }
 
-fn step_is_wrong(job: &JobRow, step: &StepRow, words: &[&Word]) -> Option<&'static str> {
-    let said = |saying| words.iter().any(|word| word.saying == saying && word.accepted);
-    let ended_well = words.iter().any(|word| word.saying == Saying::End && word.code == Some(0));
-    match (words.first(), step.started_at) {
-        (Some(_), None) => return Some("it ran, and was never started"),
-        (Some(first), Some(started)) if first.at + MARGIN < started => {
+fn step_is_wrong(job: &JobRow, step: &StepRow, reports: &[&TargetReport]) -> Option<&'static str> {
+    let has_reported = |kind| reports.iter().any(|report| report.kind == kind && report.accepted);
+    let ended_well = reports.iter().any(|report| report.kind == ReportKind::End && report.code == Some(0));
+    match (reports.first(), step.started_at) {
+        (Some(_), None) => return Some("it ran, but was never started"),
+        (Some(first), Some(started)) if first.at + CLOCK_MARGIN < started => {
             return Some("it ran before it was started");
         }
         _ => {}
     }
-    if step.status == "succeeded" && !(said(Saying::Begin) && said(Saying::Apply) && ended_well) {
-        return Some("it has succeeded, and not all of it was applied");
+    if step.status == "succeeded"
+        && !(has_reported(ReportKind::Begin) && has_reported(ReportKind::Apply) && ended_well)
+    {
+        return Some("it has succeeded, but not all of it was applied");
     }
     if job.status == "succeeded" && step.status != "succeeded" {
         return Some("its attempt has succeeded without it");
@@ -84,17 +86,17 @@ mod tests {
     use crate::fault::deployments::check::sample::{STEPS, Sample, at, id};
 
     #[test]
-    fn what_succeeded_was_applied() {
+    fn a_succeeded_step_was_applied() {
         let mut sample = Sample::good();
         assert!(sample.found(check).is_empty());
-        sample.forget_words(|word| word.step.step == STEPS[0] && word.saying == Saying::Apply);
+        sample.forget_reports(|report| report.step.step == STEPS[0] && report.kind == ReportKind::Apply);
         assert_eq!(sample.found(check), ["D7", "D7"]);
     }
 
     #[test]
-    fn what_failed_need_not_be() {
+    fn a_failed_step_need_not_be_applied() {
         let mut sample = Sample::good();
-        sample.forget_words(|word| word.step.deployment == id(1) && word.saying != Saying::Begin);
+        sample.forget_reports(|report| report.step.deployment == id(1) && report.kind != ReportKind::Begin);
         sample.ledger.steps[0].status = "failed".to_owned();
         sample.ledger.steps[1].status = "errored".to_owned();
         sample.ledger.jobs[0].status = "failed".to_owned();
@@ -106,19 +108,19 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_was_started() {
+    fn a_step_that_ran_was_started() {
         let mut sample = Sample::good();
         sample.ledger.steps[0].started_at = None;
         assert_eq!(sample.found(check), ["D7"]);
         sample.ledger.steps[0].started_at = at(11);
         assert_eq!(sample.found(check), ["D7"]);
         let mut sample = Sample::good();
-        sample.words[0].job = id(5);
+        sample.reports[0].job = id(5);
         assert_eq!(sample.found(check), ["D7"]);
     }
 
     #[test]
-    fn what_has_ended_has_no_part_that_has_not() {
+    fn an_ended_deployment_has_no_live_stage() {
         let mut sample = Sample::good();
         sample.ledger.deployments[0].status = "canceled".to_owned();
         sample.ledger.stages[0].status = "running".to_owned();
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_is_what_its_newest_attempt_is() {
+    fn a_stage_matches_its_newest_attempt() {
         let mut sample = Sample::good();
         sample.attempt(1, 30, "failed");
         assert_eq!(sample.found(check), ["D7"]);

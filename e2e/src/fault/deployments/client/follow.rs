@@ -1,4 +1,4 @@
-//! Following a deployment to its end: waiting, canceling at times, trying a failed stage again at times.
+//! Follows a deployment to its end: waits, sometimes cancels, and sometimes retries a failed stage.
 
 use std::time::{Duration, Instant};
 
@@ -6,67 +6,68 @@ use rand::RngExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Answer, Asking, Client};
-use crate::fault::deployments::client::visit::Stay;
-use crate::fault::deployments::world::World;
+use super::{ApiRequest, Client, Outcome};
+use crate::fault::deployments::client::visit::HeldSession;
+use crate::fault::deployments::fixture::DeploymentFixture;
 
-/// Who has waited so long goes on to something else.
-const PATIENCE: Duration = Duration::from_secs(50);
-const RENEW_EVERY: Duration = Duration::from_secs(4);
+/// After this time the client stops waiting and continues with something else.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(50);
+const RENEW_INTERVAL: Duration = Duration::from_secs(4);
 
-/// What has become of a deployment that was waited for.
-enum Seen {
+/// The result of waiting for a deployment.
+enum WaitResult {
     Ended(Value),
-    StillGoesOn,
-    /// The session that it was deployed in is over.
-    SessionOver,
+    StillRunning,
+    /// The session of the deployment has ended.
+    SessionEnded,
 }
 
 impl Client {
-    /// Whether the session, if there is one, is still held in the end.
-    pub(super) async fn follow(&mut self, deployment: Uuid, stay: Option<&Stay>) -> bool {
+    /// Returns whether the session, if there is one, is still held at the end.
+    pub(super) async fn follow(&mut self, deployment: Uuid, held: Option<&HeldSession>) -> bool {
         if self.rng.random_ratio(1, 8) {
             self.pause(300, 2_500).await;
             let body = self.rng.random_ratio(1, 2).then(|| json!({ "force": true }));
-            let path = World::path(&format!("/deployments/dep_{deployment}/cancel"));
-            self.change(Asking::post(path, Some(body.unwrap_or_else(|| json!({}))))).await;
+            let path = DeploymentFixture::path(&format!("/deployments/dep_{deployment}/cancel"));
+            self.change(ApiRequest::post(path, Some(body.unwrap_or_else(|| json!({}))))).await;
         }
-        let mut seen = self.wait_for(deployment, stay).await;
-        if let Seen::Ended(record) = &seen
+        let mut result = self.wait_for(deployment, held).await;
+        if let WaitResult::Ended(record) = &result
             && self.rng.random_ratio(2, 3)
-            && let Some(stage) = ended_badly(record)
+            && let Some(stage) = failed_stage(record)
         {
-            let path = World::path(&format!("/deployments/dep_{deployment}/stages/{stage}/retry"));
-            if let Answer::Done(_) = self.change(Asking::post(path, Some(json!({})))).await {
-                seen = self.wait_for(deployment, stay).await;
+            let path =
+                DeploymentFixture::path(&format!("/deployments/dep_{deployment}/stages/{stage}/retry"));
+            if let Outcome::Done(_) = self.change(ApiRequest::post(path, Some(json!({})))).await {
+                result = self.wait_for(deployment, held).await;
             }
         }
-        !matches!(seen, Seen::SessionOver)
+        !matches!(result, WaitResult::SessionEnded)
     }
 
-    async fn wait_for(&mut self, deployment: Uuid, stay: Option<&Stay>) -> Seen {
+    async fn wait_for(&mut self, deployment: Uuid, held: Option<&HeldSession>) -> WaitResult {
         let (started, mut renewed) = (Instant::now(), Instant::now());
-        let path = World::path(&format!("/deployments/dep_{deployment}"));
-        while started.elapsed() < PATIENCE {
+        let path = DeploymentFixture::path(&format!("/deployments/dep_{deployment}"));
+        while started.elapsed() < WAIT_TIMEOUT {
             self.pause(300, 600).await;
-            if let Some(stay) = stay.filter(|_| renewed.elapsed() > RENEW_EVERY) {
+            if let Some(held) = held.filter(|_| renewed.elapsed() > RENEW_INTERVAL) {
                 renewed = Instant::now();
-                if !self.renew(stay).await {
-                    return Seen::SessionOver;
+                if !self.renew(held).await {
+                    return WaitResult::SessionEnded;
                 }
             }
-            if let Answer::Done(record) = self.ask(&Asking::get(path.clone())).await
+            if let Outcome::Done(record) = self.send(&ApiRequest::get(path.clone())).await
                 && record["endedAt"].is_string()
             {
-                return Seen::Ended(record);
+                return WaitResult::Ended(record);
             }
         }
-        Seen::StillGoesOn
+        WaitResult::StillRunning
     }
 }
 
-/// The first stage that did not end well.
-fn ended_badly(record: &Value) -> Option<String> {
+/// Returns the first stage that did not succeed.
+fn failed_stage(record: &Value) -> Option<String> {
     let stages = record["stages"].as_array()?;
     let bad = |stage: &&Value| matches!(stage["status"].as_str(), Some("failed" | "errored"));
     stages.iter().find(bad)?["key"].as_str().map(str::to_owned)

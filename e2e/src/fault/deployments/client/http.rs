@@ -1,4 +1,4 @@
-//! Sends requests, to one server or another, and goes on asking until the outcome is known.
+//! Sends requests to varying servers, and retries until the outcome is known.
 
 use std::time::{Duration, Instant};
 
@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::Value;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to go on asking. Longer than any fault lasts.
-const PATIENCE: Duration = Duration::from_secs(75);
-/// Who is told this does not know whether it was carried out.
+/// How long a request is retried. Longer than any fault lasts.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(75);
+/// Error codes that leave it open whether the request was carried out.
 const UNKNOWN: [&str; 4] =
     ["database_unavailable", "deadline_exceeded", "internal", "idempotency_in_progress"];
 
@@ -21,24 +21,24 @@ pub(crate) struct Http {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Asking {
+pub(crate) struct ApiRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) body: Option<Value>,
-    /// With a key it may be sent as often as it takes.
+    /// With a key the request can be sent repeatedly.
     pub(crate) key: Option<String>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
-    /// The record.
+pub(crate) enum Outcome {
+    /// The record in the response.
     Done(Value),
-    /// Definitely nothing was changed. The code says why.
+    /// Definitely nothing was changed. Contains the error code.
     Refused(String),
     Unknown,
 }
 
-impl Asking {
+impl ApiRequest {
     pub(crate) fn get(path: String) -> Self {
         Self { method: Method::GET, path, body: None, key: None }
     }
@@ -54,49 +54,56 @@ impl Http {
         Ok(Self { client, bases })
     }
 
-    /// What can be repeated is repeated until its outcome is known, each time at a server by chance.
-    pub(crate) async fn ask(&self, rng: &mut StdRng, token: &str, asking: &Asking) -> Answer {
+    /// Sends the request. A repeatable request is retried until its outcome is known, each time at a random
+    /// server.
+    pub(crate) async fn send_until_known(
+        &self,
+        rng: &mut StdRng,
+        token: &str,
+        api_request: &ApiRequest,
+    ) -> Outcome {
         let (started, mut unknown) = (Instant::now(), false);
         loop {
             let base = &self.bases[rng.random_range(0..self.bases.len())];
-            match self.send(base, token, asking).await {
-                Some(Answer::Unknown) => unknown = true,
-                // Said after an attempt that nobody knows the end of, and which may still be under way.
-                Some(Answer::Refused(_)) if unknown => return Answer::Unknown,
-                Some(answer) => return answer,
-                // It was never sent.
+            match self.send(base, token, api_request).await {
+                Some(Outcome::Unknown) => unknown = true,
+                // After an attempt with an unknown outcome a rejection proves nothing: that attempt may still
+                // be in progress.
+                Some(Outcome::Refused(_)) if unknown => return Outcome::Unknown,
+                Some(response) => return response,
+                // The request was never sent.
                 None => {}
             }
-            let repeatable = asking.key.is_some() || asking.method == Method::GET || !unknown;
-            if !repeatable || started.elapsed() > PATIENCE {
-                return Answer::Unknown;
+            let repeatable = api_request.key.is_some() || api_request.method == Method::GET || !unknown;
+            if !repeatable || started.elapsed() > RETRY_TIMEOUT {
+                return Outcome::Unknown;
             }
             tokio::time::sleep(Duration::from_millis(rng.random_range(100..1_000))).await;
         }
     }
 
-    /// None: nobody listens there.
-    async fn send(&self, base: &str, token: &str, asking: &Asking) -> Option<Answer> {
-        let url = format!("{base}{}", asking.path);
-        let mut sending = self.client.request(asking.method.clone(), url).bearer_auth(token);
-        if let Some(key) = &asking.key {
+    /// Returns `None` if the connection was refused.
+    async fn send(&self, base: &str, token: &str, api_request: &ApiRequest) -> Option<Outcome> {
+        let url = format!("{base}{}", api_request.path);
+        let mut sending = self.client.request(api_request.method.clone(), url).bearer_auth(token);
+        if let Some(key) = &api_request.key {
             sending = sending.header("Idempotency-Key", key);
         }
-        if let Some(body) = &asking.body {
+        if let Some(body) = &api_request.body {
             sending = sending.json(body);
         }
-        let answer = match sending.send().await {
-            Ok(answer) => answer,
+        let response = match sending.send().await {
+            Ok(response) => response,
             Err(error) if error.is_connect() && !error.is_timeout() => return None,
-            Err(_) => return Some(Answer::Unknown),
+            Err(_) => return Some(Outcome::Unknown),
         };
-        let good = answer.status().is_success();
-        let Ok(text) = answer.text().await else { return Some(Answer::Unknown) };
-        let Ok(body) = serde_json::from_str::<Value>(&text) else { return Some(Answer::Unknown) };
+        let good = response.status().is_success();
+        let Ok(text) = response.text().await else { return Some(Outcome::Unknown) };
+        let Ok(body) = serde_json::from_str::<Value>(&text) else { return Some(Outcome::Unknown) };
         if good {
-            return Some(Answer::Done(body.get("data").unwrap_or(&body).clone()));
+            return Some(Outcome::Done(body.get("data").unwrap_or(&body).clone()));
         }
         let code = body["code"].as_str().unwrap_or("internal");
-        Some(if UNKNOWN.contains(&code) { Answer::Unknown } else { Answer::Refused(code.to_owned()) })
+        Some(if UNKNOWN.contains(&code) { Outcome::Unknown } else { Outcome::Refused(code.to_owned()) })
     }
 }

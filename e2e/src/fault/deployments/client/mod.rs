@@ -1,9 +1,9 @@
-//! A client: claims environments and deploys into them, or starts whole pipelines; follows what it has begun, cancels some of it,
-//! and tries again what failed.
+//! A client: claims environments and deploys into them, or starts whole pipelines. It follows what it has
+//! started, cancels some of it, and retries what failed.
 
 mod follow;
+mod foreign_action;
 pub(crate) mod http;
-mod meddle;
 mod trials;
 mod visit;
 
@@ -16,19 +16,19 @@ use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fault::deployments::client::http::{Answer, Asking, Http};
+use crate::fault::deployments::client::http::{ApiRequest, Http, Outcome};
 use crate::fault::deployments::definition::PIPELINES;
+use crate::fault::deployments::fixture::{DeploymentFixture, Person};
 use crate::fault::deployments::history::{History, Request};
 use crate::fault::deployments::load::Load;
-use crate::fault::deployments::world::{Person, World};
-use crate::fault::world::parse_id;
+use crate::fault::fixture::parse_id;
 
-/// What all clients share.
+/// State that all clients share.
 pub(crate) struct Shared {
-    pub(crate) world: World,
+    pub(crate) fixture: DeploymentFixture,
     pub(crate) http: Http,
     pub(crate) load: Load,
-    /// The newest deployments in sessions, for those who meddle with others'.
+    /// The newest deployments in sessions, for clients that act on others' deployments.
     pub(crate) board: Mutex<VecDeque<(Uuid, Uuid)>>,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Client {
     history: History,
 }
 
-/// What came of asking for a deployment.
-enum Asked {
-    /// It is there, and the answer said this.
+/// The outcome of a request for a deployment.
+enum DeploymentOutcome {
+    /// The deployment exists; contains the response.
     Accepted(Uuid, Value),
     Refused(String),
     Unknown,
@@ -51,14 +51,14 @@ enum Asked {
 
 impl Client {
     pub(crate) fn new(number: usize, shared: Arc<Shared>, rng: StdRng) -> Self {
-        let me = shared.world.people[number].clone();
+        let me = shared.fixture.people[number].clone();
         Self { number, shared, me, rng, keys: 0, history: History::default() }
     }
 
-    /// Goes on until there is nothing more to ask for. What it asked.
+    /// Runs until no more deployments are to be requested. Returns the recorded requests.
     pub(crate) async fn run(mut self) -> History {
         while !self.shared.load.is_closed() {
-            // One in three starts pipelines as a whole, without any environment.
+            // One in three starts whole pipelines, without an environment.
             if self.number.is_multiple_of(3) {
                 self.start_pipeline().await;
             } else {
@@ -70,72 +70,78 @@ impl Client {
 
     async fn start_pipeline(&mut self) {
         let Some(commit) = self.shared.load.take().await else { return };
-        // Mostly the one that has no environments, where nobody waits for anybody.
+        // Mostly the pipeline without environments, where deployments do not wait for each other.
         let chosen = if self.rng.random_ratio(1, 2) {
             PIPELINES.len() - 1
         } else {
             self.rng.random_range(0..PIPELINES.len())
         };
-        let path = World::path(&format!("/pipelines/{}/deployments", PIPELINES[chosen].slug));
+        let path = DeploymentFixture::path(&format!("/pipelines/{}/deployments", PIPELINES[chosen].slug));
         let body = json!({ "branch": "main" });
-        if let Asked::Accepted(deployment, _) = self.ask_for(commit, path, body).await {
+        if let DeploymentOutcome::Accepted(deployment, _) = self.request_deployment(commit, path, body).await
+        {
             self.follow(deployment, None).await;
         }
     }
 
-    /// Asks for a deployment of a commit of its own, and notes what came of it.
-    async fn ask_for(&mut self, commit: usize, path: String, body: Value) -> Asked {
-        let asked = self.ask_uncounted(commit, path, body).await;
-        match asked {
-            Asked::Refused(_) => self.shared.load.put_back(),
+    /// Requests a deployment of a commit that no other request uses, and records the outcome.
+    async fn request_deployment(&mut self, commit: usize, path: String, body: Value) -> DeploymentOutcome {
+        let outcome = self.request_uncounted_deployment(commit, path, body).await;
+        match outcome {
+            DeploymentOutcome::Refused(_) => self.shared.load.put_back(),
             _ => self.shared.load.settle(),
         }
-        asked
+        outcome
     }
 
-    /// The same for one that is beside those which are counted.
-    async fn ask_uncounted(&mut self, commit: usize, path: String, mut body: Value) -> Asked {
-        let Some(commit) = self.shared.world.commits.get(commit).cloned() else {
-            return Asked::Unknown;
+    /// The same for a deployment that does not count towards the load.
+    async fn request_uncounted_deployment(
+        &mut self,
+        commit: usize,
+        path: String,
+        mut body: Value,
+    ) -> DeploymentOutcome {
+        let Some(commit) = self.shared.fixture.commits.get(commit).cloned() else {
+            return DeploymentOutcome::Unknown;
         };
         body["commitId"] = commit.clone().into();
-        let mut asking = Asking::post(path, Some(body));
-        asking.key = self.rng.random_ratio(3, 4).then(|| self.key());
-        let answer = self.ask(&asking).await;
-        let mut request = Request { commit, key: asking.key.clone(), answers: Vec::new() };
-        let asked = match answer {
-            Answer::Done(record) => match deployment_in(&record) {
+        let mut api_request = ApiRequest::post(path, Some(body));
+        api_request.key = self.rng.random_ratio(3, 4).then(|| self.key());
+        let response = self.send(&api_request).await;
+        let mut request = Request { commit, key: api_request.key.clone(), responses: Vec::new() };
+        let outcome = match response {
+            Outcome::Done(record) => match deployment_in(&record) {
                 Some(id) => {
-                    request.answers.push(id);
-                    Asked::Accepted(id, record)
+                    request.responses.push(id);
+                    DeploymentOutcome::Accepted(id, record)
                 }
-                // A claim that was granted without its deployment would be a mistake, and is found as such.
-                None => Asked::Unknown,
+                // A claim that was granted without its deployment would be a defect, and is found as such.
+                None => DeploymentOutcome::Unknown,
             },
-            Answer::Refused(code) => Asked::Refused(code),
-            Answer::Unknown => Asked::Unknown,
+            Outcome::Refused(code) => DeploymentOutcome::Refused(code),
+            Outcome::Unknown => DeploymentOutcome::Unknown,
         };
-        // Who is not sure that it was heard says it again, and must be told the same.
-        if asking.key.is_some()
-            && matches!(asked, Asked::Accepted(..))
+        // A client may repeat a request after a response, too. The second response must be the same.
+        if api_request.key.is_some()
+            && matches!(outcome, DeploymentOutcome::Accepted(..))
             && self.rng.random_ratio(1, 4)
-            && let Answer::Done(record) = self.ask(&asking).await
+            && let Outcome::Done(record) = self.send(&api_request).await
         {
-            request.answers.extend(deployment_in(&record));
+            request.responses.extend(deployment_in(&record));
         }
         self.history.requests.push(request);
-        asked
+        outcome
     }
 
-    async fn ask(&mut self, asking: &Asking) -> Answer {
+    async fn send(&mut self, api_request: &ApiRequest) -> Outcome {
         let shared = Arc::clone(&self.shared);
-        shared.http.ask(&mut self.rng, &self.me.token, asking).await
+        shared.http.send_until_known(&mut self.rng, &self.me.token, api_request).await
     }
 
-    /// A change that no deployment is made by, repeated until its outcome is known.
-    async fn change(&mut self, mut asking: Asking) -> Answer {
-        asking.key = Some(self.key());
-        self.ask(&asking).await
+    /// Sends a change that creates no deployment, and retries until its outcome is known.
+    async fn change(&mut self, mut api_request: ApiRequest) -> Outcome {
+        api_request.key = Some(self.key());
+        self.send(&api_request).await
     }
 
     fn key(&mut self) -> String {
@@ -143,13 +149,14 @@ impl Client {
         format!("client-{}-{}", self.number, self.keys)
     }
 
-    async fn pause(&mut self, least: u64, most: u64) {
-        let pause = Duration::from_millis(self.rng.random_range(least..most));
+    async fn pause(&mut self, min: u64, max: u64) {
+        let pause = Duration::from_millis(self.rng.random_range(min..max));
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Of a deployment's record, or of that of a session which was claimed with one.
+/// Returns the deployment's id from its own record, or from the record of a session that was claimed with a
+/// commit.
 fn deployment_in(record: &Value) -> Option<Uuid> {
     let id = record["deployments"][0]["id"].as_str().or_else(|| record["id"].as_str())?;
     parse_id(id)

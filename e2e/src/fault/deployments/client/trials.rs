@@ -1,54 +1,61 @@
-//! Clients that try one thing only: bursts of deployments under `concurrency`, and a runner that never does what it was given.
+//! Clients for one trial each: bursts of deployments under `concurrency`, and a runner that never runs its
+//! jobs.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Answer, Asked, Asking, Client};
-use crate::fault::deployments::definition::{HOLLOW_PIPELINE, NARROW};
+use super::{ApiRequest, Client, DeploymentOutcome, Outcome};
+use crate::fault::deployments::definition::{HEARTBEAT_ONLY_PIPELINE, NARROW};
+use crate::fault::deployments::fixture::{DeploymentFixture, EnvironmentPath};
 use crate::fault::deployments::history::History;
-use crate::fault::deployments::world::{Place, World};
 
-/// How many are asked for at once: more than may run.
-const BURST: usize = 4;
+/// How many are requested concurrently: more than may run.
+const BURST_SIZE: usize = 4;
 /// Longer than a job may stay overdue.
-const PATIENCE: Duration = Duration::from_secs(240);
+const END_TIMEOUT: Duration = Duration::from_secs(240);
 const LEASE_SECONDS: u32 = 500;
 
 impl Client {
-    /// Two of them begin at once and take equally long, so that they end at once while others wait.
+    /// Two of them start together and take equally long, so that they end together while others wait.
     pub(crate) async fn burst(mut self) -> History {
         while !self.shared.load.is_closed() {
             let mut begun = Vec::new();
-            for _ in 0..BURST {
-                let commit = self.shared.load.another_commit();
-                let path = World::path(&format!("/pipelines/{}/deployments", NARROW.slug));
-                if let Asked::Accepted(deployment, _) = self.ask_uncounted(commit, path, json!({})).await {
+            for _ in 0..BURST_SIZE {
+                let commit = self.shared.load.next_commit();
+                let path = DeploymentFixture::path(&format!("/pipelines/{}/deployments", NARROW.slug));
+                if let DeploymentOutcome::Accepted(deployment, _) =
+                    self.request_uncounted_deployment(commit, path, json!({})).await
+                {
                     begun.push(deployment);
                 }
             }
             for deployment in begun {
-                self.until_ended(deployment).await;
+                self.wait_until_ended(deployment).await;
             }
             self.pause(500, 3_000).await;
         }
         self.history
     }
 
-    /// One deployment after the other whose runner only sends heartbeats; each has to be ended by the server.
-    pub(crate) async fn deploy_into_the_hollow(mut self, times: u64) -> History {
-        let place = Place { pipeline: HOLLOW_PIPELINE.slug, name: HOLLOW_PIPELINE.environments[0] };
+    /// Deploys repeatedly to the runner that only sends heartbeats. The server has to end each of these
+    /// deployments.
+    pub(crate) async fn deploy_to_heartbeat_only_runner(mut self, times: u64) -> History {
+        let environment = EnvironmentPath {
+            pipeline: HEARTBEAT_ONLY_PIPELINE.slug,
+            name: HEARTBEAT_ONLY_PIPELINE.environments[0],
+        };
         let mut done = 0;
         while done < times && !self.shared.load.is_closed() {
             let body = json!({ "ttlSeconds": LEASE_SECONDS, "context": "a runner that does nothing" });
-            let commit = self.shared.load.another_commit();
-            match self.ask_uncounted(commit, place.path("/sessions"), body).await {
-                Asked::Accepted(deployment, record) => {
-                    self.until_ended(deployment).await;
+            let commit = self.shared.load.next_commit();
+            match self.request_uncounted_deployment(commit, environment.path("/sessions"), body).await {
+                DeploymentOutcome::Accepted(deployment, record) => {
+                    self.wait_until_ended(deployment).await;
                     let session = record["sessionId"].as_str().unwrap_or_default();
-                    let path = place.path(&format!("/sessions/{session}"));
-                    let release = Asking { method: reqwest::Method::DELETE, ..Asking::get(path) };
+                    let path = environment.path(&format!("/sessions/{session}"));
+                    let release = ApiRequest { method: reqwest::Method::DELETE, ..ApiRequest::get(path) };
                     self.change(release).await;
                     done += 1;
                 }
@@ -58,12 +65,12 @@ impl Client {
         self.history
     }
 
-    async fn until_ended(&mut self, deployment: Uuid) {
+    async fn wait_until_ended(&mut self, deployment: Uuid) {
         let started = Instant::now();
-        let path = World::path(&format!("/deployments/dep_{deployment}"));
-        while started.elapsed() < PATIENCE {
+        let path = DeploymentFixture::path(&format!("/deployments/dep_{deployment}"));
+        while started.elapsed() < END_TIMEOUT {
             self.pause(300, 600).await;
-            if let Answer::Done(record) = self.ask(&Asking::get(path.clone())).await
+            if let Outcome::Done(record) = self.send(&ApiRequest::get(path.clone())).await
                 && record["endedAt"].is_string()
             {
                 return;

@@ -1,4 +1,5 @@
-//! Attacks by connections that are held open, each on a plain TCP stream: it costs the attacker next to nothing.
+//! Attacks by connections that are held open, each on a plain TCP stream, which costs the attacker almost
+//! nothing.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,23 +14,24 @@ use crate::fault::overload::attacker::SOURCE;
 use crate::fault::overload::attacker::live::Live;
 use crate::fault::overload::attacker::payload::Payloads;
 
-/// The connections of an attack are opened within this time, so that the listener's backlog does not overflow.
-const RAMP: Duration = Duration::from_secs(2);
+/// The connections of an attack are opened within this time, so that the listener's backlog does not
+/// overflow.
+const RAMP_UP_TIME: Duration = Duration::from_secs(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE_AFTER_CONNECT_ERROR: Duration = Duration::from_secs(1);
 /// A stream that was served and has ended is opened again after this time.
 const PAUSE_AFTER_END: Duration = Duration::from_millis(500);
-/// A slow body sends one byte in this time.
+/// A slow body sends one byte per interval.
 const DRIP_INTERVAL: Duration = Duration::from_secs(3);
 /// How often an unread connection is checked for a reset.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Small, so that what is not read stays on the server's side.
+/// Small, so that unread bytes stay on the server's side.
 const UNREAD_BUFFER_BYTES: u32 = 4 * 1024;
-const ANSWER_BYTES: usize = 512;
+const RESPONSE_BYTES: usize = 512;
 const REQUEST_TIMEOUT: u16 = 408;
 
 enum Outcome {
-    /// The server answered with an error or closed the connection.
+    /// The server responded with an error or closed the connection.
     Refused,
     /// The server served it to its end.
     Served,
@@ -51,7 +53,7 @@ pub(super) fn spawn(
 ) {
     for number in 0..size {
         let slot = Slot { attack, number, payloads: Arc::clone(payloads), live: Arc::clone(live) };
-        let delay = RAMP.mul_f64(number as f64 / size as f64);
+        let delay = RAMP_UP_TIME.mul_f64(number as f64 / size as f64);
         tasks.spawn(async move {
             tokio::time::sleep(delay).await;
             slot.run().await;
@@ -60,7 +62,7 @@ pub(super) fn spawn(
 }
 
 impl Slot {
-    /// Until the attacker ends.
+    /// Runs until the attacker ends.
     async fn run(&self) {
         loop {
             match self.attempt().await {
@@ -68,7 +70,8 @@ impl Slot {
                     let _refused = self.live.refused.enter();
                     tokio::time::sleep(self.attack.pause_after_refusal()).await;
                 }
-                // It begins again at once, as a runner's next poll does. A stream that ends at once must not spin.
+                // It reconnects immediately, as a runner's next poll does. A stream that ends immediately
+                // must not spin.
                 Outcome::Served if self.attack == Attack::LogStreams => {
                     tokio::time::sleep(PAUSE_AFTER_END).await;
                 }
@@ -92,7 +95,7 @@ impl Slot {
             self.live.closed.add_one();
             return Outcome::Refused;
         };
-        self.live.answered(status);
+        self.live.count_response(status);
         if status == REQUEST_TIMEOUT {
             // The server has waited for the body: the connection did what it was opened for.
             return Outcome::Served;
@@ -112,14 +115,14 @@ impl Slot {
     async fn status(&self, stream: &mut TcpStream) -> Option<u16> {
         stream.write_all(&self.payloads.held(self.attack, self.number)).await.ok()?;
         let drips = matches!(self.attack, Attack::SlowBodies | Attack::SlowUploads);
-        let mut answer = Vec::with_capacity(ANSWER_BYTES);
+        let mut response = Vec::with_capacity(RESPONSE_BYTES);
         loop {
             tokio::select! {
-                read = stream.read_buf(&mut answer) => {
+                read = stream.read_buf(&mut response) => {
                     if read.ok()? == 0 {
                         return None;
                     }
-                    if let Some(status) = status_in(&answer) {
+                    if let Some(status) = status_in(&response) {
                         return Some(status);
                     }
                 }
@@ -141,14 +144,14 @@ async fn connect(address: SocketAddr, unread: bool) -> std::io::Result<TcpStream
     socket.connect(address).await
 }
 
-/// The status of an HTTP/1.1 answer, once its first line has begun.
-fn status_in(answer: &[u8]) -> Option<u16> {
-    let digits = answer.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
+/// Returns the status of an HTTP/1.1 response, once enough of its first line has arrived.
+fn status_in(response: &[u8]) -> Option<u16> {
+    let digits = response.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 async fn read_to_the_end(stream: &mut TcpStream) {
-    let mut buffer = [0; ANSWER_BYTES];
+    let mut buffer = [0; RESPONSE_BYTES];
     while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn answered(&self, status: u16) {
+    pub(crate) fn count_response(&self, status: u16) {
         *self.answers.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
     }
 
@@ -44,7 +44,7 @@ impl Counter {
     }
 }
 
-/// How many are in some state now.
+/// The number of connections or requests that are in some state now.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge(AtomicUsize);
 

@@ -1,4 +1,4 @@
-//! The attacker, a process of its own, so that its load does not slow down the client that measures the victim.
+//! The attacker, a separate process, so that its load does not slow down the client that measures the victim.
 //! It runs until SIGTERM, and appends a sample to a file four times a second.
 
 mod held;
@@ -22,7 +22,7 @@ use crate::fault::overload::attacker::live::Live;
 use crate::fault::overload::attacker::payload::Payloads;
 use crate::fault::overload::sample::{Plan, Sample};
 
-/// The attacker has an address of its own: it does not share the victim's limits per address.
+/// The attacker has its own address, so that it does not share the victim's limits per address.
 const SOURCE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 

@@ -1,4 +1,4 @@
-//! Attacks by requests at a fixed rate, whether the server answers or not.
+//! Attacks by requests at a fixed rate, whether the server responds or not.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::fault::overload::attacker::live::Live;
 use crate::fault::overload::attacker::payload::Payloads;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// While so many requests have no answer, no more are sent.
+/// While this many requests have no response, no more are sent.
 const MAX_UNANSWERED: usize = 500;
 
 pub(super) fn spawn(
@@ -44,10 +44,10 @@ async fn send(request: reqwest::RequestBuilder, live: Arc<Live>) {
     live.attempts.add_one();
     let _open = live.open.enter();
     match request.send().await {
-        Ok(answer) => {
-            live.answered(answer.status().as_u16());
-            // Read, so that the connection can be used again.
-            let _ = answer.bytes().await;
+        Ok(response) => {
+            live.count_response(response.status().as_u16());
+            // Read, so that the connection can be reused.
+            let _ = response.bytes().await;
         }
         Err(error) if error.is_timeout() || error.is_connect() => live.failed.add_one(),
         Err(_) => live.closed.add_one(),

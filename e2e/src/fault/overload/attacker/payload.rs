@@ -1,4 +1,4 @@
-//! What each attack sends.
+//! The payload of each attack.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use crate::fault::overload::sample::{Hostile, Plan};
 
 const JSON: &str = "application/json";
 const DEPTH: usize = 10_000;
-/// Of a condition, in bytes.
+/// The maximum size of a condition, in bytes.
 const MAX_CONDITION: usize = 1_000;
 
 pub(crate) struct Payloads {
@@ -37,7 +37,7 @@ impl Payloads {
         })
     }
 
-    /// The first bytes of a connection that is held open.
+    /// Returns the first bytes of a connection that is held open.
     pub(crate) fn held(&self, attack: Attack, number: usize) -> Vec<u8> {
         let Hostile { organization, deployment, job, step, log_bytes, .. } = &self.hostile;
         let step_path = format!("/organizations/{organization}/deployments/{deployment}/steps/{step}");
@@ -61,13 +61,13 @@ impl Payloads {
                 let headers = format!("x-greenroom-job-token: {forged}\r\ncontent-length: 1048576\r\n");
                 self.head("POST", &path, &self.hostile.runner, &headers)
             }
-            // All others are no connections that are held open.
+            // The other attacks do not hold connections open.
             _ => self.head("POST", &self.validate(), viewer, "content-length: 1000\r\n"),
         };
         text.into_bytes()
     }
 
-    /// A whole request of an attack at a rate.
+    /// Returns a whole request of an attack at a fixed rate.
     pub(crate) fn paced(&self, http: &reqwest::Client, attack: Attack, turn: usize) -> RequestBuilder {
         let url = |path: &str| format!("http://{}/api/v1{path}", self.address);
         let validate =
@@ -101,13 +101,13 @@ impl Payloads {
     }
 }
 
-/// A token that has the right form and checksum, and that nobody has.
+/// Returns a token with the right form and checksum that does not exist.
 fn forged(kind: SecretKind) -> String {
     let random = std::array::from_fn(|_| rand::random_range(0..62));
     TokenSecret::of(kind, random).reveal().to_owned()
 }
 
-/// Six loops inside each other, over a hundred variables: 10¹² rounds, if somebody evaluated it.
+/// Six loops inside each other, over a hundred variables: 10¹² iterations if evaluated.
 fn nested_loops() -> String {
     let mut definition = String::from("variables:\n");
     for number in 0..100 {
@@ -120,7 +120,7 @@ fn nested_loops() -> String {
     definition + &format!("stages:\n  one:\n    if: {condition}\n    steps: [{{ image: none, run: x }}]\n")
 }
 
-/// As many stages as a definition may have, each with a condition as long as it may be.
+/// The maximum number of stages, each with a condition of the maximum size.
 fn many_conditions() -> String {
     let mut definition = String::from("stages:\n");
     let condition = vec!["branch == \"x\""; MAX_CONDITION / 16].join(" || ");

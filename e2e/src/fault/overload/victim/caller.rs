@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub(crate) struct Caller {
     http: reqwest::Client,
-    /// With `/api/v1`.
+    /// The URL with `/api/v1`.
     base: String,
     token: String,
     pub(crate) recorder: Arc<Recorder>,

@@ -1,4 +1,5 @@
-//! Those who deploy: into an environment that they claim and release each time, and without any environment for a longer job.
+//! The clients that deploy: into an environment that they claim and release each time, and without an
+//! environment for a longer job.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ const DEPLOYMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) async fn run_in_sessions(caller: Caller, name: &'static str, mut stop: Stop) {
     while !stop.is_requested() {
-        // A claim that waits, as a CI job would make it.
+        // A claim that waits, as a CI job would send it.
         let claim = json!({ "context": "deploys while another tenant attacks" });
         let sessions = environment(name, "/sessions");
         let claimed = caller
@@ -40,7 +41,7 @@ pub(super) async fn run_in_sessions(caller: Caller, name: &'static str, mut stop
             caller.recorder.lock_lost();
         }
         if !released.is_good() {
-            // The session is still held: without a release the next claim would be refused by it.
+            // The session is still held: without a release the next claim would be rejected because of it.
             stop.pause(PAUSE).await;
             caller.send(Operation::Release, Method::DELETE, &at(""), |request| request).await;
         }

@@ -37,7 +37,7 @@ pub(super) async fn run(caller: Caller, name: &'static str, mut stop: Stop) {
     }
 }
 
-/// An answer that says nothing about the session, such as 503, does not mean that it is lost.
+/// A response without information about the session, such as 503, does not mean that it is lost.
 fn is_lost(renewed: &Reply, fence: &Value) -> bool {
     match renewed.status {
         Some(404 | 409 | 410) => true,

@@ -1,5 +1,5 @@
-//! The victim: another organization that goes on with its work. It holds environments and renews them, claims, deploys and
-//! releases, runs long jobs, and reads. Its runner is a real one.
+//! The victim: another organization that continues its work. It holds environments and renews them, claims,
+//! deploys and releases, runs long jobs, and reads. Its runner is a real one.
 
 pub(crate) mod caller;
 mod deployer;
@@ -57,15 +57,15 @@ pub(crate) struct Victim {
 }
 
 impl Victim {
-    /// Makes the organization with its pipelines. The record of its runner comes with it.
+    /// Creates the organization with its pipelines. Also returns the record of its runner.
     pub(crate) async fn make(stack: &Stack, recorder: Arc<Recorder>) -> anyhow::Result<(Self, Value)> {
         let (api, owner) = (Api::new(stack.base_url())?, stack.make_organization(SLUG).await?);
         for (slug, definition) in [("shop", DEFINITION), ("long", LONG_DEFINITION)] {
             let body = json!({ "name": slug, "slug": slug, "definition": definition });
-            api.done(Method::POST, &path("/pipelines"), &owner, Some(&body)).await?;
+            api.call_ok(Method::POST, &path("/pipelines"), &owner, Some(&body)).await?;
         }
-        let asked = Runner::asked("victim", None);
-        let runner = api.done(Method::POST, &path("/runners"), &owner, Some(&asked)).await?;
+        let body = Runner::creation_body("victim", None);
+        let runner = api.call_ok(Method::POST, &path("/runners"), &owner, Some(&body)).await?;
         let caller = Caller::new(stack.base_url(), owner, recorder)?;
         Ok((Self { caller, stop: watch::Sender::new(false), tasks: JoinSet::new() }, runner))
     }
@@ -85,12 +85,12 @@ impl Victim {
         }
     }
 
-    /// Ends it where it is, without releasing anything.
+    /// Aborts it without releasing anything.
     pub(crate) async fn abort(&mut self) {
         self.tasks.shutdown().await;
     }
 
-    /// Lets everything that was begun come to its end.
+    /// Lets everything that was started come to its end.
     pub(crate) async fn end(&mut self) -> anyhow::Result<()> {
         self.stop.send_replace(true);
         while let Some(ended) = self.tasks.join_next().await {
@@ -100,7 +100,7 @@ impl Victim {
     }
 }
 
-/// Tells the victim's tasks when to come to their end.
+/// Signals the victim's tasks to finish.
 #[derive(Clone)]
 struct Stop(watch::Receiver<bool>);
 
@@ -115,7 +115,7 @@ impl Stop {
     }
 }
 
-/// Below the organization.
+/// Returns the path below the organization.
 fn path(rest: &str) -> String {
     format!("/organizations/{SLUG}{rest}")
 }

@@ -1,4 +1,5 @@
-//! A reader: asks for one page after the other. How long the answers take is compared between quiet and attack.
+//! A reader: requests one page after the other. The response times are compared between the quiet phase and
+//! attacks.
 
 use std::time::Duration;
 

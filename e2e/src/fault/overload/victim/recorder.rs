@@ -1,4 +1,4 @@
-//! What the victim did and what it was answered, with the time of each.
+//! The victim's requests and their responses, with the time of each.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,20 +11,20 @@ pub(crate) enum Operation {
     SessionHeartbeat,
     Deploy,
     Release,
-    /// The runner's sign of life for a job.
+    /// The runner's heartbeat for a job.
     JobHeartbeat,
-    /// Everything else of the runner: polls, starts and ends of steps, logs, completions.
+    /// Every other request of the runner: polls, starts and ends of steps, logs, completions.
     Runner,
 }
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     /// When it was sent.
     pub(crate) at: Instant,
     pub(crate) took: Duration,
     pub(crate) operation: Operation,
-    /// `None` if there was no answer.
+    /// `None` if there was no response.
     pub(crate) status: Option<u16>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Record {
     pub(crate) deployments: Vec<Deployed>,
     /// Sessions that ended although their holder renewed them.
     pub(crate) locks_lost: Vec<Instant>,
-    /// The first words of what went wrong.
+    /// Descriptions of the first failures.
     pub(crate) complaints: Vec<String>,
 }
 

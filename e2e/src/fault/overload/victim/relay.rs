@@ -1,4 +1,4 @@
-//! Stands between the victim's runner and the server, and records each request with its answer.
+//! A relay between the victim's runner and the server that records each request with its response.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::fault::overload::victim::recorder::{Call, Operation, Recorder};
-use crate::parts::say::say;
+use crate::parts::output::print_progress;
 
 /// Longer than a poll for a job.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -23,13 +23,13 @@ const MIN_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 struct Forward {
     http: reqwest::Client,
-    /// Without a path.
+    /// The URL without a path.
     server: String,
     recorder: Arc<Recorder>,
 }
 
 pub(crate) struct Relay {
-    /// With `/api/v1`, for the runner.
+    /// The URL with `/api/v1`, for the runner.
     pub(crate) url: String,
     _serving: JoinSet<()>,
 }
@@ -44,28 +44,29 @@ impl Relay {
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             if let Err(error) = axum::serve(listener, app).await {
-                say(&format!("the runner's relay has ended: {error}"));
+                print_progress(&format!("the runner's relay has ended: {error}"));
             }
         });
         Ok(Self { url, _serving: serving })
     }
 }
 
-/// A request under way. If the runner gives up on it, it is dropped without a response, which is recorded as well.
+/// A request in progress. If the runner gives up on it, it is dropped without a response, which is recorded
+/// as well.
 struct Pending {
     at: Instant,
     operation: Operation,
     path: String,
     status: Option<u16>,
     /// The server has responded, or the connection to it has failed.
-    is_over: bool,
+    is_complete: bool,
     recorder: Arc<Recorder>,
 }
 
 impl Pending {
-    /// Whether the runner canceled a heartbeat because the job had ended, before any timeout.
+    /// Returns whether the runner canceled a heartbeat because the job had ended, before any timeout.
     fn is_canceled(&self) -> bool {
-        !self.is_over
+        !self.is_complete
             && self.operation == Operation::JobHeartbeat
             && self.at.elapsed() < MIN_HEARTBEAT_TIMEOUT
     }
@@ -90,10 +91,11 @@ async fn forward_one(State(forward): State<Forward>, request: Request) -> Respon
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let operation = if path.ends_with("/heartbeat") { Operation::JobHeartbeat } else { Operation::Runner };
     let recorder = Arc::clone(&forward.recorder);
-    let mut pending = Pending { at: Instant::now(), operation, path, status: None, is_over: false, recorder };
-    let answer = answer(&forward, &pending.path, request).await;
-    pending.is_over = true;
-    match answer {
+    let mut pending =
+        Pending { at: Instant::now(), operation, path, status: None, is_complete: false, recorder };
+    let result = forward_to_server(&forward, &pending.path, request).await;
+    pending.is_complete = true;
+    match result {
         Ok((status, response)) => {
             pending.status = Some(status);
             response
@@ -102,7 +104,11 @@ async fn forward_one(State(forward): State<Forward>, request: Request) -> Respon
     }
 }
 
-async fn answer(forward: &Forward, path: &str, request: Request) -> anyhow::Result<(u16, Response)> {
+async fn forward_to_server(
+    forward: &Forward,
+    path: &str,
+    request: Request,
+) -> anyhow::Result<(u16, Response)> {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, MAX_BODY_BYTES).await?;
     let mut headers = parts.headers;
@@ -110,12 +116,12 @@ async fn answer(forward: &Forward, path: &str, request: Request) -> anyhow::Resu
         headers.remove(name);
     }
     let url = format!("{}{path}", forward.server);
-    let answer = forward.http.request(parts.method, url).headers(headers).body(body).send().await?;
-    let (status, mut headers) = (answer.status(), answer.headers().clone());
+    let server_response = forward.http.request(parts.method, url).headers(headers).body(body).send().await?;
+    let (status, mut headers) = (server_response.status(), server_response.headers().clone());
     for name in ["transfer-encoding", "connection"] {
         headers.remove(name);
     }
-    let mut response = Response::new(Body::from(answer.bytes().await?));
+    let mut response = Response::new(Body::from(server_response.bytes().await?));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     Ok((status.as_u16(), response))

@@ -1,0 +1,44 @@
+//! Enums that the database, the API and events represent as text.
+
+/// The text is not a variant of the enum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown variant of `{0}`")]
+pub struct UnknownVariant(pub &'static str);
+
+/// Implements `as_str`, `FromStr`, `Display` and `Serialize` for an enum whose variants have the given texts.
+macro_rules! text_enum {
+    ($type:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+        impl $type {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text),*
+                }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::text_enum::UnknownVariant;
+
+            fn from_str(text: &str) -> Result<Self, $crate::text_enum::UnknownVariant> {
+                let known = Self::ALL.iter().copied().find(|value| value.as_str() == text);
+                known.ok_or($crate::text_enum::UnknownVariant(stringify!($type)))
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use text_enum;

@@ -1,0 +1,141 @@
+//! A job as its runner receives it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use greenroom_api_types::runner::{Artifact as Input, Cache, Job, JobStep, MustBeOn, Source};
+use greenroom_domain::definition::{self, NO_ENVIRONMENT, Step, StepWork};
+use greenroom_domain::deployment::variables_of;
+use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::token::TokenSecret;
+use greenroom_store::artifact::Artifact;
+use greenroom_store::job::{JobAssignment, RunnerPrincipal};
+
+use crate::app::App;
+
+/// The largest log of one step.
+pub const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024 + 64 * 1024 * 1024;
+
+/// Returns the job as its runner receives it.
+pub fn job_response(
+    app: &App,
+    runner: &RunnerPrincipal,
+    job: JobId,
+    secret: &TokenSecret,
+    of: JobAssignment,
+) -> Job {
+    let seconds = |duration: Duration| u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
+    let environment = of.environment.as_ref().map(|(name, _)| name.as_str());
+    let stage = of.definition.stage(&of.stage);
+    let shared = stage.map(|stage| variables_of(&of.definition, environment, stage)).unwrap_or_default();
+    let platform = platform_variables(runner, job, &of);
+    let definitions = stage.map(|stage| stage.steps.as_slice()).unwrap_or_default();
+    let steps = of
+        .steps
+        .iter()
+        .zip(definitions)
+        .map(|((id, name), step)| step_of(*id, name, step, &shared, &platform))
+        .collect();
+    Job {
+        job_id: job.to_string(),
+        job_token: secret.reveal().to_owned(),
+        lease_seconds: seconds(app.job_timing.lease),
+        heartbeat_seconds: seconds(app.job_timing.heartbeat).max(1),
+        silence_seconds: seconds(app.job_timing.silence),
+        organization_id: runner.organization_id.to_string(),
+        pipeline_id: of.pipeline_id.to_string(),
+        pipeline: of.pipeline_slug.clone(),
+        deployment_id: of.deployment_id.to_string(),
+        stage: of.stage.clone(),
+        attempt: u32::try_from(of.attempt).unwrap_or_default(),
+        source: of.repository.map(|repository| Source {
+            repository,
+            commit_id: of.commit_id.clone(),
+            must_be_on: of.proof.map(|proof| MustBeOn { branch: proof.branch, any_of: proof.any_of }),
+        }),
+        timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
+        log_limit_bytes: MAX_LOG_BYTES,
+        network: of.network.into(),
+        inputs: of.artifacts.into_iter().map(input).collect(),
+        artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
+        caches: stage.map(|stage| stage.caches.iter().map(cache).collect()).unwrap_or_default(),
+        steps,
+    }
+}
+
+fn input(artifact: Artifact) -> Input {
+    Input {
+        artifact_id: artifact.id.to_string(),
+        stage: artifact.stage,
+        size: u64::try_from(artifact.bytes).unwrap_or_default(),
+        sha256: artifact.sha256,
+    }
+}
+
+fn cache(cache: &definition::Cache) -> Cache {
+    Cache { key: cache.key.clone(), paths: cache.paths.clone() }
+}
+
+fn step_of(
+    id: StepRunId,
+    name: &str,
+    step: &Step,
+    shared: &BTreeMap<String, String>,
+    platform: &BTreeMap<String, String>,
+) -> JobStep {
+    let (image, run) = match &step.work {
+        StepWork::Script { image, run } => (image.clone(), run.clone()),
+        // Such a step never belongs to a job of a runner.
+        StepWork::Registry { .. } => (String::new(), "exit 1".to_owned()),
+    };
+    let mut variables = shared.clone();
+    variables.extend(step.variables.clone());
+    variables.extend(platform.clone());
+    variables.insert("GREENROOM_STEP".to_owned(), name.to_owned());
+    JobStep {
+        step_run_id: id.to_string(),
+        name: name.to_owned(),
+        image,
+        run,
+        variables,
+        timeout_seconds: step.timeout_seconds,
+    }
+}
+
+fn platform_variables(runner: &RunnerPrincipal, job: JobId, of: &JobAssignment) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    let mut set = |name: &str, value: String| variables.insert(format!("GREENROOM_{name}"), value);
+    set("ORGANIZATION_ID", runner.organization_id.to_string());
+    set("PIPELINE", of.pipeline_slug.clone());
+    set("PIPELINE_ID", of.pipeline_id.to_string());
+    set("DEPLOYMENT_ID", of.deployment_id.to_string());
+    set("JOB_ID", job.to_string());
+    set("STAGE", of.stage.clone());
+    set("ATTEMPT", of.attempt.to_string());
+    set("COMMIT_ID", of.commit_id.clone());
+    set("PURPOSE", of.purpose.to_string());
+    // The variable is never empty, so that a script can't mistake an empty value for a name.
+    let lasting = || of.definition.stage(&of.stage)?.environment.as_deref();
+    let lasting = || lasting().and_then(|name| of.definition.environment(name));
+    let (environment, url) = match &of.environment {
+        Some((name, url)) => (name.as_str(), url.as_deref()),
+        None => lasting().map_or((NO_ENVIRONMENT, None), |lasting| (&lasting.name, lasting.url.as_deref())),
+    };
+    set("ENVIRONMENT", environment.to_owned());
+    if let Some(url) = url {
+        set("ENVIRONMENT_URL", url.to_owned());
+    }
+    if let Some(fence) = of.fence {
+        set("FENCE", fence.to_string());
+    }
+    if let Some(session) = of.session_id {
+        set("SESSION_ID", greenroom_domain::id::SessionId::from(session).to_string());
+    }
+    for (stage, values) in &of.outputs {
+        let stage = stage.to_uppercase().replace('-', "_");
+        for (name, value) in values {
+            set(&format!("OUTPUT_{stage}_{name}"), value.clone());
+        }
+    }
+    variables
+}

@@ -1,0 +1,138 @@
+//! Checks that open streams and downloads are still allowed: one query every 700 ms for all their tokens, and
+//! one for all their runners. A stream or download whose token ended, whose user's role changed, or whose
+//! runner was revoked is closed. Its client reconnects, and the new request is authenticated and authorized
+//! again.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use greenroom_domain::id::{OrganizationId, RunnerId, TokenId};
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_store::job::RunnerPrincipal;
+use greenroom_store::{Store, StoreError, with_db_timeout};
+use tokio_util::sync::CancellationToken;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(700);
+
+#[derive(Clone, Default)]
+pub struct StreamRights {
+    watched: Arc<Mutex<HashMap<Key, Watched>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Member(TokenId, Role),
+    Runner(OrganizationId, RunnerId),
+}
+
+struct Watched {
+    streams: usize,
+    ended: CancellationToken,
+}
+
+/// Registers an open stream or download until it is dropped, so that every check covers it, even while it is
+/// busy.
+pub struct RightsWatch {
+    rights: StreamRights,
+    key: Key,
+    ended: CancellationToken,
+}
+
+impl StreamRights {
+    pub fn watch(&self, principal: &Principal) -> RightsWatch {
+        self.watch_key(Key::Member(principal.token_id, principal.role))
+    }
+
+    pub fn watch_runner(&self, runner: &RunnerPrincipal) -> RightsWatch {
+        self.watch_key(Key::Runner(runner.organization_id, runner.id))
+    }
+
+    fn watch_key(&self, key: Key) -> RightsWatch {
+        let mut watched = self.watched();
+        let entry =
+            watched.entry(key).or_insert_with(|| Watched { streams: 0, ended: CancellationToken::new() });
+        entry.streams += 1;
+        RightsWatch { rights: self.clone(), key, ended: entry.ended.clone() }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<Key, Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub async fn run(&self, store: Store, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+            // Streams stay open while the database is unavailable: no new data can reach them either.
+            if let Err(error) = self.check(&store).await {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "could not check the rights of open streams"
+                );
+            }
+        }
+    }
+
+    async fn check(&self, store: &Store) -> Result<(), StoreError> {
+        let (mut tokens, mut runners) = (HashSet::new(), HashSet::new());
+        for key in self.watched().keys() {
+            let _is_new = match key {
+                Key::Member(token, _) => tokens.insert(*token),
+                Key::Runner(organization, runner) => runners.insert((*organization, *runner)),
+            };
+        }
+        metrics::gauge!("greenroom_watched_tokens").set((tokens.len() + runners.len()) as f64);
+        let (mut roles, mut active) = (HashMap::new(), HashSet::new());
+        if !tokens.is_empty() {
+            let ids: Vec<TokenId> = tokens.iter().copied().collect();
+            roles = with_db_timeout(store.token_roles(&ids)).await?;
+        }
+        if !runners.is_empty() {
+            let ids: Vec<(OrganizationId, RunnerId)> = runners.iter().copied().collect();
+            active = with_db_timeout(store.active_runners(&ids)).await?;
+        }
+        self.watched().retain(|key, entry| {
+            // A stream that was opened during the queries is checked in the next round.
+            let is_valid = match key {
+                Key::Member(token, role) => roles.get(token) == Some(role) || !tokens.contains(token),
+                Key::Runner(organization, runner) => {
+                    active.contains(runner) || !runners.contains(&(*organization, *runner))
+                }
+            };
+            if !is_valid {
+                entry.ended.cancel();
+            }
+            is_valid
+        });
+        Ok(())
+    }
+}
+
+impl RightsWatch {
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
+    /// Waits until the stream has to end.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+}
+
+impl Drop for RightsWatch {
+    fn drop(&mut self) {
+        let mut watched = self.rights.watched();
+        // An ended entry has been removed already. An entry under the same key is newer and belongs to other
+        // streams.
+        if let Some(entry) = watched.get_mut(&self.key).filter(|_| !self.ended.is_cancelled()) {
+            entry.streams -= 1;
+            if entry.streams == 0 {
+                watched.remove(&self.key);
+            }
+        }
+    }
+}

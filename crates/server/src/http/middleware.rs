@@ -1,0 +1,140 @@
+//! The outermost layer. Every request gets an id, a deadline and a log line; every failure, including a
+//! panic, becomes a problem response with that id. The layer identifies the sender, applies the sender's
+//! limits and buffers the body. Only then does the request take one of the server's slots.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::http::{HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use greenroom_domain::text::is_hidden;
+use tracing::Instrument;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::http::buffered_body;
+use crate::http::class::{classify, is_upload, uses_database};
+use crate::http::identity::Identity;
+use crate::http::paced_body::PacedBody;
+use crate::http::problem::PendingProblem;
+use crate::http::request_id::{self, RequestId};
+use crate::http::request_slot::RequestSlot;
+use crate::limits::{Class, PeerAddress, Sender, Slot};
+
+const MAX_URI_BYTES: usize = 4 * 1024;
+
+pub async fn handle(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = RequestId::from_headers(request.headers());
+    request.extensions_mut().insert(id.clone());
+    let method = request.method().clone();
+    // The route, not the path: paths contain names, and each of them would become a metric series.
+    let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
+    let span = tracing::info_span!("request", id = %id.0, method = %method, route = %route);
+
+    let response = Box::pin(run(&app, &route, request, next)).instrument(span.clone()).await;
+    let response = response.unwrap_or_else(Failure::into_response);
+    let response = finish(response, &id);
+
+    let (status, elapsed) = (response.status().as_u16(), started.elapsed());
+    let labels =
+        [("method", method_label(&method)), ("route", route.into()), ("status", status.to_string().into())];
+    metrics::histogram!("greenroom_http_request_seconds", &labels).record(elapsed);
+    span.in_scope(|| tracing::info!(status, duration_ms = elapsed.as_secs_f64() * 1e3, "answered {status}"));
+    response
+}
+
+async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Response, Failure> {
+    if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI_BYTES) {
+        return Err(Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most."));
+    }
+    let (mut parts, body) = request.into_parts();
+    let names = RawPathParams::from_request_parts(&mut parts, &()).await;
+    // No record has such a name, and PostgreSQL rejects NUL. A path without variables needs no check.
+    if names.is_ok_and(|names| names.iter().any(|(_, value)| value.chars().any(is_hidden))) {
+        return Err(Failure::not_found());
+    }
+    let limits = &app.limits;
+    let class = classify(&parts.method, route);
+    let address = limits.client_address(parts.extensions.get::<PeerAddress>().copied(), &parts.headers).0;
+    let identity = Identity::find(app, &parts.headers, (address, class));
+    let identity =
+        tokio::time::timeout(limits.deadline, identity).await.map_err(|_| deadline_exceeded())??;
+    let sender = identity.sender(address);
+    let counted = limits.admit(sender, class)?;
+    let (body, charge) = match sender {
+        Sender::Bearer(bearer) if !is_upload(&parts.method, route) => {
+            buffered_body::buffer(limits, bearer, body).await?
+        }
+        // No handler reads the body of a request without a valid token.
+        _ => (Body::new(PacedBody::new(body)), None),
+    };
+    let request_slot = RequestSlot::new(limits, sender, counted, charge);
+    let needs_connection = uses_database(&parts.method, route);
+    parts.extensions.insert(identity);
+    parts.extensions.insert(request_slot.clone());
+    let work = async {
+        let slot = acquire_slot(app, class, sender, needs_connection).await?;
+        parts.extensions.insert(slot.capacity);
+        request_slot.begin_work(slot);
+        Ok::<_, Failure>(next.run(Request::from_parts(parts, body)).await)
+    };
+    match request_slot.run_until_deadline(std::panic::AssertUnwindSafe(work).catch_unwind()).await {
+        Some(Ok(response)) => response,
+        Some(Err(panic)) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(Failure::internal(text.unwrap_or_else(|| "a handler panicked".to_owned())))
+        }
+        None => Err(deadline_exceeded()),
+    }
+}
+
+fn deadline_exceeded() -> Failure {
+    Failure::new(
+        Code::DeadlineExceeded,
+        "The request took too long and was given up. If it was a change, its outcome is not known: repeat it with \
+         the same Idempotency-Key.",
+    )
+}
+
+async fn acquire_slot(
+    app: &App,
+    class: Class,
+    sender: Sender,
+    needs_connection: bool,
+) -> Result<Slot, Failure> {
+    let slots = &app.limits.slots;
+    match (class, sender) {
+        (Class::Reserved, Sender::Bearer(bearer)) => {
+            let reserved = slots.reserved(bearer, || app.store.has_spare_connections()).await;
+            reserved.ok_or_else(|| Failure::internal("the reserved slots were closed"))
+        }
+        (Class::General, Sender::Bearer(bearer)) if needs_connection => slots.general(Some(bearer)).await,
+        _ => slots.general(None).await,
+    }
+}
+
+/// Other methods share one label: clients can invent methods, and each would become a metric series.
+fn method_label(method: &Method) -> Cow<'static, str> {
+    let known = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    known.into_iter().find(|known| *known == method.as_str()).unwrap_or("other").into()
+}
+
+fn finish(mut response: Response, id: &RequestId) -> Response {
+    if let Some(PendingProblem(mut problem)) = response.extensions_mut().remove() {
+        problem.request_id.clone_from(&id.0);
+        *response.body_mut() = Body::from(serde_json::to_vec(&problem).unwrap_or_default());
+    }
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        headers.insert(request_id::HEADER, value);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,84 @@
+//! Responses with one record.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::pipeline::DefinitionWarning;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::app::failure::Failure;
+use crate::http::precondition::etag;
+
+/// A serialized record, ready to be sent and to be stored under an Idempotency-Key.
+pub struct RecordResponse {
+    pub status: StatusCode,
+    pub body: String,
+    /// The body to store if it differs from the one that is sent: one-time secrets are not stored.
+    pub stored_body: Option<String>,
+    pub etag: Option<String>,
+}
+
+impl RecordResponse {
+    pub fn new<T: Serialize>(status: StatusCode, record: &T) -> Result<Self, Failure> {
+        Ok(Self { status, body: to_envelope(record)?, stored_body: None, etag: None })
+    }
+
+    pub fn ok<T: Serialize>(record: &T) -> Result<Self, Failure> {
+        Self::new(StatusCode::OK, record)
+    }
+
+    #[must_use]
+    pub fn with_revision(mut self, revision: i64) -> Self {
+        self.etag = Some(etag(revision));
+        self
+    }
+
+    /// For a record that includes data that its revision does not cover. `If-Match` ignores the suffix after
+    /// the dot.
+    #[must_use]
+    pub fn with_revision_and_suffix(mut self, revision: i64, suffix: &str) -> Self {
+        self.etag = Some(format!("\"{revision}.{suffix}\""));
+        self
+    }
+
+    /// For a record without a revision: the tag is a hash of the body.
+    #[must_use]
+    pub fn with_content_etag(mut self) -> Self {
+        let hash = Sha256::digest(self.body.as_bytes());
+        let short = hash.iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+        self.etag = Some(format!("\"{short}\""));
+        self
+    }
+
+    /// Adds `warnings` next to the record.
+    pub fn with_warnings(mut self, warnings: &[DefinitionWarning]) -> Result<Self, Failure> {
+        let warnings = serde_json::to_string(warnings).map_err(Failure::internal)?;
+        // The envelope is an object with the one member `data`.
+        let envelope = self.body.strip_suffix('}').unwrap_or(&self.body);
+        self.body = format!("{envelope},\"warnings\":{warnings}}}");
+        Ok(self)
+    }
+
+    /// Stores another record than the one that is sent.
+    pub fn with_stored_record<T: Serialize>(mut self, record: &T) -> Result<Self, Failure> {
+        self.stored_body = Some(to_envelope(record)?);
+        Ok(self)
+    }
+}
+
+fn to_envelope<T: Serialize>(record: &T) -> Result<String, Failure> {
+    serde_json::to_string(&Data { data: record }).map_err(Failure::internal)
+}
+
+impl IntoResponse for RecordResponse {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, self.body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(value) = self.etag.and_then(|etag| HeaderValue::from_str(&etag).ok()) {
+            headers.insert(header::ETAG, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,240 @@
+//! Every operation of the document, with values at their extremes in each path variable, query parameter and
+//! header: the response is never a 5xx.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::requests::{problem, wrong_field};
+use crate::support::{Caller, TestServer};
+
+const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
+const DEFINITION: &str = "ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
+stages: { build: { steps: [{ image: a, run: b }] } }";
+
+/// Percent-encoded, as in a URL.
+const EXTREMES: [&str; 30] = [
+    "%00",
+    "a%00b",
+    "%1B%5B31m",
+    "%0D%0Ax%3A%20y",
+    "%7F",
+    "%C2%85",
+    "%D8%9C",
+    "%E2%80%8E",
+    "%E2%80%AE",
+    "%E2%81%A6",
+    "%FF%FE",
+    "%ED%A0%80",
+    "%F0%9F%92%A9",
+    "%25",
+    "_",
+    "'--",
+    "%5C",
+    "none",
+    "-1",
+    "0",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "9223372036854775808",
+    "99999999999999999999999999999",
+    "1e309",
+    "-009998-01-01T00:00:00Z",
+    "-004713-01-01T00:00:00Z",
+    "9999-12-30T22:00:00.999999999Z",
+    "%2B010000-01-01T00:00:00Z",
+    "true",
+];
+
+struct Operation {
+    method: Method,
+    path: String,
+    /// Location and name of each parameter.
+    parameters: Vec<(String, String)>,
+}
+
+fn operations() -> Vec<Operation> {
+    let document: Value = serde_json::from_str(DOCUMENT).unwrap();
+    let mut operations = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            operations.push(Operation {
+                method: method.to_uppercase().parse().unwrap(),
+                path: path.clone(),
+                parameters: parameters.iter().map(|p| (text(&p["in"]), text(&p["name"]))).collect(),
+            });
+        }
+    }
+    // Deletions come last, because the other operations need the records.
+    operations.sort_by_key(|operation| operation.method == Method::DELETE);
+    operations
+}
+
+/// Returns a path whose variables name existing records, except for one.
+fn fill(path: &str, existing_ids: &[(&str, String)], except: Option<(&str, &str)>) -> String {
+    let mut filled = path.to_owned();
+    if let Some((name, value)) = except {
+        filled = filled.replace(&format!("{{{name}}}"), value);
+    }
+    for (name, value) in existing_ids {
+        filled = filled.replace(&format!("{{{name}}}"), value);
+    }
+    assert!(!filled.contains('{'), "this test has no value for a variable of {path}");
+    filled
+}
+
+async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str, String)> {
+    let body = json!({ "name": "Shop", "definition": DEFINITION });
+    server.post(owner, "/pipelines", body).await;
+    let claim = "/pipelines/shop/ephemeral-environments/qa-1/sessions";
+    let session = server.post(owner, claim, json!({ "commitId": "0123abc" })).await;
+    let none = "0190a0b0-0000-7000-8000-000000000001";
+    vec![
+        ("orgId", "acme".to_owned()),
+        ("pipelineId", "shop".to_owned()),
+        ("envName", "qa-1".to_owned()),
+        ("sessionId", session["sessionId"].as_str().unwrap().to_owned()),
+        ("deploymentId", session["deployments"][0]["id"].as_str().unwrap().to_owned()),
+        ("stageKey", "build".to_owned()),
+        ("stepRunId", format!("stp_{none}")),
+        ("userId", owner.user.clone()),
+        ("tokenId", format!("tok_{none}")),
+        ("runnerId", format!("run_{none}")),
+        ("eventId", format!("evt_{none}")),
+        ("jobId", format!("job_{none}")),
+        ("artifactId", format!("art_{none}")),
+        ("poolName", "default".to_owned()),
+        ("version", "1".to_owned()),
+    ]
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn no_parameter_value_causes_a_5xx(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let existing_ids = existing_ids(&server, &owner).await;
+    let mut failed = Vec::new();
+    let mut sent = 0;
+    for operation in operations() {
+        for (place, name) in &operation.parameters {
+            for extreme in EXTREMES {
+                let (url, header) = match place.as_str() {
+                    "path" => (fill(&operation.path, &existing_ids, Some((name, extreme))), None),
+                    "query" => {
+                        (format!("{}?{name}={extreme}", fill(&operation.path, &existing_ids, None)), None)
+                    }
+                    _ => (fill(&operation.path, &existing_ids, None), Some((name.as_str(), extreme))),
+                };
+                // A command with a valid path would be executed.
+                if header.is_some() && operation.method != Method::GET {
+                    continue;
+                }
+                let mut request = server
+                    .client
+                    .request(operation.method.clone(), format!("{}{url}", server.base))
+                    .bearer_auth(&owner.token);
+                if let Some((name, value)) = header {
+                    request = request.header(name, value);
+                }
+                if matches!(operation.method.as_str(), "POST" | "PUT" | "PATCH") {
+                    request = request.json(&json!({}));
+                }
+                // The body of a stream is not waited for.
+                let status = request.send().await.unwrap().status().as_u16();
+                sent += 1;
+                if status >= 500 {
+                    failed.push(format!("{status} {} {url} {header:?}", operation.method));
+                }
+            }
+        }
+    }
+    assert!(sent > 3_000, "only {sent} requests were sent");
+    assert!(failed.is_empty(), "{} of {sent}:\n{}", failed.len(), failed.join("\n"));
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn an_invalid_name_is_not_found(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    existing_ids(&server, &owner).await;
+    let environments = "/pipelines/shop/ephemeral-environments";
+    for (method, path) in [
+        (Method::GET, format!("{environments}/%00")),
+        (Method::GET, format!("{environments}/%00/queue")),
+        (Method::POST, format!("{environments}/%00/sessions")),
+        (Method::POST, format!("{environments}/pr-%E2%80%AE/sessions")),
+        (Method::GET, "/runner-pools/%00".to_owned()),
+        (Method::PATCH, "/runner-pools/%00".to_owned()),
+    ] {
+        let response = server.request(&owner, method, &path).json(&json!({})).send().await.unwrap();
+        problem(response, 404, "not_found").await;
+    }
+    for (parameter, value) in [
+        ("from", "-009998-01-01T00:00:00Z"),
+        ("to", "-004714-01-01T00:00:00Z"),
+        ("type", "%00"),
+        ("subject", "pipelines/%E2%80%AE"),
+    ] {
+        let path = format!("/events?{parameter}={value}");
+        let response = server.request(&owner, Method::GET, &path).send().await.unwrap();
+        wrong_field(response, parameter).await;
+    }
+    server.end().await;
+}
+
+/// Text that cannot be stored or is displayed misleadingly, and numbers that overflow.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn extremes_in_a_body_are_invalid_fields(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let existing_ids = existing_ids(&server, &owner).await;
+    let runner = server.post(&owner, "/runners", json!({ "name": "one" })).await["token"].take();
+    let session = existing_ids.iter().find(|(name, _)| *name == "sessionId").unwrap().1.clone();
+    let of = "/pipelines/shop/ephemeral-environments";
+    let (named, held) = (format!("{of}/pr-1/sessions"), format!("{of}/qa-1/sessions/{session}"));
+    for text in ["a\u{0}b", "a\u{1b}[31mb", "a\u{202e}b", "a\u{2066}b", "a\u{200f}b", "a\u{61c}b"] {
+        for (path, pointer, body) in [
+            ("/pipelines", "/name", json!({ "name": text, "slug": "web", "definition": DEFINITION })),
+            ("/pipelines/shop/stop", "/reason", json!({ "reason": text })),
+            ("/pipelines/shop/deployments", "/branch", json!({ "commitId": "0123abc", "branch": text })),
+            ("/api-tokens", "/name", json!({ "name": text })),
+            ("/members", "/name", json!({ "name": text, "email": "a@b.test", "role": "viewer" })),
+            (
+                "/members",
+                "/email",
+                json!({ "name": "A", "email": format!("{text}@b.test"), "role": "viewer" }),
+            ),
+            ("/runners", "/name", json!({ "name": text })),
+            (named.as_str(), "/context", json!({ "context": text })),
+            (&format!("{of}/qa-1/force-claim"), "/context", json!({ "context": text })),
+            (&format!("{of}/claim"), "/context", json!({ "labels": ["qa"], "context": text })),
+            (&format!("{held}/request-handover"), "/context", json!({ "context": text })),
+        ] {
+            let response = server.request(&owner, Method::POST, path).json(&body).send().await.unwrap();
+            wrong_field(response, pointer).await;
+        }
+        let url = format!("{}/runner/jobs/acquire", server.base);
+        let body = json!({ "version": text, "waitSeconds": 0 });
+        let request = server.client.post(url).bearer_auth(runner.as_str().unwrap()).json(&body);
+        wrong_field(request.send().await.unwrap(), "/version").await;
+    }
+    for seconds in [i64::MAX, i64::MIN, 0, -1, i64::from(u32::MAX)] {
+        for (path, pointer, body) in [
+            (named.as_str(), "/ttlSeconds", json!({ "ttlSeconds": seconds })),
+            (&format!("{of}/qa-1/sessions"), "/ttlSeconds", json!({ "ttlSeconds": seconds, "queue": true })),
+            (&format!("{of}/qa-1/force-claim"), "/ttlSeconds", json!({ "ttlSeconds": seconds })),
+            (&format!("{held}/request-handover"), "/graceSeconds", json!({ "graceSeconds": seconds })),
+        ] {
+            let response = server.request(&owner, Method::POST, path).json(&body).send().await.unwrap();
+            wrong_field(response, pointer).await;
+        }
+        let body = json!({ "labels": ["qa"], "ttlSeconds": seconds });
+        let response =
+            server.request(&owner, Method::POST, &format!("{of}/claim")).json(&body).send().await.unwrap();
+        assert_eq!(response.status().as_u16() / 100, 4);
+    }
+    server.end().await;
+}

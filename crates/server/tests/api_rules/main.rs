@@ -1,0 +1,45 @@
+//! The rules that hold for every operation of the API, tested over HTTP, with a server and a database for
+//! each test.
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+#[path = "../support/proxy.rs"]
+mod proxy;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod requests;
+mod sse;
+mod wire;
+
+mod bodies;
+mod concurrent_writers;
+mod console;
+mod database;
+mod definitions;
+mod drain;
+mod extremes;
+mod forged_tokens;
+mod idempotency;
+mod limits;
+mod migrations;
+mod openapi;
+mod outage;
+mod paging;
+mod paths;
+mod pipeline_events;
+mod pipelines;
+mod preconditions;
+mod problems;
+mod rate_limits;
+mod rejected_tokens;
+mod repositories;
+mod responses;
+mod runner_pools;
+mod slow_bodies;
+mod slow_clients;
+mod stream;
+mod stream_resume;
+mod stream_rights;
+mod totals;
+mod unknown_events;
+mod unread_responses;

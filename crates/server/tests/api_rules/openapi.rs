@@ -1,0 +1,185 @@
+//! The OpenAPI document: the committed, served and generated ones are the same, and it is complete.
+
+use std::collections::HashSet;
+
+use greenroom_server::http::document;
+use serde_json::Value;
+use sqlx::PgPool;
+
+use crate::support::TestServer;
+
+const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
+
+fn generated() -> Value {
+    serde_json::to_value(document()).unwrap()
+}
+
+fn operations(document: &Value) -> Vec<(String, &Value)> {
+    let paths = document["paths"].as_object().unwrap();
+    let items = paths.iter().flat_map(|(path, item)| {
+        item.as_object()
+            .unwrap()
+            .iter()
+            .map(move |(method, operation)| (format!("{method} {path}"), operation))
+    });
+    items.filter(|(name, _)| METHODS.iter().any(|method| name.starts_with(&format!("{method} ")))).collect()
+}
+
+#[test]
+fn the_committed_document_matches_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/api.json");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    let generated = document().to_pretty_json().unwrap() + "\n";
+    let line = committed.lines().zip(generated.lines()).position(|(old, new)| old != new);
+    assert!(
+        committed == generated,
+        "openapi/api.json differs from the code (first in line {:?}): run `cargo xtask openapi` and commit it",
+        line.map(|line| line + 1)
+    );
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_served_document_matches_the_code(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let served = server.client.get(format!("{}/openapi.json", server.base)).send().await.unwrap();
+    assert_eq!(served.headers()["content-type"], "application/json");
+    assert_eq!(served.json::<Value>().await.unwrap(), generated());
+    server.end().await;
+}
+
+#[test]
+fn every_operation_is_complete() {
+    let document = generated();
+    assert!(document["openapi"].as_str().is_some_and(|version| version.starts_with("3.1")));
+    let (mut ids, operations) = (HashSet::new(), operations(&document));
+    assert!(operations.len() >= 24, "{}", operations.len());
+    for (name, operation) in operations {
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        assert!(!id.is_empty() && ids.insert(id), "{name}: operationId `{id}`");
+        assert!(operation["tags"].as_array().is_some_and(|tags| tags.len() == 1), "{name}: one tag");
+        assert!(operation["summary"].as_str().is_some_and(|text| text.len() > 3), "{name}: a summary");
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.keys().any(|status| status.starts_with('2')), "{name}: no success response");
+        let public = operation.get("security").is_some();
+        let mut problems = vec!["429", "503"];
+        if !public {
+            problems.extend(["401", "403", "404", "422"]);
+        }
+        if !name.starts_with("get ") {
+            problems.extend(["400", "409"]);
+        }
+        if operation.get("requestBody").is_some() {
+            problems.extend(["408", "413", "415"]);
+        }
+        for status in problems {
+            let schema = &responses[status]["content"]["application/problem+json"]["schema"]["$ref"];
+            assert_eq!(schema, "#/components/schemas/Problem", "{name}: {status}");
+        }
+        for header in ["Retry-After", "RateLimit", "RateLimit-Policy"] {
+            assert!(responses["429"]["headers"][header].is_object(), "{name}: {header}");
+        }
+        for (status, response) in responses {
+            assert!(response["headers"]["X-Request-Id"].is_object(), "{name}: {status}: X-Request-Id");
+            assert!(response["description"].is_string(), "{name}: {status}");
+        }
+        let path = name.split(' ').nth(1).unwrap();
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        for variable in path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()) {
+            let found = parameters
+                .iter()
+                .any(|p| p["name"] == variable && p["in"] == "path" && p["required"] == true);
+            assert!(found, "{name}: {variable}");
+        }
+    }
+}
+
+#[test]
+fn every_reference_resolves() {
+    let document = generated();
+    let (mut waiting, mut references) = (vec![&document], HashSet::new());
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(fields) => {
+                if let Some(Value::String(reference)) = fields.get("$ref") {
+                    references.insert(reference.as_str());
+                }
+                waiting.extend(fields.values());
+            }
+            Value::Array(items) => waiting.extend(items),
+            _ => {}
+        }
+    }
+    assert!(references.len() > 10, "{}", references.len());
+    for reference in &references {
+        let pointer = reference.strip_prefix('#').unwrap_or("no such place");
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn every_path_is_served(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let document = generated();
+    for (name, operation) in operations(&document) {
+        let (method, path) = name.split_once(' ').unwrap();
+        let url = format!("{}{}", server.base, path.replace(['{', '}'], ""));
+        let request = server.client.request(method.to_uppercase().parse().unwrap(), url);
+        let status = request.send().await.unwrap().status().as_u16();
+        let public = operation.get("security").is_some();
+        assert_eq!(status, if public { 200 } else { 401 }, "{name}");
+    }
+    server.end().await;
+}
+
+/// Every request has an example, with which Swagger fills its forms, and the server accepts it.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_examples_of_requests_are_valid(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let definition = "ephemeralEnvironments: { qa-1: { labels: [qa] } }
+stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
+    let body = serde_json::json!({ "name": "Storefront", "slug": "storefront", "definition": definition });
+    let (status, made) =
+        server.json(reqwest::Method::POST, "/organizations/acme/pipelines", &owner.token, Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let document = generated();
+    let mut tried = 0;
+    for (name, operation) in operations(&document) {
+        let Some(content) = operation["requestBody"]["content"].get("application/json") else { continue };
+        let schema = &content["schema"];
+        let reference = schema["$ref"].as_str().or_else(|| schema["oneOf"][0]["$ref"].as_str()).unwrap();
+        let example = document.pointer(reference.strip_prefix('#').unwrap()).unwrap()["example"].clone();
+        assert!(example.is_object(), "{name}: {reference} has no example");
+        let (method, path) = name.split_once(' ').unwrap();
+        let mut path = path.to_owned();
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            if parameter["in"] == "path" {
+                let value = parameter["schema"]["example"].as_str().unwrap();
+                path = path.replace(&format!("{{{}}}", parameter["name"].as_str().unwrap()), value);
+            }
+        }
+        let method = method.to_uppercase().parse().unwrap();
+        let response = server.send(method, &path, Some(&owner.token), Some(example)).await;
+        let status = response.status().as_u16();
+        assert!(
+            !matches!(status, 400 | 401 | 415 | 422 | 500..),
+            "{name} returns {status} for its own example: {}",
+            response.text().await.unwrap()
+        );
+        tried += 1;
+    }
+    assert!(tried >= 20, "{tried}");
+    server.end().await;
+}
+
+/// Operations are in the order in which users need them, and every group has a description.
+#[test]
+fn groups_are_described_and_in_order() {
+    let document = generated();
+    let tags: Vec<&str> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
+    assert_eq!(tags[0], "environments");
+    for (name, operation) in operations(&document) {
+        assert!(tags.contains(&operation["tags"][0].as_str().unwrap()), "{name}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Limits by token, organization and address, and that clients over a limit do not affect others.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use greenroom_server::http::Limits;
+use greenroom_server::limits::LimitSettings;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use sqlx::{ConnectOptions, PgPool};
+use tokio::task::JoinSet;
+
+use crate::requests::{header, problem, success};
+use crate::sse::Stream;
+use crate::support::{Caller, DEFINITION, TestServer, eventually};
+use crate::wire::{Upload, Wire};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+pub async fn start(pool: &PgPool, settings: LimitSettings) -> TestServer {
+    let limits = Limits::with(Duration::from_secs(15), settings);
+    TestServer::start_on(pool.connect_options().to_url_lossy().as_str(), limits).await
+}
+
+/// Checks a refusal by this limit, with everything that a client needs.
+pub async fn limited(response: Response, limit: &str, policy: &str) -> Value {
+    let (retry, found) = (header(&response, "retry-after"), header(&response, "ratelimit"));
+    assert_eq!(header(&response, "ratelimit-policy"), format!("\"{limit}\";{policy}"));
+    assert!(retry.parse::<u64>().is_ok_and(|seconds| seconds >= 1), "{retry}");
+    assert_eq!(found, format!("\"{limit}\";r=0;t={retry}"));
+    let body = problem(response, 429, "rate_limited").await;
+    assert_eq!(body["limit"], limit);
+    assert_eq!(body["retryAfterSeconds"].to_string(), retry);
+    body
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_token_over_its_rate_limit_does_not_affect_others(pool: PgPool) {
+    let server =
+        start(&pool, LimitSettings { token_rate: 2, token_burst: 20, ..LimitSettings::default() }).await;
+    let owner = server.organization("acme").await;
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    let mut refused = Vec::new();
+    for _ in 0..60 {
+        let response = server.request(&viewer, Method::GET, "/pipelines").send().await.unwrap();
+        match response.status().as_u16() {
+            200 => {}
+            _ => refused.push(response),
+        }
+    }
+    assert!(refused.len() >= 20, "only {} of 60 were refused", refused.len());
+    limited(refused.remove(0), "token_rate", "q=2;w=1").await;
+    // Another token of the same organization has its own limit.
+    server.get(&owner, "/pipelines").await;
+    let again =
+        || async { server.request(&viewer, Method::GET, "/pipelines").send().await.unwrap().status() == 200 };
+    assert!(eventually(TIMEOUT, again).await);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn the_tokens_of_an_organization_share_its_rate(pool: PgPool) {
+    let settings = LimitSettings { organization_rate: 5, organization_burst: 30, ..LimitSettings::default() };
+    let server = start(&pool, settings).await;
+    let (owner, other) = (server.organization("acme").await, server.organization("other").await);
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    let mut refused = Vec::new();
+    for number in 0..90 {
+        let caller = if number % 2 == 0 { &owner } else { &viewer };
+        let response = server.request(caller, Method::GET, "/pipelines").send().await.unwrap();
+        match response.status().as_u16() {
+            200 => {}
+            _ => refused.push(response),
+        }
+    }
+    assert!(!refused.is_empty());
+    limited(refused.remove(0), "organization_rate", "q=5;w=1").await;
+    server.get(&other, "/pipelines").await;
+    server.end().await;
+}
+
+/// Starts a request whose body is incomplete.
+async fn begin(server: &TestServer, caller: &Caller) -> Upload {
+    Upload::begin(server, caller, "/pipelines/validate", &json!({ "definition": DEFINITION })).await
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn concurrent_requests_are_limited_by_token_and_organization(pool: PgPool) {
+    let settings =
+        LimitSettings { token_in_flight: 3, organization_in_flight: 5, ..LimitSettings::default() };
+    let server = start(&pool, settings).await;
+    let (owner, other) = (server.organization("acme").await, server.organization("other").await);
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    let mut uploads = Vec::new();
+    for caller in [&owner, &owner, &owner] {
+        uploads.push(begin(&server, caller).await);
+    }
+    let list_pipelines = |caller: &Caller| server.request(caller, Method::GET, "/pipelines").send();
+    limited(list_pipelines(&owner).await.unwrap(), "token_in_flight", "q=3;qu=\"concurrent-requests\"").await;
+    for caller in [&viewer, &viewer] {
+        uploads.push(begin(&server, caller).await);
+    }
+    limited(
+        list_pipelines(&viewer).await.unwrap(),
+        "organization_in_flight",
+        "q=5;qu=\"concurrent-requests\"",
+    )
+    .await;
+    // All others are served.
+    server.get(&other, "/pipelines").await;
+    for upload in uploads {
+        assert_eq!(upload.finish().await.status, 200);
+    }
+    server.get(&owner, "/pipelines").await;
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn open_streams_are_limited(pool: PgPool) {
+    let settings = LimitSettings { token_streams: 2, organization_streams: 3, ..LimitSettings::default() };
+    let server = start(&pool, settings).await;
+    let (owner, other) = (server.organization("acme").await, server.organization("other").await);
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    let mut streams = vec![Stream::open(&server, &owner, "").await, Stream::open(&server, &owner, "").await];
+    let open = |caller: &Caller| server.request(caller, Method::GET, "/events/stream").send();
+    limited(open(&owner).await.unwrap(), "token_streams", "q=2;qu=\"concurrent-requests\"").await;
+    let third = Stream::open(&server, &viewer, "").await;
+    limited(open(&viewer).await.unwrap(), "organization_streams", "q=3;qu=\"concurrent-requests\"").await;
+    drop(Stream::open(&server, &other, "").await);
+    streams.pop();
+    assert!(eventually(TIMEOUT, async || open(&owner).await.unwrap().status() == 200).await);
+    drop(third);
+    server.end().await;
+}
+
+/// Retries a request that is refused because another one was admitted first.
+async fn until_admitted(request: RequestBuilder) {
+    let admitted = async || request.try_clone().unwrap().send().await.unwrap().status() != 429;
+    assert!(eventually(TIMEOUT, admitted).await);
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_runner_has_one_more_poll_than_job_slots(pool: PgPool) {
+    let server = start(&pool, LimitSettings { organization_polls: 3, ..LimitSettings::default() }).await;
+    let (acme, other) = (server.organization("acme").await, server.organization("other").await);
+    let runner = async |owner: &Caller, name: &str| {
+        let made = server.post(owner, "/runners", json!({ "name": name })).await;
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let request = |token: &str, seconds: u32| {
+        let url = format!("{}/runner/jobs/acquire", server.base);
+        let request = server.client.post(url).bearer_auth(token).header("x-greenroom-concurrency", "1");
+        request.json(&json!({ "waitSeconds": seconds }))
+    };
+    let poll = |token: &str, seconds: u32| request(token, seconds).send();
+    let (one, two, theirs) =
+        (runner(&acme, "one").await, runner(&acme, "two").await, runner(&other, "theirs").await);
+    let mut waiting = JoinSet::new();
+    waiting.spawn(until_admitted(request(&one, 20)));
+    waiting.spawn(until_admitted(request(&one, 20)));
+    let refused = async || poll(&one, 0).await.unwrap().status() == 429;
+    assert!(eventually(TIMEOUT, refused).await);
+    limited(poll(&one, 0).await.unwrap(), "token_polls", "q=2;qu=\"concurrent-requests\"").await;
+    waiting.spawn(until_admitted(request(&two, 20)));
+    let full = async || {
+        header(&poll(&two, 0).await.unwrap(), "ratelimit-policy").starts_with("\"organization_polls\";q=3")
+    };
+    assert!(eventually(TIMEOUT, full).await);
+    assert_eq!(poll(&theirs, 0).await.unwrap().status(), 204);
+    waiting.abort_all();
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn connections_of_an_address_are_limited(pool: PgPool) {
+    let server = start(&pool, LimitSettings { address_connections: 5, ..LimitSettings::default() }).await;
+    let mut open = join_all((0..5).map(|_| Wire::connect(&server))).await;
+    for wire in &mut open {
+        wire.write("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    }
+    let started = Instant::now();
+    assert!(Wire::connect(&server).await.closed(TIMEOUT).await.is_some(), "one more was not closed");
+    assert!(started.elapsed() < TIMEOUT);
+    open.pop();
+    let served = async || Wire::get(&server, "/livez", "").await.status == 200;
+    assert!(eventually(TIMEOUT, served).await);
+    drop(open);
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn without_limits_no_request_is_refused(pool: PgPool) {
+    let settings =
+        LimitSettings { limits: greenroom_server::limits::Switch::Off, ..LimitSettings::default() };
+    let server = start(&pool, LimitSettings { token_rate: 1, token_burst: 1, ..settings }).await;
+    let owner = server.organization("acme").await;
+    for response in join_all((0..50).map(|_| server.request(&owner, Method::GET, "").send())).await {
+        success(response.unwrap(), 200).await;
+    }
+    server.end().await;
+}

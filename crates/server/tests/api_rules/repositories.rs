@@ -1,0 +1,76 @@
+//! Addresses of repositories: credentials in them are rejected, and stored ones are masked.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::requests::wrong_field;
+use crate::support::{DEFINITION, TestServer};
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn credentials_in_an_address_are_rejected(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    server.pipeline(&owner, "Web").await;
+    for address in [
+        "https://user@git.test/web",
+        "https://user:hunter2@git.test/web",
+        "https://:token@git.test/web",
+        "ssh://git:hunter2@git.test/web",
+    ] {
+        let body = json!({ "name": "Shop", "repository": address, "definition": DEFINITION });
+        let response = server.request(&owner, Method::POST, "/pipelines").json(&body).send().await.unwrap();
+        let refused = wrong_field(response, "/repository").await;
+        let detail = refused["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.contains("ssh") && detail.contains("deploy key"), "{detail}");
+        assert!(!refused.to_string().contains("hunter2"), "{refused}");
+        let body = json!({ "repository": address });
+        let response =
+            server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
+        wrong_field(response, "/repository").await;
+    }
+    for address in ["/srv/git/web.git", "../web", "file:///srv/git/web.git", "web", "ext::sh -c id"] {
+        let body = json!({ "repository": address });
+        let response =
+            server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
+        wrong_field(response, "/repository").await;
+    }
+    for address in ["git@git.test:team/web.git", "ssh://git@git.test/web", "https://git.test/web"] {
+        let body = json!({ "repository": address });
+        let response =
+            server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
+        let updated: Value = response.json().await.unwrap();
+        assert_eq!(updated["data"]["repository"], address);
+    }
+    server.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn stored_credentials_are_not_shown(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    server.pipeline(&owner, "Web").await;
+    // Stored directly, as before addresses were checked.
+    let address = "https://user:hunter2@git.test/web";
+    let old = sqlx::query("update pipelines set repository = $1").bind(address);
+    assert_eq!(old.execute(&pool).await.unwrap().rows_affected(), 1);
+    server.events_are_sequenced(&pool).await;
+    let event = "update events set data = jsonb_set(data, '{after,repository}', to_jsonb($1::text))
+                 where type = 'pipeline.created'";
+    assert_eq!(sqlx::query(event).bind(address).execute(&pool).await.unwrap().rows_affected(), 1);
+
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    let masked = "https://***@git.test/web";
+    let response = server.get(&viewer, "/pipelines/web").await;
+    assert_eq!(response["data"]["repository"], masked);
+    assert_eq!(server.get(&viewer, "/pipelines").await["data"][0]["repository"], masked);
+    // Sending back the masked address does not change the stored one.
+    let body = json!({ "name": "Shop", "repository": masked });
+    let response = server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let kept: String = sqlx::query_scalar("select repository from pipelines").fetch_one(&pool).await.unwrap();
+    assert_eq!(kept, address);
+    let events = Value::from(server.events(&pool, &owner).await).to_string();
+    assert!(events.contains(masked) && !events.contains("hunter2"), "{events}");
+    server.end().await;
+}

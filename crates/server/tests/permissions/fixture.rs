@@ -1,0 +1,370 @@
+//! The fixture: two organizations, and every kind of caller in one of them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use greenroom_server::app::token::new_secret;
+use jiff::{SignedDuration, Timestamp, Unit};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::operations::{Role, Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
+use crate::support::{Caller, TestServer, eventually};
+
+/// Within this time a revoked right has to be ineffective everywhere.
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// The relation of a caller to the organization `acme`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Unauthenticated,
+    /// The owner of another organization.
+    Stranger,
+    Member(Role),
+    /// A member who does not hold the session of the call.
+    NonHolder(Role),
+    /// An owner with a token that has only these scopes.
+    Scoped(&'static [&'static str]),
+    /// An owner with a token that is limited to a pipeline that no call is about.
+    Elsewhere,
+    /// An owner with a token that is limited to the pipeline of the call.
+    Within,
+}
+
+pub struct Identity {
+    pub name: &'static str,
+    pub token: Option<String>,
+    /// The token that creates the records of a call.
+    pub maker: Option<String>,
+    pub relation: Relation,
+}
+
+const SINGLE_SCOPES: [(&str, &[&str]); 6] = [
+    ("read", &["read"]),
+    ("hold", &["hold"]),
+    ("deploy", &["deploy"]),
+    ("start", &["start"]),
+    ("write", &["write"]),
+    ("admin", &["admin"]),
+];
+const KINDS: [(&str, &[&str]); 2] =
+    [("agent", &["read", "hold", "deploy"]), ("ci", &["read", "hold", "deploy", "start"])];
+
+pub struct PermissionFixture {
+    pub server: TestServer,
+    pub pool: PgPool,
+    pub owner: Caller,
+    pub stranger: Caller,
+    name_counter: AtomicU32,
+}
+
+impl PermissionFixture {
+    pub async fn new(pool: &PgPool) -> Self {
+        let server = TestServer::start(pool).await;
+        let owner = server.organization("acme").await;
+        let stranger = server.organization("globex").await;
+        Self { server, pool: pool.clone(), owner, stranger, name_counter: AtomicU32::new(0) }
+    }
+
+    /// Returns a name that was not used before.
+    pub fn unique_name(&self) -> String {
+        format!("w{}", self.name_counter.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub async fn member(&self, role: &str) -> Caller {
+        self.server.member(&self.owner, "acme", role).await
+    }
+
+    /// Returns a caller for each relation, with a token that has all scopes.
+    pub async fn identities(&self) -> Vec<Identity> {
+        let mut identities = Vec::new();
+        let mut add = |name, token: Option<String>, relation| {
+            identities.push(Identity { name, maker: token.clone(), token, relation });
+        };
+        add("none", None, Relation::Unauthenticated);
+        add("garbage", Some("grn_not-a-token".to_owned()), Relation::Unauthenticated);
+        add("checksum", Some(mistyped(&self.owner.token)), Relation::Unauthenticated);
+        add("unknown", Some(new_secret().reveal().to_owned()), Relation::Unauthenticated);
+        add("expired", Some(self.expired().await), Relation::Unauthenticated);
+        add("revoked", Some(self.revoked().await), Relation::Unauthenticated);
+        add("removed", Some(self.removed().await), Relation::Unauthenticated);
+        add("stranger", Some(self.stranger.token.clone()), Relation::Stranger);
+        add("demoted", Some(self.demoted().await), Relation::Member(Role::Viewer));
+        for (role, name) in Role::ALL {
+            add(name, Some(self.member(name).await.token), Relation::Member(role));
+        }
+        identities
+    }
+
+    /// Returns tokens that can do less than their user, and members who do not hold the session of a call.
+    pub async fn restricted_identities(&self) -> Vec<Identity> {
+        let owner = self.member("owner").await;
+        let made = async |body: Value| {
+            let made = self.server.post("/organizations/acme/api-tokens", &owner.token, body).await;
+            Some(made.succeeded(201).field("token"))
+        };
+        let maker = Some(owner.token.clone());
+        let mut identities = Vec::new();
+        for (name, scopes) in SINGLE_SCOPES {
+            let token = made(json!({ "name": name, "scopes": scopes })).await;
+            identities.push(Identity {
+                name,
+                token,
+                maker: maker.clone(),
+                relation: Relation::Scoped(scopes),
+            });
+        }
+        for (name, scopes) in KINDS {
+            // With force, so that they differ from a person's token only in their scopes.
+            let token = made(json!({ "name": name, "kind": name, "allowForce": true })).await;
+            identities.push(Identity {
+                name,
+                token,
+                maker: maker.clone(),
+                relation: Relation::Scoped(scopes),
+            });
+        }
+        for (name, role, of) in
+            [("developer*", Role::Developer, "developer"), ("maintainer*", Role::Maintainer, "maintainer")]
+        {
+            let token = Some(self.member(of).await.token);
+            identities.push(Identity {
+                name,
+                token,
+                maker: maker.clone(),
+                relation: Relation::NonHolder(role),
+            });
+        }
+        let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+        let token = made(json!({ "name": "elsewhere", "pipelines": [pipeline] })).await;
+        identities.push(Identity {
+            name: "elsewhere",
+            token,
+            maker: maker.clone(),
+            relation: Relation::Elsewhere,
+        });
+        identities.push(Identity { name: "within", token: maker.clone(), maker, relation: Relation::Within });
+        identities
+    }
+
+    /// Creates a token of the caller that is limited to the pipeline of a target.
+    pub async fn token_within(&self, identity: &Identity, target: &str) -> String {
+        let (token, first) = (identity.maker.as_deref().unwrap(), target.split('/').next().unwrap());
+        let pipeline = if first.starts_with("dep_") {
+            let path = format!("/organizations/acme/deployments/{first}");
+            self.server.get(&path, token).await.succeeded(200).field("pipelineId")
+        } else {
+            first.to_owned()
+        };
+        let body = json!({ "name": "within", "pipelines": [pipeline] });
+        let made = self.server.post("/organizations/acme/api-tokens", token, body).await;
+        made.succeeded(201).field("token")
+    }
+
+    /// Creates the record of `acme` that a call names.
+    pub async fn target(&self, target: Target, token: &str) -> String {
+        let organization = &self.owner.organization;
+        match target {
+            Target::Nothing => String::new(),
+            Target::Member => self.member("viewer").await.user,
+            Target::OwnToken => {
+                let path = format!("/organizations/{organization}/api-tokens");
+                self.server.post(&path, token, json!({ "name": "target" })).await.succeeded(201).field("id")
+            }
+            Target::Pipeline => self.server.pipeline(&self.owner, &self.unique_name()).await,
+            Target::StoppedPipeline => {
+                let id = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let path = format!("/organizations/{organization}/pipelines/{id}/stop");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(200);
+                id
+            }
+            Target::Event => self.event("pipeline.created").await,
+            Target::Environment => self.environment().await,
+            Target::FailedCleanup => self.failed_cleanup().await,
+            Target::OthersSession => {
+                let other = self.member("developer").await;
+                Box::pin(self.target(Target::Session, &other.token)).await
+            }
+            Target::HandoverSession => {
+                let session = Box::pin(self.target(Target::Session, token)).await;
+                let identity = self.member("developer").await;
+                let [pipeline, name, id] = session.split('/').collect::<Vec<_>>()[..] else { unreachable!() };
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions/{id}/request-handover"
+                );
+                self.server.post(&path, &identity.token, json!({})).await.succeeded(202);
+                session
+            }
+            Target::Runner => {
+                let path = format!("/organizations/{organization}/runners");
+                let made =
+                    self.server.post(&path, &self.owner.token, json!({ "name": self.unique_name() })).await;
+                made.succeeded(201).field("id")
+            }
+            Target::RunnerPool => {
+                let path = format!("/organizations/{organization}/runners");
+                let pool = format!("pool-{}", self.unique_name());
+                let body = json!({ "name": self.unique_name(), "pool": pool });
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+                pool
+            }
+            Target::Deployment => self.deployment().await.0,
+            Target::Stage => format!("{}/build", self.deployment().await.0),
+            Target::EndedStage => {
+                let (deployment, _) = self.deployment().await;
+                let path = format!("/organizations/{organization}/deployments/{deployment}/cancel");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202);
+                self.advance(&deployment).await;
+                format!("{deployment}/build")
+            }
+            Target::Step => {
+                let (deployment, step) = self.deployment().await;
+                format!("{deployment}/{step}")
+            }
+            Target::Session => {
+                let environment = self.environment().await;
+                let (pipeline, name) = environment.split_once('/').unwrap();
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions"
+                );
+                let own = self.server.post(&path, token, json!({})).await;
+                let claimed = match own.status {
+                    201 => own,
+                    _ => self.server.post(&path, &self.owner.token, json!({})).await.succeeded(201),
+                };
+                format!("{environment}/{}", claimed.field("sessionId"))
+            }
+        }
+    }
+
+    /// Creates a deployment that has begun. Returns it and its only step.
+    async fn deployment(&self) -> (String, String) {
+        let organization = &self.owner.organization;
+        let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+        let path = format!("/organizations/{organization}/pipelines/{pipeline}/deployments");
+        let made = self.server.post(&path, &self.owner.token, json!({ "commitId": "0123abc" })).await;
+        let id = made.succeeded(202).field("id");
+        self.advance(&id).await;
+        let path = format!("/organizations/{organization}/deployments/{id}");
+        let record = self.server.get(&path, &self.owner.token).await;
+        let step = record.json["data"]["stages"][0]["steps"][0]["id"].as_str().unwrap().to_owned();
+        (id, step)
+    }
+
+    /// Creates an environment whose teardown was canceled, as `pipeline/name`.
+    async fn failed_cleanup(&self) -> String {
+        let (own, token) = (format!("/organizations/{}", self.owner.organization), &self.owner.token);
+        let body = json!({ "name": self.unique_name(), "definition": WITH_TEARDOWN });
+        let pipeline =
+            self.server.post(&format!("{own}/pipelines"), token, body).await.succeeded(201).field("id");
+        let sessions = format!("{own}/pipelines/{pipeline}/ephemeral-environments/qa-1/sessions");
+        let claimed =
+            self.server.post(&sessions, token, json!({ "commitId": "0123abc" })).await.succeeded(201);
+        let deployment = claimed.json["data"]["deployments"][0]["id"].as_str().unwrap().to_owned();
+        self.advance(&deployment).await;
+        self.server.delete(&format!("{sessions}/{}", claimed.field("sessionId")), token).await.succeeded(200);
+        self.advance(&deployment).await;
+        let list = self.server.get(&format!("{own}/pipelines/{pipeline}/deployments"), token).await;
+        let teardown = list.json["data"][0]["id"].as_str().unwrap().to_owned();
+        self.server
+            .post(&format!("{own}/deployments/{teardown}/cancel"), token, json!({}))
+            .await
+            .succeeded(202);
+        format!("{pipeline}/qa-1")
+    }
+
+    /// Advances a deployment, as the engine does.
+    async fn advance(&self, deployment: &str) {
+        let organization = self.owner.organization.parse().unwrap();
+        let store = &self.server.server.app.store;
+        store.advance_deployment(organization, deployment.parse().unwrap()).await.unwrap();
+    }
+
+    /// Creates a pipeline and returns its only environment, as `pipeline/name`.
+    async fn environment(&self) -> String {
+        let path = format!("/organizations/{}/pipelines", self.owner.organization);
+        let body = json!({ "name": self.unique_name(), "definition": WITH_ENVIRONMENT });
+        let made = self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+        format!("{}/qa-1", made.field("id"))
+    }
+
+    /// Returns the id of an event of that type, once it is sequenced.
+    pub async fn event(&self, event_type: &str) -> String {
+        let path = format!("/organizations/{}/events?type={event_type}", self.owner.organization);
+        let there = eventually(Duration::from_secs(5), async || {
+            self.server.get(&path, &self.owner.token).await.json["data"][0]["id"].is_string()
+        });
+        assert!(there.await, "there is no {event_type}");
+        let list = self.server.get(&path, &self.owner.token).await;
+        list.json["data"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn expired(&self) -> String {
+        let (id, secret) = self.own_token().await;
+        let expire = "update api_tokens set expires_at = clock_timestamp() - interval '1 millisecond'
+                      where 'tok_' || id = $1";
+        let done = sqlx::query(expire).bind(&id).execute(&self.pool).await.unwrap();
+        assert_eq!(done.rows_affected(), 1);
+        self.until_dead(&secret).await;
+        secret
+    }
+
+    async fn revoked(&self) -> String {
+        let (id, secret) = self.own_token().await;
+        let path = format!("/organizations/acme/api-tokens/{id}");
+        self.server.delete(&path, &self.owner.token).await.succeeded(200);
+        self.until_dead(&secret).await;
+        secret
+    }
+
+    async fn removed(&self) -> String {
+        let owner = self.member("owner").await;
+        self.server.get("/me", &owner.token).await.succeeded(200);
+        let path = format!("/organizations/acme/members/{}", owner.user);
+        self.server.delete(&path, &self.owner.token).await.succeeded(200);
+        self.until_dead(&owner.token).await;
+        owner.token
+    }
+
+    async fn demoted(&self) -> String {
+        let owner = self.member("owner").await;
+        self.server.get("/me", &owner.token).await.succeeded(200);
+        let path = format!("/organizations/acme/members/{}", owner.user);
+        self.server.patch(&path, &self.owner.token, json!({ "role": "viewer" })).await.succeeded(200);
+        let in_time =
+            eventually(SECOND, async || self.server.get("/me", &owner.token).await.field("role") == "viewer");
+        assert!(in_time.await, "the new role did not take effect within a second");
+        owner.token
+    }
+
+    /// Creates a token of the owner and uses it once.
+    async fn own_token(&self) -> (String, String) {
+        let made =
+            self.server.post("/organizations/acme/api-tokens", &self.owner.token, json!({ "name": "short" }));
+        let made = made.await.succeeded(201);
+        self.server.get("/me", &made.field("token")).await.succeeded(200);
+        (made.field("id"), made.field("token"))
+    }
+
+    pub async fn until_dead(&self, token: &str) {
+        let in_time = eventually(SECOND, async || self.server.get("/me", token).await.status == 401);
+        assert!(in_time.await, "the token was still valid after a second");
+    }
+}
+
+/// Returns the token with one character changed.
+pub fn mistyped(token: &str) -> String {
+    let last = if token.ends_with('x') { "y" } else { "x" };
+    format!("{}{last}", &token[..token.len() - 1])
+}
+
+#[expect(clippy::disallowed_methods, reason = "an expiry in days does not depend on whose clock it is")]
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// Returns the time in that many days. Tokens of programs are valid for 366 days at most.
+pub fn in_days(days: i64) -> String {
+    let at = now() + SignedDuration::from_hours(24 * days);
+    at.round(Unit::Second).unwrap().to_string()
+}

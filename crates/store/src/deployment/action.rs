@@ -1,0 +1,313 @@
+//! Users' actions on deployments: deploying the whole pipeline, canceling a deployment or a stage, and
+//! retrying a stage.
+
+use greenroom_domain::deployment::{
+    Cancel, Deployment, DeploymentStatus, NotRetried, Purpose, Reason, cancel_stage, retry_stage,
+};
+use greenroom_domain::event::EventType;
+use greenroom_domain::id::{DeploymentId, PipelineId};
+
+use crate::StoreError;
+use crate::deployment::advance::LockedDeployment;
+use crate::deployment::person::PersonColumns;
+use crate::transaction::OrgTransaction;
+
+/// How long a canceled step may take to end.
+pub const CANCEL_GRACE_SECONDS: i32 = 30;
+
+/// The outcome of a user's action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionOutcome {
+    Done,
+    /// The deployment or stage was already in the requested state.
+    Unchanged,
+    NoSuchDeployment,
+    NoSuchStage,
+    NotRetried(NotRetried),
+    /// Stages of a teardown can't be retried: a clean-up is repeated as a whole.
+    Teardown,
+    /// The deployment's session has ended.
+    SessionEnded,
+    /// A newer deployment of the same environment or pipeline exists.
+    NewerDeployment(DeploymentId),
+    /// The artifacts of its stages were removed at the end of their retention time.
+    Expired,
+}
+
+impl OrgTransaction {
+    /// Creates a deployment of all stages of a pipeline.
+    pub async fn deploy_pipeline(
+        &mut self,
+        id: DeploymentId,
+        pipeline: PipelineId,
+        (commit_id, branch, trigger): (&str, Option<&str>, &str),
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let user = self.actor().user();
+        sqlx::query!(
+            "insert into deployments
+                 (organization_id, id, pipeline_id, definition_version, commit_id, branch, trigger, status, purpose,
+                  created_by)
+             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7
+             from pipelines p where p.organization_id = $1 and p.id = $3",
+            organization,
+            id.uuid(),
+            pipeline.uuid(),
+            commit_id,
+            branch,
+            trigger,
+            user,
+        )
+        .execute(self.connection())
+        .await?;
+        self.wake(id).await?;
+        if let Some(deployment) = self.lock_deployment(id).await? {
+            let actor = self.actor().clone();
+            self.record_progress_event(&deployment, (&actor, EventType::DeploymentQueued), None, None)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Cancels a deployment: immediately if none of its stages has started, otherwise as soon as the running
+    /// steps have ended. With `force` its steps get no grace time.
+    pub async fn cancel_deployment(
+        &mut self,
+        id: DeploymentId,
+        force: bool,
+    ) -> Result<ActionOutcome, StoreError> {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
+            return Ok(ActionOutcome::NoSuchDeployment);
+        };
+        if deployment.state.status.is_final() {
+            return Ok(ActionOutcome::Unchanged);
+        }
+        let organization = self.organization();
+        let is_canceled = deployment.state.cancel.is_some();
+        let by = PersonColumns::from(self.actor());
+        // The first user who cancels the deployment is recorded.
+        sqlx::query!(
+            "update deployments
+             set cancel_reason = coalesce(cancel_reason, 'canceled_by_user'),
+                 cancel_grace_seconds = least(cancel_grace_seconds, $3),
+                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
+                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
+                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
+             where organization_id = $1 and id = $2",
+            organization,
+            id.uuid(),
+            if force { 0 } else { CANCEL_GRACE_SECONDS },
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
+        if is_canceled && !force {
+            return Ok(ActionOutcome::Unchanged);
+        }
+        self.limit_leases(id.uuid()).await?;
+        let before = deployment.state.status;
+        deployment.state.cancel = Some(Cancel { reason: Reason::CanceledByUser });
+        // Without stages no step can be running.
+        if deployment.state.stages.is_empty() {
+            deployment.state.status = DeploymentStatus::Canceled;
+            deployment.state.reason = Some(Reason::CanceledByUser);
+            self.update_deployment(&deployment, before).await?;
+            self.release_slot(&deployment).await?;
+            self.mark_room(deployment.pipeline_id);
+            return Ok(ActionOutcome::Done);
+        }
+        deployment.state.status = DeploymentStatus::Canceling;
+        self.update_deployment(&deployment, before).await?;
+        self.wake(id).await?;
+        Ok(ActionOutcome::Done)
+    }
+
+    /// Cancels one stage. Stages that need it are skipped, and the others continue.
+    pub async fn cancel_stage(&mut self, id: DeploymentId, key: &str) -> Result<ActionOutcome, StoreError> {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
+            return Ok(ActionOutcome::NoSuchDeployment);
+        };
+        let before = deployment.state.clone();
+        match cancel_stage(&mut deployment.state, key, Reason::CanceledByUser) {
+            None => return Ok(ActionOutcome::NoSuchStage),
+            Some(false) => return Ok(ActionOutcome::Unchanged),
+            Some(true) => {}
+        }
+        self.write_stages(&deployment, &before).await?;
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
+        sqlx::query!(
+            "update stages set canceled_by = $4, canceled_by_name = $5, canceled_by_kind = $6
+             where organization_id = $1 and deployment_id = $2 and key = $3",
+            organization,
+            id.uuid(),
+            key,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
+        self.wake(id).await?;
+        Ok(ActionOutcome::Done)
+    }
+
+    /// Retries a stage and all stages that follow it. A deployment that has ended continues.
+    pub async fn retry_stage(
+        &mut self,
+        id: DeploymentId,
+        key: &str,
+        latest: bool,
+    ) -> Result<ActionOutcome, StoreError> {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
+            return Ok(ActionOutcome::NoSuchDeployment);
+        };
+        if deployment.purpose == Purpose::Teardown {
+            return Ok(ActionOutcome::Teardown);
+        }
+        if deployment.state.status.is_final() {
+            (deployment.state.stages, deployment.runners) = self.stages_of(id).await?;
+            if let Some(refused) = self.retry_refusal(id).await? {
+                return Ok(refused);
+            }
+        }
+        let before = deployment.state.clone();
+        match retry_stage(&mut deployment.state, key) {
+            Err(NotRetried::NoSuchStage) => return Ok(ActionOutcome::NoSuchStage),
+            Err(refused) => return Ok(ActionOutcome::NotRetried(refused)),
+            Ok(()) => {}
+        }
+        self.write_stages(&deployment, &before).await?;
+        self.record_retry(&deployment, &before, key).await?;
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
+        sqlx::query!(
+            "update deployments d
+             set status = 'running', reason = null, detail = null, ended_at = null, cancel_reason = null,
+                 cancel_grace_seconds = $4, canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
+                 retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
+                 definition_version = case when $3 then p.definition_version else d.definition_version end
+             from pipelines p
+             where d.organization_id = $1 and d.id = $2 and p.organization_id = $1 and p.id = d.pipeline_id",
+            organization,
+            id.uuid(),
+            latest,
+            CANCEL_GRACE_SECONDS,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
+        if let Some((environment, _)) = deployment.environment {
+            sqlx::query!(
+                "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3)
+                 where organization_id = $1 and id = $2",
+                organization,
+                environment.uuid(),
+                id.uuid(),
+            )
+            .execute(self.connection())
+            .await?;
+        }
+        self.wake(id).await?;
+        Ok(ActionOutcome::Done)
+    }
+
+    /// Records who retried a stage, and clears `canceled_by` of it and of the stages that follow it.
+    async fn record_retry(
+        &mut self,
+        deployment: &LockedDeployment,
+        before: &Deployment,
+        key: &str,
+    ) -> Result<(), StoreError> {
+        let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
+        let reopened: Vec<String> = deployment
+            .stage_rows(before)
+            .filter(|row| row.before != Some(row.after))
+            .map(|row| row.after.key.clone())
+            .collect();
+        sqlx::query!(
+            "update stages
+             set canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
+                 retried_by = case when key = $4 then $5 else retried_by end,
+                 retried_by_name = case when key = $4 then $6 else retried_by_name end,
+                 retried_by_kind = case when key = $4 then $7 else retried_by_kind end
+             where organization_id = $1 and deployment_id = $2 and key = any($3)",
+            organization,
+            deployment.id.uuid(),
+            &reopened,
+            key,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// Returns why an ended deployment can't continue. It can only continue if its session still holds the
+    /// environment and no newer deployment exists.
+    async fn retry_refusal(&mut self, id: DeploymentId) -> Result<Option<ActionOutcome>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            r#"select d.session_id is not null and (e.session_id is distinct from d.session_id or e.fence is distinct from d.fence
+                      or e.expires_at <= clock_timestamp()) as "over!",
+                      (select newer.id from deployments newer
+                       where newer.organization_id = $1 and newer.pipeline_id = d.pipeline_id
+                         and newer.environment_id is not distinct from d.environment_id and newer.id > d.id
+                         and newer.status <> 'superseded' order by newer.id desc limit 1) as newer,
+                      d.expired_at is not null as "expired!"
+               from deployments d
+               left join environments e on e.organization_id = $1 and e.id = d.environment_id
+               where d.organization_id = $1 and d.id = $2"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        Ok(if row.over {
+            Some(ActionOutcome::SessionEnded)
+        } else if row.expired {
+            Some(ActionOutcome::Expired)
+        } else {
+            row.newer.map(|newer| ActionOutcome::NewerDeployment(newer.into()))
+        })
+    }
+
+    /// Cancels the running deployments of a pipeline that is stopped with `cancel`, except teardowns. With
+    /// `waiting`, queued deployments are canceled too.
+    pub async fn cancel_deployments_of_pipeline(
+        &mut self,
+        pipeline: PipelineId,
+        waiting: bool,
+    ) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let by = PersonColumns::from(self.actor());
+        let live = sqlx::query_scalar!(
+            "update deployments
+             set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped'),
+                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
+                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
+                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
+             where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
+               and status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and ($3 or status <> 'queued')
+             returning id",
+            organization,
+            pipeline.uuid(),
+            waiting,
+            by.id,
+            by.name,
+            by.kind,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        for id in live {
+            self.limit_leases(id).await?;
+            self.wake(id.into()).await?;
+        }
+        Ok(())
+    }
+}

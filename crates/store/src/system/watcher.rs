@@ -1,0 +1,80 @@
+//! Heartbeats of watchers: an open stream of a waiting session keeps the session's place in the queue.
+
+use std::collections::HashMap;
+
+use greenroom_domain::environment::LockCommand;
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, TokenId};
+use greenroom_domain::policy::Action;
+
+use crate::grant::holder_roles;
+use crate::lock::NewSession;
+use crate::{Store, StoreError};
+
+/// An open stream of a session, and the token that opened it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Watcher {
+    pub organization_id: OrganizationId,
+    pub environment_id: EnvironmentId,
+    pub session_id: SessionId,
+    pub token_id: TokenId,
+}
+
+/// Waiting sessions with an open stream, by environment.
+pub type WatchedSessions = HashMap<(OrganizationId, EnvironmentId), Vec<SessionId>>;
+
+impl Store {
+    /// Returns the waiting sessions whose stream was opened with a token that may still hold a session. One
+    /// query for all streams.
+    pub async fn waiting_watched_sessions(
+        &self,
+        watchers: &[Watcher],
+    ) -> Result<WatchedSessions, StoreError> {
+        let organizations: Vec<uuid::Uuid> = watchers.iter().map(|one| one.organization_id.uuid()).collect();
+        let environments: Vec<uuid::Uuid> = watchers.iter().map(|one| one.environment_id.uuid()).collect();
+        let sessions: Vec<uuid::Uuid> = watchers.iter().map(|one| one.session_id.uuid()).collect();
+        let tokens: Vec<uuid::Uuid> = watchers.iter().map(|one| one.token_id.uuid()).collect();
+        let rows = sqlx::query!(
+            "select distinct s.organization_id, s.environment_id, s.id
+             from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[])
+                as w (organization_id, environment_id, session_id, token_id)
+             join sessions s on s.organization_id = w.organization_id and s.environment_id = w.environment_id
+                and s.id = w.session_id and s.waiting
+             join api_tokens t on t.organization_id = w.organization_id and t.id = w.token_id and t.revoked_at is null
+                and (t.expires_at is null or t.expires_at > clock_timestamp()) and $6 = any(t.scopes)
+             join memberships m on m.organization_id = w.organization_id and m.user_id = t.user_id
+                and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id",
+            &organizations,
+            &environments,
+            &sessions,
+            &tokens,
+            &holder_roles(),
+            Action::SessionHold.scope().as_str(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let mut watched = WatchedSessions::new();
+        for row in rows {
+            let environment = (row.organization_id.into(), row.environment_id.into());
+            watched.entry(environment).or_default().push(row.id.into());
+        }
+        Ok(watched)
+    }
+
+    /// Records heartbeats of these sessions, which keep their places. Like every change of a queue, this
+    /// locks the environment's row first.
+    pub async fn record_watcher_heartbeats(
+        &self,
+        (organization, environment): (OrganizationId, EnvironmentId),
+        sessions: &[SessionId],
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.system_transaction(organization).await?;
+        if let Some(mut locked) = transaction.lock_environment_by_id(environment).await? {
+            for session in sessions {
+                let _never_refused = transaction
+                    .apply(&mut locked, LockCommand::StreamHeartbeat(*session), &NewSession::default())
+                    .await?;
+            }
+        }
+        transaction.commit().await
+    }
+}

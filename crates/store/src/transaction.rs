@@ -1,0 +1,229 @@
+//! A transaction within one organization. It carries the actor of the change and records events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use greenroom_domain::event::NewEvent;
+use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId};
+use greenroom_domain::principal::Principal;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+
+use crate::definitions::Definitions;
+use crate::planted::{self, Bug};
+use crate::{Store, StoreError};
+
+/// Rolls back when it is dropped without [`OrgTransaction::commit`].
+pub struct OrgTransaction {
+    transaction: Transaction<'static, Postgres>,
+    organization_id: OrganizationId,
+    actor: Actor,
+    /// The transaction has added wake-ups to the outbox.
+    has_wake_ups: bool,
+    /// Pipelines in which one more deployment can start after the commit.
+    pub(crate) pipelines_with_room: BTreeSet<PipelineId>,
+    /// Events are written through this pool if [`Bug::EventOutsideTransaction`] is planted.
+    event_pool: Option<PgPool>,
+    definitions: Arc<Definitions>,
+}
+
+/// Who makes a change.
+#[derive(Clone, Debug)]
+pub enum Actor {
+    /// A user, through a request.
+    Principal { principal: Box<Principal>, request_id: String },
+    /// A runner, through its report of a job.
+    Runner { id: RunnerId, name: String },
+    /// Greenroom itself, for example when a lease expires or the engine advances a deployment.
+    System,
+    /// An operator at the console, without a token.
+    Operator,
+}
+
+impl Store {
+    /// Opens a transaction that no user requested, for example for an expired lease or a runner's report.
+    pub async fn system_transaction(
+        &self,
+        organization_id: OrganizationId,
+    ) -> Result<OrgTransaction, StoreError> {
+        let transaction = self.pool().begin().await?;
+        Ok(OrgTransaction::new(transaction, organization_id, Actor::System, self))
+    }
+}
+
+impl OrgTransaction {
+    pub(crate) fn new(
+        transaction: Transaction<'static, Postgres>,
+        organization_id: OrganizationId,
+        actor: Actor,
+        store: &Store,
+    ) -> Self {
+        let event_pool = planted::is(Bug::EventOutsideTransaction).then(|| store.pool());
+        let definitions = Arc::clone(&store.definitions);
+        let pipelines_with_room = BTreeSet::new();
+        Self {
+            transaction,
+            organization_id,
+            actor,
+            has_wake_ups: false,
+            pipelines_with_room,
+            event_pool,
+            definitions,
+        }
+    }
+
+    pub(crate) fn organization(&self) -> uuid::Uuid {
+        self.organization_id.uuid()
+    }
+
+    pub(crate) fn definitions(&self) -> &Definitions {
+        &self.definitions
+    }
+
+    pub(crate) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.transaction
+    }
+
+    /// Returns whether the relay has wake-ups to deliver after the commit.
+    pub const fn has_wake_ups(&self) -> bool {
+        self.has_wake_ups
+    }
+
+    pub(crate) const fn mark_wake_up(&mut self) {
+        self.has_wake_ups = true;
+    }
+
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// Returns the database's time. All leases and deadlines are decided by this clock.
+    pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
+        if planted::is(Bug::ClientClockForExpiry) {
+            return Ok(planted::local_clock());
+        }
+        let now = if planted::is(Bug::NowOfWaitingTransaction) {
+            sqlx::query_scalar!(r#"select now() as "now!""#).fetch_one(self.connection()).await?
+        } else {
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?
+        };
+        Ok(now.to_jiff())
+    }
+
+    /// Records an event. It becomes visible if and only if the transaction commits.
+    pub async fn record_event(&mut self, event: NewEvent) -> Result<(), StoreError> {
+        let actor = self.actor.clone();
+        self.record_event_as(&actor, event).await
+    }
+
+    /// Records an event of another actor, whose action this transaction only writes down.
+    pub(crate) async fn record_event_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
+        let data = data(actor, &event);
+        let (organization, actor_id) = (self.organization(), actor.user());
+        let insert = sqlx::query!(
+            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
+             values ($1, $2, $3, $4, $5, $6)",
+            organization,
+            event.event_type.as_str(),
+            event.event_type.category().as_str(),
+            event.subject,
+            actor_id,
+            data,
+        );
+        match &self.event_pool {
+            None => insert.execute(self.connection()).await?,
+            Some(pool) => insert.execute(pool).await?,
+        };
+        Ok(())
+    }
+
+    /// Records events of one type and subject in the given order, with one statement.
+    pub(crate) async fn record_events_as(
+        &mut self,
+        actor: &Actor,
+        events: Vec<NewEvent>,
+    ) -> Result<(), StoreError> {
+        let Some(first) = events.first() else { return Ok(()) };
+        let (event_type, subject) = (first.event_type, first.subject.clone());
+        let data: Vec<Value> = events.iter().map(|event| data(actor, event)).collect();
+        let (organization, actor_id) = (self.organization(), actor.user());
+        let insert = sqlx::query!(
+            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
+             select $1, $2, $3, $4, $5, e.data from unnest($6::jsonb[]) with ordinality as e (data, place)
+             order by e.place",
+            organization,
+            event_type.as_str(),
+            event_type.category().as_str(),
+            subject,
+            actor_id,
+            &data,
+        );
+        match &self.event_pool {
+            None => insert.execute(self.connection()).await?,
+            Some(pool) => insert.execute(pool).await?,
+        };
+        Ok(())
+    }
+
+    pub async fn commit(mut self) -> Result<(), StoreError> {
+        self.wake_deployments_with_room().await?;
+        Ok(self.transaction.commit().await?)
+    }
+}
+
+fn data(actor: &Actor, event: &NewEvent) -> Value {
+    json!({
+        "actor": actor.event_payload(),
+        "context": actor.context(),
+        "before": event.before,
+        "after": event.after,
+        "reason": event.reason,
+    })
+}
+
+impl Actor {
+    pub(crate) fn user(&self) -> Option<uuid::Uuid> {
+        match self {
+            Self::Principal { principal, .. } => Some(principal.user_id.uuid()),
+            Self::Runner { .. } | Self::System | Self::Operator => None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Principal { principal, .. } => Some(&principal.user_name),
+            Self::Runner { .. } | Self::System | Self::Operator => None,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Option<&str> {
+        match self {
+            Self::Principal { principal, .. } => Some(principal.token_kind.as_str()),
+            Self::Runner { .. } | Self::System | Self::Operator => None,
+        }
+    }
+
+    pub(crate) fn event_payload(&self) -> Value {
+        match self {
+            Self::Principal { principal, .. } => json!({
+                "id": principal.user_id,
+                "name": principal.user_name,
+                "kind": principal.token_kind,
+                "tokenId": principal.token_id,
+            }),
+            Self::Runner { id, name } => {
+                json!({ "id": id, "name": name, "kind": "runner", "tokenId": null })
+            }
+            Self::System => json!({ "id": null, "name": "system", "kind": "system", "tokenId": null }),
+            Self::Operator => json!({ "id": null, "name": "operator", "kind": "operator", "tokenId": null }),
+        }
+    }
+
+    pub(crate) fn context(&self) -> Value {
+        match self {
+            Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
+            Self::Runner { .. } | Self::System | Self::Operator => json!({}),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Injects one fault after the other, each while a step is at work, and checks that work continues after
+//! each.
+
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
+use uuid::Uuid;
+
+use crate::fault::clock::{Clock, Micros, SECOND};
+use crate::fault::deployments::client::Shared;
+use crate::fault::deployments::faults::Fault;
+use crate::fault::deployments::inject::Injector;
+use crate::fault::deployments::stack::Stack;
+use crate::fault::deployments::target::Target;
+use crate::fault::finding::Finding;
+use crate::parts::output::print_progress;
+
+/// How long to wait for a step that a fault can hit.
+const WORK_TIMEOUT: Duration = Duration::from_secs(40);
+/// How long to wait for a step that still has at least [`MIN_LONG_WORK`] microseconds of work left.
+const LONG_WORK_TIMEOUT: Duration = Duration::from_secs(15);
+const MIN_LONG_WORK: Micros = 12 * SECOND;
+/// Within this time after a fault a step has to begin and end. A lost job is given away after 36 s, and its
+/// environment may be the only one that clients want.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long clients may take to get all their deployments accepted once there are no more faults.
+const ACCEPTANCE_TIMEOUT: Duration = Duration::from_secs(240);
+
+#[derive(Debug, Default)]
+pub(crate) struct DriverResult {
+    pub(crate) faults: Vec<Fault>,
+    /// How many of them hit a step at work.
+    pub(crate) hits: u64,
+    pub(crate) findings: Vec<Finding>,
+}
+
+pub(crate) struct FaultDriver<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) target: &'a Target,
+    pub(crate) clock: Clock,
+    pub(crate) deployments: u64,
+}
+
+impl FaultDriver<'_> {
+    pub(crate) async fn run(
+        &self,
+        stack: &mut Stack,
+        injector: &mut Injector,
+        schedule: &[Fault],
+    ) -> anyhow::Result<DriverResult> {
+        let mut result = DriverResult::default();
+        let halves = 2 * schedule.len().max(1) as u64;
+        for (index, fault) in schedule.iter().enumerate() {
+            // Half of a fault's share starts before it and half after it. The fault hits the first half, and
+            // the second shows that work continues.
+            self.shared.load.open(self.deployments * (2 * index as u64 + 1) / halves);
+            let jobs = self.wait_for_work(injector, *fault).await;
+            let (hit, number) = (!jobs.is_empty(), self.target.steps_at_work());
+            let done = injector.inject(stack, *fault, &jobs).await?;
+            result.faults.push(*fault);
+            result.hits += u64::from(hit);
+            self.shared.load.open(self.deployments * (2 * index as u64 + 2) / halves);
+            let reverted = Instant::now();
+            let finding = self.recover(stack).await;
+            print_progress(&format!(
+                "{done}, {number} steps at work; back after {:.1?} ({} deployments)",
+                reverted.elapsed(),
+                self.shared.load.settled()
+            ));
+            result.findings.extend(finding.map(|text| Finding::new("D10", format!("{text} ({done})"))));
+        }
+        self.shared.load.open(self.deployments);
+        result.findings.extend(self.wait_for_acceptance().await);
+        self.shared.load.close();
+        Ok(result)
+    }
+
+    /// Waits for a random time, and until there is a step for this fault to hit. Returns the attempts that
+    /// are at work then.
+    async fn wait_for_work(&self, injector: &mut Injector, fault: Fault) -> Vec<Uuid> {
+        tokio::time::sleep(Duration::from_millis(injector.rng.random_range(0..1_500))).await;
+        let started = Instant::now();
+        loop {
+            let wants_long_work = fault.needs_long_work() && started.elapsed() < LONG_WORK_TIMEOUT;
+            let jobs = self.target.jobs_at_work_for(if wants_long_work { MIN_LONG_WORK } else { 0 });
+            if !jobs.is_empty() || started.elapsed() > WORK_TIMEOUT {
+                return jobs;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until a step has begun and ended since then. Returns the violation if that takes too long.
+    async fn recover(&self, stack: &mut Stack) -> Option<String> {
+        let (started, reverted) = (Instant::now(), self.clock.now());
+        while self.target.steps_done_since(reverted) == 0 {
+            if started.elapsed() > RECOVERY_TIMEOUT {
+                return Some(format!(
+                    "no step has begun and ended within {RECOVERY_TIMEOUT:?} after a fault"
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        find_dead(stack)
+    }
+
+    async fn wait_for_acceptance(&self) -> Option<Finding> {
+        let started = Instant::now();
+        while self.shared.load.settled() < self.deployments {
+            if started.elapsed() > ACCEPTANCE_TIMEOUT {
+                let text = format!(
+                    "{} of {} deployments were accepted {ACCEPTANCE_TIMEOUT:?} after the last fault",
+                    self.shared.load.settled(),
+                    self.deployments
+                );
+                return Some(Finding::new("D10", text));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        None
+    }
+}
+
+/// Returns the parts that have ended without being killed.
+pub(crate) fn find_dead(stack: &mut Stack) -> Option<String> {
+    let mut dead: Vec<String> = Vec::new();
+    for part in stack.parts() {
+        if part.daemon.has_died() {
+            dead.push(part.name.clone());
+        }
+    }
+    for proxied in &mut stack.runners {
+        if proxied.runner.program().is_ok_and(|program| !matches!(program.exit_status(), Ok(None))) {
+            dead.push(proxied.runner.name.clone());
+        }
+    }
+    (!dead.is_empty()).then(|| format!("died without being killed: {}", dead.join(", ")))
+}

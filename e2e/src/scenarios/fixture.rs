@@ -1,0 +1,156 @@
+//! The fixture of one scenario: an organization, a pipeline, runners, a folder, and names for what it has
+//! created.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Context, bail};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::parts::containers::Containers;
+use crate::parts::runner::{Runner, RunnerLaunch};
+use crate::scenarios::parts::Parts;
+use crate::scenarios::people::People;
+use crate::scenarios::scenario::Scenario;
+use crate::scenarios::script::RunnerSettings;
+use crate::scenarios::stage_folder::StageFolder;
+
+/// The pipeline's slug, in every organization.
+pub(crate) const PIPELINE: &str = "scenario";
+
+pub(crate) struct ScenarioFixture<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) scenario: &'a Scenario,
+    pub(super) people: People,
+    pub(super) stage_folder: StageFolder,
+    pub(super) runners: BTreeMap<String, Runner>,
+    names: HashMap<String, Named>,
+}
+
+/// Something that a scenario has given a name to.
+#[derive(Clone, Debug)]
+pub(crate) enum Named {
+    Deployment(String),
+    Session { environment: String, id: String },
+}
+
+impl Named {
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Deployment(id) | Self::Session { id, .. } => id,
+        }
+    }
+}
+
+impl<'a> ScenarioFixture<'a> {
+    pub(super) async fn make(parts: &'a Parts, scenario: &'a Scenario, round: u32) -> anyhow::Result<Self> {
+        let slug = format!("s-{}-{round}", scenario.name);
+        let people = People::of(parts, &slug).await?;
+        let stage_folder = StageFolder::make(parts.steps_folder(&slug))?;
+        let (runners, names) = (BTreeMap::new(), HashMap::new());
+        let mut fixture = Self { parts, scenario, people, stage_folder, runners, names };
+        let definition = fixture.definition("pipeline.yaml")?;
+        let repository = scenario
+            .script
+            .has_repository()
+            .then(|| parts.repository_url(scenario.script.holds_checkouts().then_some(slug.as_str())));
+        let pipeline = json!({ "name": scenario.name, "slug": PIPELINE, "repository": repository, "definition": definition });
+        let path = fixture.organization_path("/pipelines");
+        parts.api.call_ok(Method::POST, &path, fixture.people.owner(), Some(&pipeline)).await?;
+        if let Some(settings) = scenario.script.first_runner() {
+            fixture.start_runner("runner", &settings).await?;
+        }
+        Ok(fixture)
+    }
+
+    /// Returns the definition with the folder's path and the big log's length filled in.
+    pub(super) fn definition(&self, file: &str) -> anyhow::Result<String> {
+        let text = self.scenario.definition(file)?;
+        let folder = self.stage_folder.path().to_string_lossy();
+        let text =
+            text.replace("@SCENARIO_DIR@", &folder).replace("@BYTES@", &self.parts.log_bytes.to_string());
+        Ok(text.replace("@SERVER@", self.parts.api.address()))
+    }
+
+    pub(super) async fn start_runner(&mut self, name: &str, settings: &RunnerSettings) -> anyhow::Result<()> {
+        if !self.runners.contains_key(name) {
+            let path = self.organization_path("/runners");
+            let body = Runner::creation_body(name, settings.pool.as_deref());
+            let made = self.parts.api.call_ok(Method::POST, &path, self.people.owner(), Some(&body)).await?;
+            let folder = self.parts.folder.join("runners").join(format!("{}-{name}", self.people.slug));
+            self.runners.insert(name.to_owned(), Runner::of(&made, name, folder)?);
+        }
+        let parts = self.parts;
+        let launch = RunnerLaunch {
+            programs: &parts.programs,
+            url: parts.api.base(),
+            docker_host: parts.containers.as_ref().map(Containers::host),
+            backend: settings.backend,
+            concurrency: settings.concurrency,
+        };
+        self.runner(name)?.start(&launch)
+    }
+
+    pub(super) fn runner(&mut self, name: &str) -> anyhow::Result<&mut Runner> {
+        self.runners.get_mut(name).with_context(|| format!("no runner is called `{name}`"))
+    }
+
+    pub(super) fn organization_path(&self, path: &str) -> String {
+        format!("/organizations/{}{path}", self.people.slug)
+    }
+
+    pub(super) fn pipeline_path(&self, path: &str) -> String {
+        self.organization_path(&format!("/pipelines/{PIPELINE}{path}"))
+    }
+
+    pub(super) fn environment_path(&self, environment: &str, path: &str) -> String {
+        self.pipeline_path(&format!("/ephemeral-environments/{environment}{path}"))
+    }
+
+    pub(super) fn named(&self, name: &str) -> anyhow::Result<&Named> {
+        self.names.get(name).with_context(|| format!("nothing is called `{name}` yet"))
+    }
+
+    pub(super) fn deployment(&self, name: &str) -> anyhow::Result<String> {
+        match self.named(name)? {
+            Named::Deployment(id) => Ok(id.clone()),
+            Named::Session { .. } => bail!("`{name}` is a session, and a deployment is wanted"),
+        }
+    }
+
+    pub(super) fn deployment_path(&self, name: &str, path: &str) -> anyhow::Result<String> {
+        Ok(self.organization_path(&format!("/deployments/{}{path}", self.deployment(name)?)))
+    }
+
+    pub(super) fn session_path(&self, name: &str, path: &str) -> anyhow::Result<String> {
+        match self.named(name)? {
+            Named::Session { environment, id } => {
+                Ok(self.environment_path(environment, &format!("/sessions/{id}{path}")))
+            }
+            Named::Deployment(_) => bail!("`{name}` is a deployment, and a session is wanted"),
+        }
+    }
+
+    pub(super) fn name_deployment(&mut self, name: &str, record: &Value) -> anyhow::Result<()> {
+        let id = record["id"].as_str().with_context(|| format!("a deployment without an id: {record:#}"))?;
+        self.name(name, Named::Deployment(id.to_owned()))
+    }
+
+    pub(super) fn name_session(
+        &mut self,
+        name: &str,
+        environment: &str,
+        record: &Value,
+    ) -> anyhow::Result<()> {
+        let id =
+            record["sessionId"].as_str().with_context(|| format!("a session without an id: {record:#}"))?;
+        self.name(name, Named::Session { environment: environment.to_owned(), id: id.to_owned() })
+    }
+
+    fn name(&mut self, name: &str, what: Named) -> anyhow::Result<()> {
+        match self.names.insert(name.to_owned(), what) {
+            None => Ok(()),
+            Some(_) => bail!("`{name}` is the name of something else already"),
+        }
+    }
+}
