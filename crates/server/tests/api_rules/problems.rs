@@ -114,7 +114,7 @@ async fn every_problem_has_its_page(pool: PgPool) {
     }
     let list = sent(server.client.get(format!("{}/docs/errors", server.origin))).await.text().await.unwrap();
     assert!(Code::ALL.iter().all(|code| list.contains(&format!("/docs/errors/{}", code.name()))));
-    assert!(list.contains("<td>409</td>") && list.contains("Somebody else holds the environment"), "{list}");
+    assert!(list.contains("<td>409</td>") && list.contains("Another user holds the environment"), "{list}");
     server.end().await;
 }
 
