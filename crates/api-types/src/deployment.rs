@@ -15,37 +15,42 @@ pub struct Deployment {
     pub pipeline_id: String,
     /// The pipeline's slug.
     pub pipeline: String,
-    /// The version of the definition that it runs.
+    /// The version of the pipeline definition that the deployment runs.
     pub definition_version: i32,
-    /// `pipeline`: all of its stages; `session`: those of an ephemeral environment; `teardown`: what cleans up after one.
+    /// `pipeline`: the deployment runs all stages of the pipeline. `session`: it runs the stages of an
+    /// ephemeral environment. `teardown`: it cleans up an ephemeral environment after a session.
     pub purpose: String,
-    /// What started it, as a code.
+    /// A code for what started the deployment.
     pub trigger: String,
     pub env_name: Option<String>,
     pub session_id: Option<String>,
     pub commit_id: String,
     pub branch: Option<String>,
-    /// `queued` `running` `waiting` `paused` `canceling`, or an end: `succeeded` `failed` `errored` `canceled` `superseded`.
+    /// One of: `queued`, `running`, `waiting`, `paused`, `canceling`. A deployment ends with one of:
+    /// `succeeded`, `failed`, `errored`, `canceled`, `superseded`.
     pub status: String,
-    /// Why it ended so, as a code.
+    /// A code for the reason why the deployment ended with this status; null if there is none.
     pub reason: Option<String>,
-    /// The same for people.
+    /// Human-readable explanation of `reason`.
     pub detail: Option<String>,
     pub created_by: Person,
-    /// The user who canceled it or ended its session. Null if the system canceled it, and for a deployment that was not canceled.
+    /// The user who canceled the deployment or ended its session; null if the system canceled it, or if it
+    /// was not canceled.
     pub canceled_by: Option<Holder>,
-    /// Who last retried one of its stages.
+    /// The user who last retried one of the deployment's stages; null if none was retried.
     pub retried_by: Option<Holder>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// When its logs and artifacts were removed, because it ended so long ago.
+    /// When the deployment's logs and artifacts were deleted because their retention time was over; null if
+    /// they were not.
     pub expired_at: Option<Timestamp>,
-    /// Why it is blocked; empty if it is running, or has ended.
+    /// Why the deployment is blocked; empty if it is running or has ended.
     pub waiting_on: Vec<WaitingOn>,
-    /// When the first of its stages that wait or run is ended by the clock; null if there is no such moment.
+    /// The earliest deadline of the deployment's queued and running stages, and of a teardown as a whole;
+    /// null if there is none.
     pub deadline_at: Option<Timestamp>,
-    /// In the order of the file; none before it has begun. Left out in lists.
+    /// The stages, in the order of the definition. Left out before the deployment has started, and in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
 }
@@ -55,28 +60,32 @@ pub struct Deployment {
 pub struct Stage {
     pub key: String,
     pub name: String,
-    /// The stages that have to succeed before it.
+    /// The keys of the stages that have to succeed before this one starts.
     pub needs: Vec<String>,
-    /// The pool whose runners take it.
+    /// The pool whose runners run this stage.
     pub pool: String,
-    /// `pending` `waiting` `queued` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
+    /// One of: `pending`, `waiting`, `queued`, `running`. A stage ends with one of: `succeeded`, `failed`,
+    /// `errored`, `canceled`, `skipped`.
     pub status: String,
-    /// Why it has this status, as a code: `step_failed`, `timed_out`, `runner_lost` and others.
+    /// A code for the reason of this status, for example `step_failed`, `timed_out` or `runner_lost`; null if
+    /// there is none.
     pub reason: Option<String>,
     pub detail: Option<String>,
-    /// From 1; 0 before the first.
+    /// The number of the newest attempt, starting at 1; 0 before the first attempt.
     pub attempt: i32,
-    /// When it is retried automatically.
+    /// When the stage is retried automatically; null if no automatic retry is due.
     pub retry_at: Option<Timestamp>,
-    /// Who canceled this stage; null if its deployment was canceled as a whole.
+    /// The user who canceled this stage; null if it was not canceled, or only together with its whole
+    /// deployment.
     pub canceled_by: Option<Holder>,
-    /// Who last retried this stage.
+    /// The user who last retried this stage; null if it was not retried.
     pub retried_by: Option<Holder>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Until when it waits for a runner, or may run; null if it does neither.
+    /// For a queued stage, when it stops waiting for a runner. For a running stage, when its timeout ends.
+    /// Null for any other status.
     pub deadline_at: Option<Timestamp>,
-    /// Of its newest attempt.
+    /// The steps of the newest attempt.
     pub steps: Vec<StepRun>,
 }
 
@@ -90,7 +99,7 @@ pub struct Attempt {
     pub status: String,
     pub reason: Option<String>,
     pub detail: Option<String>,
-    /// The name of the runner that has it, or had it.
+    /// The name of the runner that runs or ran this attempt; null if no runner has taken it.
     pub runner: Option<String>,
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
@@ -104,17 +113,19 @@ pub struct StepRun {
     #[schema(example = "stp_0190a0b0-0000-7000-8000-000000000001")]
     pub id: String,
     pub name: String,
-    /// `pending` `running`, or an end: `succeeded` `failed` `errored` `canceled` `skipped`.
+    /// One of: `pending`, `running`. A step ends with one of: `succeeded`, `failed`, `errored`, `canceled`,
+    /// `skipped`.
     pub status: String,
     pub exit_code: Option<i32>,
     pub reason: Option<String>,
-    /// What it wrote to `$GREENROOM_OUTPUT`.
+    /// The outputs that the step wrote to the file `$GREENROOM_OUTPUT`.
     pub outputs: serde_json::Value,
-    /// What its image stood for: the digest of the image's manifest, or of its configuration if it has never been in a registry.
-    /// Null before the step has started, and from runners that use no containers.
+    /// The digest that the step's image reference resolved to. It is the digest of the manifest, or of the
+    /// configuration if the image was never in a registry. Null before the step has started, and if the
+    /// runner uses no containers.
     #[schema(example = "sha256:1ff6c18fbef2045af6b9c16bf034cc421a29027b800e4f9b68ae9b1cb3e9ae07")]
     pub image_digest: Option<String>,
-    /// How long its log is.
+    /// The length of the step's log in bytes.
     pub log_bytes: i64,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -125,7 +136,7 @@ pub struct StepRun {
 pub struct CreateDeployment {
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: String,
-    /// The branch that it is on, for `if` and for people.
+    /// The branch that the commit is on. The conditions of stages (`if`) use it, and users see it.
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
 }
@@ -133,14 +144,15 @@ pub struct CreateDeployment {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelDeployment {
-    /// Give running steps no time to end by themselves.
+    /// Whether running steps are killed immediately, without time to end by themselves; false if left out.
     pub force: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetryStage {
-    /// With the definition that it ran with, or the pipeline's newest.
+    /// The version of the definition that the retry uses: the deployment's own (`same`) or the pipeline's
+    /// newest (`latest`). `same` if left out.
     pub inputs: Option<RetryInputs>,
 }
 

@@ -1,4 +1,4 @@
-//! The envelope: one record under `data`, or a list of them with its `pagination`.
+//! The envelope of responses: one record under `data`, or a list of records with its `pagination`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -21,10 +21,10 @@ pub struct Pagination {
     pub limit: i64,
     #[schema(minimum = 0)]
     pub offset: i64,
-    /// How many there are in all.
+    /// The number of records on all pages together.
     #[schema(minimum = 0)]
     pub total: i64,
-    /// There are more than `total`; they were not counted.
+    /// True if there are more records than `total`, which were not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub total_capped: bool,

@@ -13,15 +13,16 @@ pub struct Environment {
     pub env_name: String,
     pub url: Option<String>,
     pub labels: Vec<String>,
-    /// Its part of the pipeline's definition.
+    /// The environment's part of the pipeline definition.
     pub configuration: serde_json::Value,
     pub lock: Lock,
-    /// The newest deployment that is not a teardown; null before the first.
+    /// The environment's newest deployment that is not a teardown; null before the first deployment.
     pub last_deployment: Option<crate::session::SessionDeployment>,
-    /// What is live there: the last deployment of a session that succeeded; null before the first, and after a teardown
-    /// that succeeded.
+    /// What is deployed now: the session's deployment that succeeded last. Null before the first one, and
+    /// after a teardown that succeeded.
     pub deployed: Option<Deployed>,
-    /// The teardown that did not succeed; null if the environment is clean. The environment can be claimed all the same.
+    /// The teardown that did not succeed; null if the environment is clean. The environment can be claimed in
+    /// both cases.
     pub cleanup_failed: Option<CleanupFailed>,
 }
 
@@ -30,35 +31,35 @@ pub struct Environment {
 pub struct Deployed {
     pub deployment_id: String,
     pub commit_id: String,
-    /// When it had succeeded.
+    /// When the deployment succeeded.
     pub at: Timestamp,
 }
 
-/// A teardown failed or was canceled: what it was to remove may still be there.
+/// A teardown that failed or was canceled. The resources that it should have removed may still exist.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanupFailed {
-    /// The teardown.
+    /// The id of the teardown.
     pub deployment_id: String,
     pub at: Timestamp,
-    /// Machine-readable reason for the outcome.
+    /// A code for the reason why the teardown did not succeed.
     pub reason: String,
 }
 
-/// Repeats a clean-up that failed.
+/// A request to run a failed teardown again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatCleanup {
-    /// The commit whose files the teardown gets; the failed teardown's if left out.
+    /// The commit whose files the teardown uses; if left out, the commit of the failed teardown.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
 }
 
-/// Body of a request that gives something up.
+/// A request to give up a clean-up, a deployment or the job of a stage.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GiveUp {
-    /// Why, for those who read the event later.
+    /// The reason, which is recorded in the event.
     #[schema(min_length = 1, max_length = 500)]
     pub reason: String,
 }
@@ -70,7 +71,7 @@ pub enum LockStatus {
     Locked,
 }
 
-/// All but `status` and `queueLength` is there while it is locked.
+/// The lock of an environment. A free environment's lock has only `status` and `queueLength`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lock {
@@ -87,15 +88,16 @@ pub struct Lock {
     pub claimed_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// By when the holder has to confirm its grant from the queue, else it goes to the next; only until it has.
+    /// By when the holder has to confirm a grant from the queue; otherwise the environment goes to the next
+    /// session in the queue. Left out if there is nothing to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_by: Option<Timestamp>,
-    /// Rises with every grant and every end.
+    /// A number that increases with every grant and every end of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<i64>,
-    /// How many wait for it.
+    /// The number of sessions that wait for the environment.
     pub queue_length: i32,
-    /// The pending request for hand-over.
+    /// The pending request for hand-over; left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
 }
@@ -105,12 +107,13 @@ pub struct Lock {
 #[serde(rename_all = "camelCase")]
 pub struct Handover {
     pub requested_by: Holder,
-    /// What for.
+    /// What the requester needs the environment for; null if the request does not contain it.
     pub context: Option<String>,
     pub requested_at: Timestamp,
-    /// By when the holder has to answer.
+    /// By when the holder has to accept or decline.
     pub due_at: Timestamp,
-    /// What happens without an answer. `accept` is checked again at `dueAt`.
+    /// What happens if the holder neither accepts nor declines by `dueAt`. The condition of `accept` is
+    /// checked again then.
     pub on_silence: OnSilence,
     /// The requester's session in the queue.
     pub session_id: String,
@@ -119,13 +122,13 @@ pub struct Handover {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnSilence {
-    /// The holder's session ends, if its requester could still take the environment by force.
+    /// The holder's session ends, if the requester may still take the environment over by force then.
     Accept,
-    /// The request ends; its requester stays in the queue.
+    /// The request ends, and the requester stays in the queue.
     Lapse,
 }
 
-/// Who holds a lock, made a session, or canceled or retried a deployment.
+/// The user who holds a lock, created a session, or canceled or retried a deployment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {

@@ -6,20 +6,22 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimFromPool {
-    /// The environment has to have all of them.
+    /// The labels that the environment must have, all of them.
     #[schema(min_items = 1, max_items = 20, example = json!(["web"]))]
     pub labels: Vec<String>,
-    /// With it, the first deployment starts.
+    /// The commit that is deployed first; without it, no deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
-    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    /// The branch that the commit is on; only allowed together with `commitId`. Conditions use it, and the
+    /// checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// What it is for, for people.
+    /// What the environment is needed for, shown to other users.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long to hold it without renewing; the environment's default if left out. One that does not allow it is not given.
+    /// How long the session lasts unless it is renewed; the environment's default if left out. Environments
+    /// that do not allow this duration are not considered.
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
 }

@@ -46,11 +46,12 @@ pub struct Event {
     #[schema(example = "pipelines/pip_0190a0b0-0000-7000-8000-000000000001")]
     pub subject: String,
     pub time: Timestamp,
-    /// Dense per organization, from 1, in the order of the changes. Streams and cursors go by it.
+    /// The number of the event within its organization: consecutive, starting at 1, in the order of the
+    /// changes. Streams and cursors use it.
     #[schema(minimum = 1)]
     pub sequence: i64,
     pub category: EventCategory,
-    /// `actor`, `context`, `before`, `after`, `reason`.
+    /// An object with `actor`, `context`, `before`, `after` and `reason`.
     pub data: serde_json::Value,
 }
 

@@ -1,4 +1,4 @@
-//! Requests for hand-over and their answers.
+//! Requests for hand-over, and declining them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,21 +6,24 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestHandover {
-    /// What for; shown to the holder.
+    /// What you need the environment for, shown to the holder.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long the holder has to answer. Default: the definition's `handover.grace`, or 300 without one; a shorter time is rejected.
+    /// How long the holder has to accept or decline. If the definition has `handover.grace`, that is
+    /// the default and the minimum. Otherwise the default is 300.
     #[schema(minimum = 60, maximum = 3600)]
     pub grace_seconds: Option<i64>,
-    /// Deployed when the turn comes, as with a claim that queues. A session of yours that waits already keeps its own.
+    /// The commit that is deployed when you get the environment. If you already have a session in the queue,
+    /// it keeps its own commit.
     #[serde(default)]
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
-    /// The branch that the commit is on; it needs `commitId`.
+    /// The branch that the commit is on; only allowed together with `commitId`.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// How long to hold it without renewing, once it is yours; the environment's default if left out.
+    /// How long the session lasts, once you have the environment, unless it is renewed; the environment's
+    /// default if left out.
     #[serde(default)]
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
@@ -29,7 +32,7 @@ pub struct RequestHandover {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeclineHandover {
-    /// Why not; shown to the requester.
+    /// Why you decline, shown to the requester.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
 }

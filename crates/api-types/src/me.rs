@@ -26,7 +26,7 @@ pub struct MyToken {
     pub kind: TokenKind,
     pub allow_force: bool,
     pub scopes: Vec<Scope>,
-    /// The ids of the pipelines that the token is limited to; null if it is not.
+    /// The ids of the pipelines that the token is limited to; null if the token is not limited.
     pub pipelines: Option<Vec<String>>,
     pub expires_at: Option<Timestamp>,
 }

@@ -73,8 +73,8 @@ impl From<DomainMember> for Member {
 pub struct ChangedMember {
     #[serde(flatten)]
     pub member: Member,
-    /// The member's sessions that ended with the right to hold them: after a removal, or below the role developer.
-    /// 500 at most; more end right after.
+    /// The member's sessions that ended because the member was removed or has a role below developer. The
+    /// list has at most 500; any others end shortly after the response.
     pub ended: Vec<EndedSession>,
 }
 

@@ -39,9 +39,9 @@ impl From<PipelineStatus> for domain::PipelineStatus {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StopMode {
-    /// Running deployments run to their end.
+    /// Running deployments continue until they end.
     Drain,
-    /// Running deployments are held before their next stage.
+    /// Running deployments pause before their next stage.
     Pause,
     /// Running deployments are canceled.
     Cancel,
@@ -73,7 +73,7 @@ pub struct PipelineStop {
     pub mode: StopMode,
     pub reason: Option<String>,
     pub at: Timestamp,
-    /// The user who stopped it.
+    /// The id of the user who stopped the pipeline.
     pub by: String,
 }
 
@@ -83,7 +83,8 @@ pub struct PipelineStop {
 pub struct ArchivedPipeline {
     #[serde(flatten)]
     pub pipeline: Pipeline,
-    /// The sessions that ended with it. 500 at most; more end right after.
+    /// The sessions that ended because the pipeline was archived. The list has at most 500; any others end
+    /// shortly after the response.
     pub ended: Vec<EndedSession>,
 }
 
@@ -97,23 +98,24 @@ pub struct Pipeline {
     #[schema(example = "storefront")]
     pub slug: String,
     pub status: PipelineStatus,
-    /// Why it is stopped, while it is.
+    /// How, when and by whom the pipeline was stopped; null if it is not stopped.
     pub stop: Option<PipelineStop>,
     pub repository: Option<String>,
     #[schema(minimum = 1)]
     pub definition_version: i32,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The newest deployment that is not a teardown; null before the first.
+    /// The pipeline's newest deployment that is not a teardown; null before the first deployment.
     pub last_deployment: Option<LastDeployment>,
 }
 
-/// A deployment as its pipeline shows it.
+/// A summary of a deployment, as part of a pipeline.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastDeployment {
     pub id: String,
-    /// `pipeline`: all of its stages; `session`: those of an ephemeral environment.
+    /// `pipeline`: the deployment runs all stages of the pipeline. `session`: it runs the stages of an
+    /// ephemeral environment.
     pub purpose: String,
     pub commit_id: String,
     pub status: String,
@@ -147,11 +149,11 @@ impl From<domain::Pipeline> for Pipeline {
 pub struct PipelineVersion {
     #[schema(minimum = 1)]
     pub version: i32,
-    /// SHA-256 of the definition.
+    /// The SHA-256 of the definition.
     pub digest: String,
     pub created_at: Timestamp,
     pub created_by: PipelineAuthor,
-    /// The definition as it was given; in lists left out.
+    /// The definition, unchanged as it was sent. Left out in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }
@@ -180,17 +182,17 @@ impl From<domain::PipelineVersion> for PipelineVersion {
 pub struct CreatePipeline {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// Made from the name if left out.
+    /// The pipeline's name in URLs; derived from `name` if left out.
     #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
     pub slug: Option<String>,
     #[schema(min_length = 1, max_length = 500)]
     pub repository: Option<String>,
-    /// YAML; its JSON Schema is at `/api/v1/schemas/pipeline-definition.json`.
+    /// The definition in YAML. Its JSON Schema is at `/api/v1/schemas/pipeline-definition.json`.
     #[schema(min_length = 1, max_length = 1_048_576)]
     pub definition: String,
 }
 
-/// What is left out stays as it is.
+/// Changes to a pipeline. Fields that are left out stay unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdatePipeline {
@@ -198,7 +200,7 @@ pub struct UpdatePipeline {
     pub name: Option<String>,
     #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
     pub slug: Option<String>,
-    /// `null` takes it away.
+    /// The repository's URL; `null` removes it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 500)]
     pub repository: Option<Option<String>>,
@@ -214,7 +216,8 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Str
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopPipeline {
-    /// What happens to deployments that run already; `drain` if left out. New ones are held back in every mode.
+    /// What happens to deployments that are already running; `drain` if left out. New deployments do not
+    /// start in any mode.
     pub mode: Option<StopMode>,
     #[schema(min_length = 1, max_length = 500)]
     pub reason: Option<String>,
@@ -230,7 +233,7 @@ pub struct ResumePipeline {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidateDefinition {
-    /// Any text; the response contains what is wrong with it.
+    /// The definition to check. It may be any text; the response lists its errors.
     pub definition: String,
 }
 
@@ -239,24 +242,24 @@ pub struct ValidateDefinition {
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionReport {
     pub valid: bool,
-    /// The checked definition, if it is valid.
+    /// The parsed definition; null if it is not valid.
     pub definition: Option<serde_json::Value>,
-    /// What is wrong with it, if it isn't.
+    /// The errors; empty if the definition is valid.
     pub errors: Vec<crate::problem::FieldProblem>,
-    /// What is allowed and probably not intended.
+    /// Parts of the definition that are allowed but probably not intended.
     #[serde(default)]
     pub warnings: Vec<DefinitionWarning>,
 }
 
-/// Something in a definition that is allowed and probably not intended.
+/// A part of a definition that is allowed but probably not intended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinitionWarning {
-    /// Stable name of the warning, for programs. More may come.
+    /// The stable name of the warning, for programs. Later versions may add names.
     #[schema(example = "runs_without_environment")]
     pub code: String,
     pub message: String,
-    /// Where in the definition: a JSON pointer.
+    /// The place in the definition, as a JSON pointer.
     #[schema(example = "/stages/deploy")]
     pub path: String,
     #[schema(minimum = 1)]
@@ -265,10 +268,10 @@ pub struct DefinitionWarning {
     pub column: u32,
 }
 
-/// A pipeline that was saved, and warnings about its definition.
+/// The saved pipeline, and warnings about its definition.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 pub struct SavedPipeline {
     pub data: Pipeline,
-    /// Empty if the request had no definition.
+    /// The warnings; empty if the request contained no definition.
     pub warnings: Vec<DefinitionWarning>,
 }

@@ -6,23 +6,23 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// Address of a page that explains the code, relative to the server.
+    /// The URL, relative to the server, of a page that explains `code`.
     #[schema(example = "/docs/errors/not_found")]
     pub r#type: String,
     pub title: String,
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
-    /// What happened here and what to do next, for people.
+    /// A human-readable explanation of what happened and what to do next.
     pub detail: String,
-    /// Stable name of the problem, for programs.
+    /// The stable name of the problem, for programs.
     #[schema(example = "not_found")]
     pub code: String,
     pub request_id: String,
-    /// The fields that were wrong.
+    /// The fields or parameters that were wrong; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub errors: Vec<FieldProblem>,
-    /// Additional data for programs; differs per code.
+    /// Additional data for programs, which differs by `code`.
     #[serde(flatten)]
     pub extensions: serde_json::Map<String, serde_json::Value>,
 }
@@ -31,24 +31,26 @@ pub struct Problem {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestedRequest {
-    /// `queue`, `request_handover`, `force_claim`, `deploy`, `release`, `wait`; more may come.
+    /// One of: `queue`, `request_handover`, `force_claim`, `deploy`, `release`, `wait`. Later versions may
+    /// add others.
     #[schema(example = "queue")]
     pub action: String,
     #[schema(example = "POST")]
     pub method: String,
-    /// The address, absolute on this server.
+    /// The absolute path of the URL on this server.
     #[schema(
         example = "/api/v1/organizations/acme/pipelines/storefront/ephemeral-environments/qa-1/sessions"
     )]
     pub href: String,
-    /// The same, relative to the environment; of `pool_exhausted`, to the pipeline's environments.
+    /// The same path, relative to the environment. For the problem `pool_exhausted`, it is relative to the
+    /// list of the pipeline's environments.
     #[schema(example = "sessions")]
     pub path: String,
-    /// What to send. A `deploy` without it needs a `commitId` of your choice.
+    /// The body to send. If it is left out for `deploy`, send a body with a `commitId` of your choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, example = json!({ "context": "Checkout fix", "queue": true }))]
     pub body: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Headers to send with it.
+    /// The headers to send; left out if none are needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub headers: Option<serde_json::Map<String, serde_json::Value>>,
@@ -57,13 +59,14 @@ pub struct SuggestedRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldProblem {
-    /// Where: a JSON pointer into the body, or into the definition if `line` is there; the name for a query parameter.
+    /// The place of the error: a JSON pointer into the body, or into the pipeline definition if `line` is
+    /// present. For a query parameter, its name.
     pub pointer: String,
     pub detail: String,
-    /// Line in the pipeline definition, from 1.
+    /// The line in the pipeline definition, starting at 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Column in the pipeline definition, from 1.
+    /// The column in the pipeline definition, starting at 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
     /// The valid values.

@@ -1,5 +1,6 @@
 //! Requests and responses of runners. A job is one attempt of one stage. Every call has the runner's token
-//! (`Authorization: Bearer grr_…`), and every call about a job also the job's token (`X-Greenroom-Job-Token: grj_…`).
+//! (`Authorization: Bearer grr_…`), and every call about a job also the job's token (`X-Greenroom-Job-Token:
+//! grj_…`).
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,16 @@ use utoipa::ToSchema;
 
 /// The header with a job's token.
 pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
-/// The header with the number of jobs that a runner runs concurrently, in its requests for a job. The server allows one
-/// more such request than that.
+/// The header with the number of jobs that a runner runs concurrently, in its requests for a job. The server
+/// allows one more such request than that.
 pub const CONCURRENCY_HEADER: &str = "x-greenroom-concurrency";
 
-/// Requests a job, and waits for one.
+/// A request for a job. The response is sent when there is one, or after a timeout.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Acquire {
-    /// How long to wait for one: 30 at most, and if left out. `204` if none came.
+    /// How long to wait for a job: at most 30, which is also the default. The response is `204` if there was
+    /// no job.
     #[serde(default)]
     pub wait_seconds: Option<u32>,
     /// The version of the runner, for display.
@@ -31,13 +33,14 @@ pub struct Acquire {
 pub struct Job {
     #[schema(example = "job_0190a0b0-0000-7000-8000-000000000001")]
     pub job_id: String,
-    /// Shown here and never again.
+    /// The job's token. Only this response contains it.
     pub job_token: String,
-    /// How long the job stays the runner's after a heartbeat was answered. Its steps must have ended by then.
+    /// How long the runner keeps the job after a heartbeat that succeeded. If no further heartbeat succeeds,
+    /// the steps must have ended by then.
     pub lease_seconds: u32,
-    /// How often to send a heartbeat.
+    /// The interval between heartbeats.
     pub heartbeat_seconds: u32,
-    /// How long a step continues without a sign of life from its runner.
+    /// How long a step continues to run without a sign of life from its runner.
     pub silence_seconds: u32,
     pub organization_id: String,
     pub pipeline_id: String,
@@ -45,23 +48,24 @@ pub struct Job {
     pub pipeline: String,
     pub deployment_id: String,
     pub stage: String,
-    /// From 1.
+    /// The number of the attempt, starting at 1.
     pub attempt: u32,
-    /// What is checked out; null if the pipeline has no repository.
+    /// The commit to check out; null if the pipeline has no repository.
     pub source: Option<Source>,
     /// How long the stage may run.
     pub timeout_seconds: u64,
-    /// What may be written to the log of one step. A step that writes more fails.
+    /// The maximum size of one step's log. A step that writes more fails.
     pub log_limit_bytes: u64,
-    /// Whether steps may reach the network.
+    /// The network access of the steps.
     pub network: Network,
-    /// Unpacked into the workspace before the first step: what the stages before it have left.
+    /// The artifacts of earlier stages. They are unpacked into the workspace before the first step.
     pub inputs: Vec<Artifact>,
-    /// Kept for the stages after it, if all steps succeed: files and folders of the workspace.
+    /// Files and folders of the workspace that are kept for later stages if all steps succeed.
     pub artifacts: Vec<String>,
-    /// Kept from one run to the next, as far as they are still there.
+    /// Files and folders that are kept from one run to the next. A cache may have been deleted in the
+    /// meantime.
     pub caches: Vec<Cache>,
-    /// In the order in which they run.
+    /// The steps, in the order in which they run.
     pub steps: Vec<JobStep>,
 }
 
@@ -69,47 +73,53 @@ pub struct Job {
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     pub repository: String,
-    /// A short one is resolved by the checkout, and reported by `POST …/checkout`.
+    /// The commit's id. If it is abbreviated, the runner resolves it at checkout and reports the full id by
+    /// `POST …/checkout`.
     pub commit_id: String,
-    /// What the checkout has to prove of the commit before caches are restored and before the first step; null if nothing.
-    /// A commit for which it can't be proven ends the job as `failed` with `commit_not_on_branch`.
+    /// The branches that the commit has to be on; null if any commit is allowed. The runner verifies this
+    /// before it restores caches and before the first step. If it can't be verified, the job ends as `failed`
+    /// with `commit_not_on_branch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_be_on: Option<MustBeOn>,
 }
 
-/// The branches that a commit has to be on. With neither of the two it has to be on some branch of the repository.
+/// The branches that a commit has to be on. If both fields are left out, it has to be on any branch of the
+/// repository.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MustBeOn {
     /// The branch that the deployment names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// One of these: the `branches` of the lasting environment that the stage deploys to.
+    /// The `branches` of the lasting environment that the stage deploys to. The commit has to be on one of
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<String>,
 }
 
-/// What was checked out. Reported once, before caches are restored and before the first step.
+/// The commit that was checked out. A runner reports it once, before it restores caches and before the first
+/// step.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckedOut {
-    /// The commit's full id: 40 or 64 hexadecimal digits that begin with the id which was requested. The first report of a
-    /// deployment's jobs decides; a job that reports another commit is rejected.
+    /// The commit's full id: 40 or 64 hexadecimal digits, beginning with the requested id. The first report
+    /// of any job of the deployment determines the commit; a later report of another commit is rejected.
     pub commit_id: String,
-    /// The branch that the commit was proven to be on, if one had to be.
+    /// The branch on which the runner found the commit; null if no branch was required.
     #[serde(default)]
     pub branch: Option<String>,
 }
 
-/// A mistake that a retry can't fix.
+/// The reason of a failure that a retry can't fix.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermanentFailure {
     /// The repository has no such commit.
     CommitNotFound,
-    /// The commit is not on the branch that the deployment names or the environment demands.
+    /// The commit is not on the branch that the deployment names, or not on one that the environment
+    /// requires.
     CommitNotOnBranch,
-    /// The address is not that of a repository which the runner may read.
+    /// There is no repository at the URL, or the runner may not read it.
     RepositoryUnavailable,
     /// The registry has no such image, or denies access to it.
     ImageNotFound,
@@ -121,9 +131,9 @@ pub enum PermanentFailure {
 pub enum Network {
     /// No network.
     None,
-    /// Everything that the runner's machine reaches.
+    /// A separate network with access to everything that the runner's machine can reach.
     Bridge,
-    /// The machine's own network.
+    /// The network of the runner's machine itself.
     Host,
 }
 
@@ -147,7 +157,7 @@ impl From<Network> for DomainNetwork {
     }
 }
 
-/// What a stage has left: a tar archive, by `GET …/artifacts/{artifactId}`.
+/// The files that a stage has kept for later stages, as a tar archive: `GET …/artifacts/{artifactId}`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Artifact {
@@ -157,7 +167,8 @@ pub struct Artifact {
     pub sha256: String,
 }
 
-/// Files and folders of the workspace under a name: `GET` and `PUT …/caches/{key}`, a tar archive.
+/// Files and folders of the workspace that are kept under a key, as a tar archive: `GET` and `PUT
+/// …/caches/{key}`.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cache {
@@ -174,34 +185,35 @@ pub struct JobStep {
     pub image: String,
     /// A script for `/bin/sh`.
     pub run: String,
-    /// Its complete environment: the variables of the pipeline, and the platform's `GREENROOM_…`.
+    /// All environment variables of the step: those of the pipeline, and the `GREENROOM_…` variables of the
+    /// platform.
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
 }
 
-/// Renews the job's lease.
+/// The response to a heartbeat, which renews the job's lease.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Heartbeat {
     pub lease_seconds: u32,
-    /// The job has to be ended; repeated with every heartbeat.
+    /// Set if the runner has to end the job, in the response to every heartbeat from then on; else null.
     pub cancel: Option<Cancel>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cancel {
-    /// How long the step may take to end after the request, before it is killed.
+    /// How long the running step may take to end before it is killed.
     pub grace_seconds: u32,
     pub reason: String,
 }
 
-/// A step is about to start. The body may be left out.
+/// The report that a step is about to start. The body may be left out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepStart {
-    /// What the step's image stood for when the job was made ready: the digest of its manifest, or of its configuration if it
-    /// has never been in a registry.
+    /// The digest that the step's image reference resolved to when the job was prepared. It is the digest of
+    /// the manifest, or of the configuration if the image was never in a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^sha256:[0-9a-f]{64}$")]
     pub image_digest: Option<String>,
@@ -215,13 +227,13 @@ pub struct StepEnd {
     /// The exit code of the step's program.
     #[serde(default)]
     pub exit_code: Option<i32>,
-    /// What went wrong, for people.
+    /// A human-readable explanation of what went wrong.
     #[serde(default)]
     pub reason: Option<String>,
-    /// What it wrote to the file `$GREENROOM_OUTPUT`.
+    /// The outputs that the step wrote to the file `$GREENROOM_OUTPUT`.
     #[serde(default)]
     pub outputs: BTreeMap<String, String>,
-    /// The total length of its log, so that missing parts are detected.
+    /// The total length of the step's log, so that the server detects missing parts.
     #[serde(default)]
     pub log_bytes: u64,
 }
@@ -237,28 +249,30 @@ pub enum StepEndStatus {
     Canceled,
 }
 
-/// What the server has of a step's log.
+/// The number of bytes of a step's log that the server has stored.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogSize {
     pub bytes: u64,
 }
 
-/// The end of a job. How it went follows from its steps; this is for what happened outside of them.
+/// The report that a job has ended. Its result follows from its steps, unless one of these fields is set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Complete {
-    /// Why it could not be carried out: the checkout failed, an image could not be had. Then the attempt has errored, unless
-    /// there is a `failure`.
+    /// Why the job could not be run, for example because the checkout failed or an image was not available.
+    /// The attempt then ends as `errored`, unless `failure` is set.
     #[serde(default)]
     pub error: Option<String>,
-    /// The time of the stage, or of one of its steps, was over. Then the attempt has failed.
+    /// Whether the stage or one of its steps exceeded its timeout. The attempt then ends as `failed`.
     #[serde(default)]
     pub timed_out: bool,
-    /// The commit that was checked out, in full; only from runners that don't report it by `POST …/checkout`.
+    /// The full id of the commit that was checked out. Only sent by runners that don't report it by `POST
+    /// …/checkout`.
     #[serde(default)]
     pub commit_id: Option<String>,
-    /// Why a retry can't help. Then the attempt has failed with this reason, and `error` contains details.
+    /// The reason why a retry can't help. The attempt then ends as `failed` with this reason, and `error`
+    /// contains details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<PermanentFailure>,
 }

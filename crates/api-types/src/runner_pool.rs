@@ -13,7 +13,7 @@ pub struct Runner {
     pub id: String,
     pub name: String,
     pub pool: String,
-    /// The first characters of its token.
+    /// The first characters of the runner's token.
     pub hint: String,
     pub version: Option<String>,
     pub created_at: Timestamp,
@@ -26,7 +26,7 @@ pub struct Runner {
 pub struct CreatedRunner {
     #[serde(flatten)]
     pub record: Runner,
-    /// The runner's token, here and never again.
+    /// The runner's token. Only this response contains it.
     pub token: Option<String>,
 }
 
@@ -35,7 +35,8 @@ pub struct CreatedRunner {
 pub struct CreateRunner {
     #[schema(min_length = 1, max_length = 200)]
     pub name: String,
-    /// The pool whose jobs it takes; `default` if left out. A pool is created with its first runner.
+    /// The pool whose jobs the runner takes; `default` if left out. A pool is created together with its first
+    /// runner.
     #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
     pub pool: Option<String>,
 }
@@ -45,32 +46,32 @@ pub struct CreateRunner {
 pub struct RunnerPool {
     pub id: String,
     pub name: String,
-    /// What the steps of its runners may reach: `none`, `bridge` or `host`.
+    /// The network access of the steps that the pool's runners run.
     pub network: Network,
-    /// The ids of the pipelines whose jobs it takes; null for all.
+    /// The ids of the pipelines whose jobs the pool takes; null if it takes the jobs of all pipelines.
     pub pipelines: Option<Vec<String>>,
-    /// The environments that its jobs may deploy to: names, templates such as `pr-*`, and `none` for stages that deploy to
-    /// none; null for all.
+    /// The environments that the pool's jobs may deploy to: names, templates such as `pr-*`, and `none` for
+    /// stages that deploy to no environment. Null if all are allowed.
     pub environments: Option<Vec<String>>,
     pub runners: i64,
-    /// Jobs that wait for a runner.
+    /// The number of jobs that wait for a runner.
     pub queued: i64,
-    /// Jobs that have one.
+    /// The number of jobs that a runner has taken and that have not ended.
     pub running: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateRunnerPool {
-    /// Holds for jobs that are given out from now on.
+    /// The network access of steps. It applies to jobs that runners take from now on.
     pub network: Option<Network>,
-    /// Restricts the pool to jobs of these pipelines, by id; `null` lifts it. Holds for jobs that are queued or given out from
-    /// now on.
+    /// Restricts the pool to jobs of the pipelines with these ids; `null` removes the restriction. It applies
+    /// to jobs that are queued, or taken by a runner, from now on.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100)]
     pub pipelines: Option<Option<Vec<String>>>,
-    /// Restricts the pool to jobs that deploy to these environments of the pipelines: names, templates such as `pr-*`, and
-    /// `none` for stages that deploy to none; `null` lifts it.
+    /// Restricts the pool to jobs that deploy to these environments of the pipelines: names, templates such
+    /// as `pr-*`, and `none` for stages that deploy to no environment. `null` removes the restriction.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100)]
     pub environments: Option<Option<Vec<String>>>,

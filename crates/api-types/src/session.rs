@@ -9,15 +9,15 @@ use crate::environment::{CleanupFailed, Handover, Holder, Lock};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
-    /// Waits for its turn.
+    /// The session waits in the queue.
     Queued,
-    /// Holds the lock.
+    /// The session holds the environment's lock.
     Active,
     Released,
     Expired,
-    /// Taken over by force.
+    /// Another session took the environment over by force.
     Overridden,
-    /// Left the queue, lost its place, or did not confirm its turn.
+    /// The session left the queue, lost its place in it, or did not confirm its grant.
     Canceled,
 }
 
@@ -42,7 +42,7 @@ pub struct Session {
     pub session_id: String,
     pub env_name: String,
     pub status: SessionStatus,
-    /// The environment's lock as it is now.
+    /// The current state of the environment's lock.
     pub lock: Lock,
     pub overridden: bool,
     #[serde(rename = "override")]
@@ -52,29 +52,31 @@ pub struct Session {
     pub claimed_by: Holder,
     pub queued_at: Option<Timestamp>,
     pub claimed_at: Option<Timestamp>,
-    /// The lease's end, unless it is renewed.
+    /// When the session expires unless it is renewed.
     pub expires_at: Option<Timestamp>,
-    /// Renewing does not go past this.
+    /// The latest time to which the session can be renewed.
     pub max_expires_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Who ended it; null if it expired or timed out.
+    /// The user who ended the session; null if it expired or timed out, or has not ended.
     pub ended_by: Option<Person>,
     pub fence: Option<i64>,
-    /// From 1, while it waits.
+    /// The place in the queue, starting at 1; null if the session does not wait.
     pub position: Option<i64>,
-    /// By when to send the next heartbeat, while it waits: later, its place is lost.
+    /// By when a waiting session has to send its next heartbeat to keep its place in the queue; null if it
+    /// does not wait.
     pub heartbeat_by: Option<Timestamp>,
-    /// By when to confirm a grant from the queue, with a heartbeat, a renewal or a deployment; null once it is confirmed.
+    /// By when a grant from the queue has to be confirmed by a heartbeat, a renewal or a deployment; null if
+    /// there is nothing to confirm.
     pub confirm_by: Option<Timestamp>,
-    /// Newest first.
+    /// The session's deployments, newest first.
     pub deployments: Vec<SessionDeployment>,
     /// The pending request for hand-over of this session; null if there is none.
     pub handover: Option<Handover>,
-    /// The holder's answer to this session's request for hand-over, if it was no.
+    /// How the holder declined this session's request for hand-over; null if the holder did not decline.
     pub handover_declined: Option<HandoverDeclined>,
     /// The environment's teardown that did not succeed; null if the environment is clean.
     pub cleanup_failed: Option<CleanupFailed>,
-    /// Whom a force claim displaced.
+    /// The session that this force claim displaced; left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
 }
@@ -84,9 +86,9 @@ pub struct Session {
 pub struct Override {
     pub by: Option<Person>,
     pub at: Option<Timestamp>,
-    /// The context that the force claim gave.
+    /// The `context` of the force claim.
     pub reason: Option<String>,
-    /// The session that holds it instead.
+    /// The id of the session that took the environment over.
     pub session_id: Option<String>,
 }
 
@@ -95,7 +97,7 @@ pub struct Override {
 pub struct HandoverDeclined {
     pub by: Option<Person>,
     pub at: Timestamp,
-    /// Why not.
+    /// Why the holder declined.
     pub context: Option<String>,
 }
 
@@ -117,7 +119,7 @@ pub struct Person {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitingOn {
-    /// Another deployment acts on the environment.
+    /// Another deployment uses the environment.
     WorkSlot {
         // Renamed on the field: utoipa ignores the container attribute here.
         #[serde(rename = "deploymentId")]
@@ -125,9 +127,9 @@ pub enum WaitingOn {
     },
     /// The pipeline is stopped.
     PipelineStopped,
-    /// The pipeline is archived: it will never start.
+    /// The pipeline is archived, so the deployment will never start.
     PipelineArchived,
-    /// As many of the pipeline's deployments run as its `concurrency` allows.
+    /// The pipeline already has as many running deployments as its `concurrency` allows.
     Concurrency,
     /// A stage waits for a runner of its pool.
     Runner { stage: String, pool: String },
@@ -137,7 +139,7 @@ pub enum WaitingOn {
     Approval { stage: String },
     /// A canceled stage has not ended yet.
     RunningSteps { stage: String },
-    /// It could continue, and waits for the engine that runs deployments.
+    /// Nothing else blocks the deployment. It waits for the engine that runs deployments.
     Engine,
 }
 
@@ -158,13 +160,13 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
     }
 }
 
-/// A deployment as its session shows it.
+/// A summary of a deployment, as part of a session or an environment.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionDeployment {
     #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
     pub id: String,
-    /// `session`, or `teardown`: what cleans up after it.
+    /// `session`: the deployment runs the environment's stages. `teardown`: it cleans up after the session.
     pub purpose: String,
     pub commit_id: String,
     pub status: String,
@@ -172,9 +174,10 @@ pub struct SessionDeployment {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Why it is blocked; empty if it is running, or has ended.
+    /// Why the deployment is blocked; empty if it is running or has ended.
     pub waiting_on: Vec<WaitingOn>,
-    /// Until when it waits; null if there is no such moment.
+    /// The earliest deadline of the deployment's queued and running stages, and of a teardown as a whole;
+    /// null if there is none.
     pub deadline_at: Option<Timestamp>,
 }
 
@@ -191,14 +194,14 @@ pub struct HistoryEntry {
     pub claimed_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub waited_seconds: Option<i64>,
-    /// How long it held the lock; null while it does, or if it never did.
+    /// How long the session held the lock; null if it still holds it or never held it.
     pub held_seconds: Option<i64>,
     pub ended_by: Option<Person>,
     #[serde(rename = "override")]
     pub overridden_by: Option<Override>,
     pub previous_session_id: Option<String>,
     pub fence: Option<i64>,
-    /// Newest first, 100 at most.
+    /// The session's newest deployments, newest first, at most 100.
     pub deployments: Vec<SessionDeployment>,
 }
 
@@ -224,37 +227,40 @@ pub struct HistoryPagination {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSession {
-    /// With it, the first deployment starts.
+    /// The commit that is deployed first; without it, no deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
-    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    /// The branch that the commit is on; only allowed together with `commitId`. Conditions use it, and the
+    /// checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// What it is for, for people.
+    /// What the environment is needed for, shown to other users.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long to hold it without renewing; the environment's default if left out.
+    /// How long the session lasts unless it is renewed; the environment's default if left out.
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
-    /// Join the queue instead of being rejected.
+    /// Whether to join the queue if the environment is not free, instead of being rejected; false if left
+    /// out.
     pub queue: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForceClaim {
-    /// With it, the first deployment starts.
+    /// The commit that is deployed first; without it, no deployment starts.
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: Option<String>,
-    /// The branch that the commit is on; it needs `commitId`. Conditions use it, and every job's checkout has to prove it.
+    /// The branch that the commit is on; only allowed together with `commitId`. Conditions use it, and the
+    /// checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// The reason, shown to the displaced holder. An environment's definition can require it.
+    /// The reason, shown to the displaced holder. The environment's definition can require it.
     #[schema(min_length = 1, max_length = 500)]
     pub context: Option<String>,
-    /// How long to hold it without renewing.
+    /// How long the session lasts unless it is renewed; the environment's default if left out.
     #[schema(minimum = 1)]
     pub ttl_seconds: Option<i64>,
 }
@@ -262,7 +268,7 @@ pub struct ForceClaim {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TransferSession {
-    /// Who gets it: a member who may hold a session.
+    /// The id of the member who gets the environment. The member must have the right to hold a session.
     #[schema(example = "usr_0190a0b0-0000-7000-8000-000000000001")]
     pub user_id: String,
 }
@@ -272,7 +278,7 @@ pub struct TransferSession {
 pub struct DeployCommit {
     #[schema(pattern = "^[0-9a-f]{7,64}$")]
     pub commit_id: String,
-    /// The branch that the commit is on. Conditions use it, and every job's checkout has to prove it.
+    /// The branch that the commit is on. Conditions use it, and the checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,

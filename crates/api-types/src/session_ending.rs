@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A session that ends because its user may not hold it any more, or because its pipeline is archived.
+/// A session that ends because its user may no longer hold it, or because its pipeline is archived.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EndedSession {
@@ -11,7 +11,7 @@ pub struct EndedSession {
     pub session_id: String,
     pub pipeline_id: String,
     pub env_name: String,
-    /// What it was before: `active` or `queued`.
+    /// The session's status before it ended: `active` or `queued`.
     pub status: String,
     pub user_id: String,
     pub user_name: String,

@@ -1,4 +1,4 @@
-//! API tokens. The secret is only part of the first response to the request that created the token.
+//! API tokens. Only the first response to the request that created a token contains its secret.
 
 use greenroom_domain::scope::Scopes;
 use greenroom_domain::token::Token as DomainToken;
@@ -36,7 +36,7 @@ impl From<TokenKind> for greenroom_domain::token::TokenKind {
     }
 }
 
-/// What a token lets its bearer do, as far as the role of its user allows it.
+/// A group of operations that a token permits, as far as the role of its user permits them too.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -92,19 +92,19 @@ pub struct ApiToken {
     pub id: String,
     pub name: String,
     pub kind: TokenKind,
-    /// May this token take an environment over by force?
+    /// Whether the token may take an environment over by force.
     pub allow_force: bool,
     pub scopes: Vec<Scope>,
-    /// The ids of the pipelines that the token is limited to; null if it is not.
+    /// The ids of the pipelines that the token is limited to; null if the token is not limited.
     pub pipelines: Option<Vec<String>>,
     pub user_id: String,
     pub user_name: String,
-    /// The first characters of the secret, to recognize it.
+    /// The first characters of the secret, to recognize the token.
     #[schema(example = "grn_4fTq")]
     pub hint: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
-    /// To the minute.
+    /// When the token was last used, accurate to one minute; null if it was never used.
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
@@ -129,13 +129,14 @@ impl From<DomainToken> for ApiToken {
     }
 }
 
-/// A token that was just made.
+/// A token that was just created.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedApiToken {
     #[serde(flatten)]
     pub record: ApiToken,
-    /// The secret, shown this once; absent when the request was repeated with its Idempotency-Key.
+    /// The token's secret. Only this response contains it; it is left out if the request is repeated with the
+    /// same Idempotency-Key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -145,19 +146,24 @@ pub struct CreatedApiToken {
 pub struct CreateApiToken {
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// Default: the kind of the token that sends the request. Only a token of kind `user` can make another of that kind.
+    /// Default: the kind of the token that sends the request. Only a token of kind `user` can create another
+    /// of that kind.
     pub kind: Option<TokenKind>,
-    /// Default: true for kind `user`, false for the others.
+    /// Whether the token may take an environment over by force. Default: true for kind `user`, false for
+    /// other kinds.
     pub allow_force: Option<bool>,
-    /// Default: all for kind `user`; `read hold deploy` for `agent`, and `start` as well for `ci`; of these, what the token
-    /// that sends the request has. `ci` and `agent` tokens can't have `admin`.
+    /// The token's scopes. Default: all for kind `user`; `read`, `hold` and `deploy` for `agent`; `read`,
+    /// `hold`, `deploy` and `start` for `ci`. The default leaves out scopes that the token that sends the
+    /// request does not have. Tokens of kind `ci` and `agent` can't have `admin`.
     #[schema(min_items = 1)]
     pub scopes: Option<Vec<Scope>>,
-    /// Ids of pipelines. Other pipelines do not exist for the token then, and what belongs to no pipeline is refused.
-    /// Default: those of the token that sends the request.
+    /// The ids of the pipelines that the token is limited to. For such a token, other pipelines do not exist,
+    /// and requests that belong to no pipeline are rejected. Default: the same limit as the token that sends
+    /// the request.
     #[schema(min_items = 1, max_items = 100)]
     pub pipelines: Option<Vec<String>>,
-    /// In the future; not later than the expiry of the token that sends the request; within 366 days for kinds `ci` and `agent`.
-    /// Default: in 90 days for `ci` and `agent`, never for `user`, or with the token that sends the request if that is sooner.
+    /// When the token expires. It must be in the future, not later than the expiry of the token that sends
+    /// the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days for `ci` and `agent`,
+    /// never for `user`, or together with the token that sends the request if that is sooner.
     pub expires_at: Option<Timestamp>,
 }

@@ -68,8 +68,8 @@ impl Store {
                 }
                 Advanced::Missing => return Ok(None),
                 Advanced::NeedsPlan(plan_key, definition) => {
-                    // Conditions are evaluated while nothing is locked. A second attempt is only needed if
-                    // the pipeline is renamed in between.
+                    // Conditions are evaluated without locks, so the transaction ends first. The loop runs
+                    // more than twice only if the pipeline is renamed in between.
                     drop(transaction);
                     computed_plan = Some(plan_key.compute_on_own_thread(organization, definition).await?);
                 }

@@ -27,7 +27,7 @@ pub(crate) struct BenchCompare {
     /// The folder with greenroomd, greenroom-runner and greenroom-entry of the new build.
     #[arg(long)]
     new_dir: PathBuf,
-    /// The folder with those of the baseline.
+    /// The folder with the same programs of the baseline.
     #[arg(long)]
     baseline_dir: PathBuf,
     /// Number of pairs of runs of each benchmark.
@@ -81,7 +81,7 @@ pub(crate) async fn run(options: BenchCompare) -> anyhow::Result<bool> {
         }
     };
     let measured = measure(&options, &mut new, &mut baseline).await;
-    // Both are ended, whether or not ending the first succeeds.
+    // Both sides are ended, even if ending the first one fails.
     let (ended, also) = (new.end().await, baseline.end().await);
     let reports = measured?;
     ended?;

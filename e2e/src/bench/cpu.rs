@@ -25,7 +25,8 @@ impl Cpu {
         Ok(Self { ticks: stat(&pid.to_string())?.own })
     }
 
-    /// A child that ends in between is counted too: its time is added to the postmaster's.
+    /// Returns the time of PostgreSQL. A child that has ended is counted too: its time is added to the
+    /// postmaster's.
     pub(crate) fn of_postgres(postmaster: u32) -> anyhow::Result<Self> {
         let root = stat(&postmaster.to_string())?;
         let mut ticks = root.own + root.ended_children;
@@ -46,12 +47,12 @@ impl Cpu {
         Ok(Self { ticks: stat("self")?.own })
     }
 
-    /// The time of this process's children that have ended and were waited for.
+    /// Returns the time of this process's children that have ended and were waited for.
     pub(crate) fn of_ended_children() -> anyhow::Result<Self> {
         Ok(Self { ticks: stat("self")?.ended_children })
     }
 
-    /// The time of everything on the machine.
+    /// Returns the time of everything on the machine.
     pub(crate) fn of_machine() -> anyhow::Result<Self> {
         let text = fs::read_to_string("/proc/stat")?;
         let line = text.lines().next().context("/proc/stat is empty")?;
@@ -65,7 +66,7 @@ impl Cpu {
         Self { ticks: self.ticks.saturating_sub(before.ticks) }
     }
 
-    /// The sum of both.
+    /// Returns the sum of this time and another one.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { ticks: self.ticks + other.ticks }
     }

@@ -31,61 +31,62 @@ pub(crate) struct BenchDeployments {
     /// Run only this part.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// Folder of greenroomd, greenroom-runner, greenroom-entry and greenroom-bare-engine; beside this program
-    /// if omitted.
+    /// Folder of greenroomd, greenroom-runner, greenroom-entry and greenroom-bare-engine. Default: the folder
+    /// of this program.
     #[arg(long)]
     bin_dir: Option<PathBuf>,
-    /// Path of the entrypoint, if it is elsewhere.
+    /// Path of greenroom-entry, if it is not in that folder.
     #[arg(long)]
     entry: Option<PathBuf>,
-    /// Engine: number of runs of each side.
+    /// Part `engine`: number of runs of Greenroom, and as many of bare Temporal.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Engine: number of deployments that are started together.
+    /// Part `engine`: number of deployments that are started together.
     #[arg(long, default_value_t = 200)]
     deployments: usize,
-    /// Engine: number of clients that start them.
+    /// Part `engine`: number of clients that start the deployments.
     #[arg(long, default_value_t = 16)]
     clients: usize,
-    /// Engine: number of runners, each with capacity for its share of the deployments.
+    /// Part `engine`: number of runners, each with capacity for its share of the deployments.
     #[arg(long, default_value_t = 4)]
     runners: usize,
-    /// Container: number of runs of the step on each side.
+    /// Part `container`: number of runs of the step in Greenroom, and as many with `podman run`.
     #[arg(long, default_value_t = 20)]
     containers: usize,
-    /// Long: duration of the step.
+    /// Part `long`: duration of the step.
     #[arg(long, default_value_t = 30)]
     long_seconds: u32,
-    /// Long: number of runs on each side.
+    /// Part `long`: number of runs in Greenroom, and as many with `podman run`.
     #[arg(long, default_value_t = 3)]
     long_runs: usize,
-    /// Start: number of deployments, one after the other.
+    /// Part `start`: number of deployments, one after the other.
     #[arg(long, default_value_t = 200)]
     samples: usize,
-    /// Log: amount of output of the single step.
+    /// Part `log`: amount of output of the single step.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1024))]
     log_mib: u64,
-    /// Log: number of steps that write concurrently, a mebibyte each.
+    /// Part `log`: number of steps that write concurrently, one mebibyte each.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=250))]
     log_steps: u32,
-    /// Idle: duration of the measurement.
+    /// Part `idle`: duration of the measurement.
     #[arg(long, default_value_t = 30)]
     idle_seconds: u32,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Part {
-    /// Deployments per second ÷ those of the same steps on bare Temporal.
+    /// Deployments per second, divided by the rate of the same steps on bare Temporal.
     Engine,
-    /// The overhead of a stage of one short step over `podman run`.
+    /// The overhead of a stage with one short step, compared with `podman run`.
     Container,
-    /// The same as a share of a long step.
+    /// The overhead of a stage with one long step, as a share of the step's duration.
     Long,
-    /// From the response to a deploy until its first step runs.
+    /// The time from the response to a deploy request until the first step runs.
     Start,
-    /// The log of one step with much output, and of many steps that write concurrently.
+    /// How fast the log of one step with much output is stored, and the logs of many steps that write
+    /// concurrently.
     Log,
-    /// Resources of a runner without jobs.
+    /// The resources that a runner without jobs uses.
     Idle,
 }
 

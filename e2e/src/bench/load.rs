@@ -10,7 +10,7 @@ pub(crate) struct Load<'a> {
     pub(crate) seconds: u32,
 }
 
-/// Returns requests per second. A run with any response other than 2xx is void.
+/// Returns requests per second. A run with any response other than 2xx is an error.
 pub(crate) async fn throughput(load: &Load<'_>) -> anyhow::Result<f64> {
     let output = Command::new("wrk")
         .args(["--threads", "1", "--connections", &load.connections.to_string()])

@@ -25,30 +25,32 @@ pub(crate) struct BenchLocks {
     /// Run only this part.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// Speed: duration of each run.
+    /// Part `speed`: duration of each run.
     #[arg(long, default_value_t = 8)]
     seconds: u32,
-    /// Speed: number of runs of each side.
+    /// Part `speed`: number of runs of Greenroom, and as many of the reference.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Speed: number of concurrent clients.
+    /// Part `speed`: number of concurrent clients.
     #[arg(long, default_value_t = 32)]
     connections: u32,
-    /// Growth: number of sessions in the long history.
+    /// Part `growth`: number of sessions in the long history.
     #[arg(long, default_value_t = 10_000_000)]
     sessions: i64,
-    /// Watch: number of concurrent watchers.
+    /// Part `watch`: number of concurrent watchers.
     #[arg(long, default_value_t = 5_000)]
     watchers: u32,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 enum Part {
-    /// Pairs of claim and release through HTTP ÷ pairs of the reference through pgbench.
+    /// Pairs of claim and release per second through HTTP, divided by the rate of the SQL reference in
+    /// pgbench.
     Speed,
-    /// A claim, and a page of the history, with a long history ÷ with a short one.
+    /// The time of a claim with a long history, divided by the time with a short one; the same for a page of
+    /// the history.
     Growth,
-    /// Memory per watcher, and how soon the last one is notified of a claim.
+    /// Memory per watcher, and how soon the last watcher is notified of a claim.
     Watch,
 }
 

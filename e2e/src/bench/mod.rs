@@ -15,16 +15,16 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// An authenticated list of pipelines ÷ a bare handler that runs the same query.
+    /// Compare an authenticated list of pipelines with a bare handler that runs the same query.
     Api(api::BenchApi),
-    /// Claims and releases ÷ the same effect in bare SQL, with a short history and a long one, with many
-    /// watchers.
+    /// Compare claims and releases with the same effect in bare SQL, a short history with a long one, and
+    /// measure many watchers.
     Locks(locks::BenchLocks),
-    /// Two builds of the product against each other, in alternated pairs; exit code 1 if the new one is
-    /// slower, 2 if that could not be measured.
+    /// Compare two builds of the product in alternating pairs of runs. The exit code is 1 if the new build is
+    /// slower, and 2 if that could not be measured.
     Compare(compare::BenchCompare),
-    /// Deployments ÷ the same steps on bare Temporal, a container step ÷ `podman run`, starts, logs, and an idle
-    /// runner.
+    /// Compare deployments with the same steps on bare Temporal, and a container step with `podman run`.
+    /// Measure starts, logs and an idle runner.
     Deployments(deployments::BenchDeployments),
 }
 
@@ -56,7 +56,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the value that this share of the values does not exceed.
+/// Returns the quantile: the value that this share of the values does not exceed.
 fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

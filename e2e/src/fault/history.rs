@@ -10,13 +10,13 @@ pub(crate) type Environment = usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Claim,
-    /// Claim, or wait for the turn.
+    /// Claims an environment, or joins its queue.
     Queue,
     Force,
     Renew,
     Deploy,
     Release,
-    /// Keeps a place in the queue and confirms a turn.
+    /// Keeps a session's place in the queue, or confirms a grant.
     Heartbeat,
     RequestHandover,
     AcceptHandover,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns whether it requests a new session.
+    /// Returns whether requests of this kind create a session.
     pub(crate) fn is_claim(self) -> bool {
         matches!(self, Self::Claim | Self::Queue | Self::Force)
     }
@@ -40,7 +40,7 @@ impl Kind {
             || matches!(self, Self::AcceptHandover | Self::DeclineHandover)
     }
 
-    /// Returns whether it confirms a granted turn.
+    /// Returns whether requests of this kind confirm a grant from the queue.
     pub(crate) fn is_confirmation(self) -> bool {
         matches!(self, Self::Heartbeat | Self::Renew | Self::Deploy)
     }
@@ -50,7 +50,8 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Op {
     pub(crate) number: u64,
-    /// The number of the first attempt; attempts with the same one carry the same Idempotency-Key.
+    /// The `number` of the first attempt of this request. All attempts of a request have the same
+    /// Idempotency-Key.
     pub(crate) request: u64,
     pub(crate) client: usize,
     pub(crate) server: usize,
@@ -141,7 +142,7 @@ pub(crate) struct HeldView {
 }
 
 impl Op {
-    /// The name in the text of a finding.
+    /// Returns a description of the request for the text of a finding.
     pub(crate) fn name(&self) -> String {
         format!(
             "op {} ({:?} by client {} at server {})",
@@ -159,7 +160,7 @@ impl Op {
         }
     }
 
-    /// Returns whether it may have changed something.
+    /// Returns whether the request may have changed something.
     pub(crate) fn may_have_happened(&self) -> bool {
         !matches!(self.outcome, Outcome::Refused(_))
     }
@@ -183,16 +184,18 @@ pub(crate) struct Barred {
     pub(crate) user: Uuid,
     /// The user who did it.
     pub(crate) by: Uuid,
-    /// When the change was first requested, and from when on it was definitely in effect.
+    /// When the demotion or removal was first requested.
     pub(crate) requested: Micros,
+    /// When it was certainly in effect.
     pub(crate) since: Micros,
-    /// When the restoration was first requested, and from when on it was definitely in effect.
+    /// When the restoration of the member was first requested.
     pub(crate) until: Micros,
+    /// When the restoration was certainly in effect.
     pub(crate) restored: Micros,
 }
 
 impl Barred {
-    /// Returns whether it may have been in effect at any moment in this interval.
+    /// Returns whether the member may have been demoted or removed at any time in this interval.
     pub(crate) fn may_have_been_between(&self, from: Micros, to: Micros) -> bool {
         self.requested <= to && from <= self.restored
     }

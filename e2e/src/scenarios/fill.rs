@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::scenarios::fixture::ScenarioFixture;
 
 impl ScenarioFixture<'_> {
-    /// The same, in every text of a JSON value.
+    /// Replaces the placeholders in every text of a JSON value.
     pub(super) fn filled(&self, value: &Value) -> anyhow::Result<Value> {
         Ok(match value {
             Value::String(text) => Value::String(self.fill(text)?),
@@ -47,7 +47,7 @@ impl ScenarioFixture<'_> {
         }
     }
 
-    /// Returns the commit id for the API: of a named commit of the repository, or the id itself.
+    /// Returns the commit id for the API. `name` is a named commit of the repository, or an id already.
     pub(super) fn commit(&self, name: &str) -> anyhow::Result<String> {
         if name.contains('{') {
             return self.fill(name);

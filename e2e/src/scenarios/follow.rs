@@ -60,7 +60,7 @@ impl ScenarioFixture<'_> {
         Ok(received)
     }
 
-    /// One connection, for at most this many messages.
+    /// Opens one connection and receives at most this many messages.
     async fn connection(
         &self,
         path: &str,
@@ -99,7 +99,7 @@ impl ScenarioFixture<'_> {
 }
 
 impl ReceivedStream {
-    /// Returns whether it was a message, and not only a keep-alive.
+    /// Returns whether the block was a message and not only a keep-alive.
     fn take(&mut self, message: &str) -> anyhow::Result<bool> {
         let field = |name: &str| {
             message.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim_start)
@@ -109,7 +109,7 @@ impl ReceivedStream {
             "end" => self.ended = true,
             "log" => {
                 let data: Value = serde_json::from_str(field("data").unwrap_or_default())?;
-                // No bytes twice, and none missing.
+                // Every byte is sent exactly once.
                 if data["seq"].as_u64() != Some(self.text.len() as u64) {
                     bail!("after {} bytes came {data}", self.text.len());
                 }

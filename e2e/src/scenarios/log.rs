@@ -11,13 +11,13 @@ use crate::parts::deadline::Deadline;
 use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::step::{Log, StepPath};
 
-/// Long enough for a log of a gibibyte.
+/// The timeout is long enough for a log of one gibibyte.
 const TIMEOUT: Duration = Duration::from_secs(600);
-/// This much of a log is kept for comparison; of the rest, length and checksum are computed.
+/// The number of bytes of a log that are kept for comparison. The rest only counts for length and checksum.
 const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
 pub(super) struct Read {
-    /// Its first part.
+    /// The beginning of the log.
     pub(super) text: String,
     pub(super) bytes: u64,
     sha256: String,

@@ -43,7 +43,7 @@ const SCENARIO_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Scenarios {
-    /// Only scenarios whose name contains this text; repeatable.
+    /// Run only scenarios whose name contains this text. The option can be repeated.
     names: Vec<String>,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
@@ -51,10 +51,10 @@ pub(crate) struct Scenarios {
     /// Keep the stack's folder, with logs, data and the files of the steps.
     #[arg(long)]
     keep: bool,
-    /// Folder of greenroomd, greenroom-runner and greenroom-entry; beside this program if omitted.
+    /// Folder of greenroomd, greenroom-runner and greenroom-entry. Default: the folder of this program.
     #[arg(long)]
     pub(crate) bin_dir: Option<PathBuf>,
-    /// Path of the entrypoint, if it is elsewhere.
+    /// Path of greenroom-entry, if it is not in that folder.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
     /// Number of concurrent scenarios.
@@ -188,7 +188,7 @@ fn chosen(options: &Scenarios) -> anyhow::Result<Vec<Scenario>> {
     Ok(all)
 }
 
-/// Returns why it is not run, if so.
+/// Returns the reason if the scenario is not run.
 fn skip_reason(scenario: &Scenario, options: &Scenarios) -> Option<String> {
     if options.without_containers && scenario.script.needs_containers() {
         return Some("it needs containers, and --without-containers was given".to_owned());

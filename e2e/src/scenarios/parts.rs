@@ -24,11 +24,11 @@ const STEPS: &str = "steps";
 
 pub(crate) struct Parts {
     services: Services,
-    /// Everything that scenarios and daemons write. It is inside the stack's folder, so it is removed with
-    /// it.
+    /// The folder that scenarios and daemons write to. It is inside the stack's folder, and is removed with
+    /// the stack.
     pub(crate) folder: PathBuf,
     pub(crate) programs: Programs,
-    /// Only a scenario that runs alone takes them down.
+    /// Only a scenario that runs alone takes the server or the worker down.
     server: Mutex<Daemon>,
     worker: Mutex<Daemon>,
     pub(crate) api: Api,
@@ -118,7 +118,7 @@ impl Parts {
         })
     }
 
-    /// Returns the repository's URL; a dedicated one for a scenario that holds checkouts back.
+    /// Returns the repository's URL. A scenario whose checkouts wait has its own URL.
     pub(crate) fn repository_url(&self, held: Option<&str>) -> String {
         self.git_server.url(repository::NAME, held)
     }
@@ -133,7 +133,7 @@ impl Parts {
         admin_json(&self.programs.daemon, &self.services.database_url, arguments).await
     }
 
-    /// Sends SIGKILL.
+    /// Sends SIGKILL to a part.
     pub(crate) async fn down(&self, part: Part, lose: bool) -> anyhow::Result<()> {
         match part {
             Part::Server => self.server.lock().await.kill().await?,

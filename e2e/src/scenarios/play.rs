@@ -1,4 +1,4 @@
-//! Runs one scenario: its steps in order. Afterwards nothing of it may be left.
+//! Runs the steps of one scenario in order. Afterwards no process of the scenario may be left.
 
 use anyhow::{Context, bail};
 use reqwest::Method;
@@ -8,7 +8,7 @@ use crate::scenarios::parts::Parts;
 use crate::scenarios::scenario::Scenario;
 use crate::scenarios::step::{Down, ParsedStep, Step};
 
-/// The entrypoint of a step whose runner was killed notices after 20 s.
+/// If a runner was killed, the entrypoint of its step detects this after 20 s and ends the step.
 const CLEANUP_TIMEOUT_SECONDS: u64 = 30;
 
 pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Creates it below `root`.
+    /// Creates the repository below `root`.
     pub(crate) async fn make(root: &Path) -> anyhow::Result<Self> {
         let work = Work(root.join("shop"));
         std::fs::create_dir_all(work.0.join("app"))?;

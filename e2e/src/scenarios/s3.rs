@@ -1,4 +1,4 @@
-//! A real S3 server for the server's objects, by `e2e/s3/serve`.
+//! A real S3 server, started with `e2e/s3/serve`, that stores the objects of Greenroom's server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 pub(crate) struct S3 {
     script: Child,
-    /// Environment variables of the server.
+    /// The environment variables that make Greenroom's server use this S3 server.
     pub(crate) variables: BTreeMap<String, String>,
 }
 
@@ -27,7 +27,7 @@ impl S3 {
         Ok(Self { script, variables })
     }
 
-    /// It ends when its standard input is closed.
+    /// Stops the S3 server, which ends when its standard input is closed.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         drop(self.script.stdin.take());
         self.script.wait().await?;

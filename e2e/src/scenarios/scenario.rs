@@ -8,7 +8,7 @@ use crate::scenarios::script::Script;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
-    /// The folder's name: `01-straight`.
+    /// The folder's name, for example `01-straight`.
     pub(crate) name: String,
     pub(crate) folder: PathBuf,
     pub(crate) script: Script,
@@ -24,14 +24,14 @@ impl Scenario {
         Ok(Self { name, folder, script })
     }
 
-    /// Returns the text of one of its definitions.
+    /// Returns the text of one of the scenario's definitions.
     pub(crate) fn definition(&self, file: &str) -> anyhow::Result<String> {
         let path = self.folder.join(file);
         std::fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))
     }
 }
 
-/// Returns all of them, by name.
+/// Returns all scenarios, sorted by name.
 pub(crate) fn read_all(folder: &Path) -> anyhow::Result<Vec<Scenario>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("{} can't be read", folder.display()))?;
     let mut folders: Vec<PathBuf> = entries

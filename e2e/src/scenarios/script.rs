@@ -1,5 +1,5 @@
 //! The parsed `expect.json`: the purpose of a scenario, the runners of its steps, and the actions and
-//! expectations in order. An unknown word is an error, so that a typing mistake never passes for a test.
+//! expectations in order. An unknown key is an error, so that a misspelled expectation is not ignored.
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -10,19 +10,19 @@ use crate::scenarios::step::ParsedStep;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Script {
-    /// What has to hold, for people. Required, although no code uses it.
+    /// A description of the expected behavior. It is required, although no code uses it.
     #[serde(rename = "about")]
     _about: String,
-    /// Why it can't pass yet.
+    /// Why the scenario can't pass yet.
     #[serde(default)]
     pub(crate) pending: Option<String>,
-    /// It takes down parts that others need, so nothing else runs concurrently.
+    /// Whether the scenario takes down shared parts, so that no other scenario may run concurrently.
     #[serde(default)]
     pub(crate) alone: bool,
-    /// The runner `runner`, which exists from the beginning; `"none"` for none.
+    /// The settings of the first runner, which is named `runner`. With `"none"` there is no first runner.
     #[serde(default)]
     runner: FirstRunner,
-    /// Whether the pipeline has a repository; or one that is `held`.
+    /// Whether the pipeline has a repository. With `held` it has one whose checkouts wait.
     #[serde(default)]
     repository: Repository,
     pub(crate) steps: Vec<ParsedStep>,
@@ -35,7 +35,7 @@ enum Repository {
     Held(Held),
 }
 
-/// Checkouts wait until the script has created the file `checkout`.
+/// A repository whose checkouts wait until the script has created the file `checkout`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 enum Held {
     #[serde(rename = "held")]
@@ -68,7 +68,7 @@ pub(crate) struct RunnerSettings {
     pub(crate) backend: Backend,
     #[serde(default = "one")]
     pub(crate) concurrency: u32,
-    /// `default` if omitted.
+    /// The name of the runner's pool; `default` if omitted.
     #[serde(default)]
     pub(crate) pool: Option<String>,
 }
@@ -81,7 +81,7 @@ impl Default for FirstRunner {
 
 impl Script {
     pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
-        serde_json::from_str(text).context("it is not a script")
+        serde_json::from_str(text).context("expect.json does not have the format of a scenario")
     }
 
     pub(crate) fn first_runner(&self) -> Option<RunnerSettings> {

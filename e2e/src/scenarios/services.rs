@@ -1,4 +1,4 @@
-//! PostgreSQL and Temporal, by `dev/stack`: started, killed, and started again with the same data and on the
+//! Starts and kills PostgreSQL and Temporal with `dev/stack`, and restarts them with the same data and on the
 //! same ports.
 
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Services {
         Ok(Self { stack: stack.to_owned(), database_url, temporal_address, folder })
     }
 
-    /// Starts what does not run.
+    /// Starts those services that are not running.
     pub(crate) async fn up(&self) -> anyhow::Result<()> {
         up(&self.stack).await.map(drop)
     }
@@ -53,7 +53,7 @@ impl Services {
         Ok(())
     }
 
-    /// Stops them; without `keep`, their data is removed too.
+    /// Stops the services. Without `keep`, their data is removed too.
     pub(crate) async fn end(&self, keep: bool) -> anyhow::Result<()> {
         dev_stack(&[if keep { "down" } else { "reset" }, "--name", &self.stack]).await.map(drop)
     }

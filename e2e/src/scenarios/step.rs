@@ -110,14 +110,14 @@ macro_rules! step_struct {
 }
 
 step_struct!(
-    /// The expected response; without it the call has to succeed.
+    /// The expected response of a call. A call without it has to succeed.
     ExpectedResponse { status: u16, #[serde(default)] is: Option<Value> }
 );
 
 step_struct!(Commit { commit: String, branch: Option<String> });
 
 step_struct!(
-    /// A deployment of the whole pipeline.
+    /// Starts a deployment of the whole pipeline.
     Start {
         start: Commit,
         #[serde(rename = "as")]
@@ -224,7 +224,7 @@ step_struct!(
     Until { until: String, is: Value, within: Option<u64> }
 );
 step_struct!(
-    /// A condition that has to hold now.
+    /// Checks a condition that has to hold now.
     Expect { expect: String, is: Value }
 );
 step_struct!(
@@ -237,22 +237,22 @@ step_struct!(
     }
 );
 
-/// A deployment, a stage, and the number of a step from 0.
+/// A deployment, a stage, and the number of a step, starting at 0.
 pub(crate) type StepPath = (String, String, usize);
 
 step_struct!(
-    /// A step's log as the API returns it.
+    /// Checks a step's log as the API returns it.
     Log {
         log: StepPath,
-        /// The attempt; the newest if omitted.
+        /// The number of the attempt; the newest if omitted.
         attempt: Option<i64>,
         contains: Option<String>,
         lacks: Option<String>,
         equals: Option<String>,
-        /// As text, so that a placeholder can be used: `"{bytes}"`.
+        /// The length of the log. It is a text, so that it can be a placeholder: `"{bytes}"`.
         bytes: Option<String>,
         sha256: Option<String>,
-        /// In the format of `Range`.
+        /// The range of bytes to read, in the format of the header `Range`.
         range: Option<String>,
         after_seq: Option<u64>,
         within: Option<u64>,
@@ -263,20 +263,21 @@ step_struct!(
     /// Follows a log while it is written, and compares the received bytes with the API's log at the end.
     Follow {
         follow: StepPath,
-        /// Disconnects after this many messages and resumes: `breaks` times.
+        /// Disconnects after this many messages and resumes. This is repeated `breaks` times.
         break_after: Option<usize>,
         breaks: Option<usize>,
-        /// Created when the first message has arrived: proof that it came before the step's end.
+        /// A file to create when the first message arrives. A step that waits for it proves that the message
+        /// arrived before the step's end.
         touch: Option<String>,
         within: Option<u64>,
     }
 );
 
 step_struct!(
-    /// Events in this order; others may be in between.
+    /// Waits for events in this order. Other events may be in between.
     Events {
         events: Vec<String>,
-        /// Only events about this deployment or session.
+        /// Considers only events about this deployment or session.
         of: Option<String>,
         within: Option<u64>,
     }
@@ -288,14 +289,14 @@ step_struct!(
 );
 
 step_struct!(
-    /// A file that steps have written in the scenario's folder.
+    /// Checks a file that steps have written to the scenario's folder.
     File {
         file: String,
-        /// All of its lines.
+        /// All lines of the file.
         lines: Option<Vec<String>>,
-        /// Some of its lines, in this order.
+        /// Some lines of the file, in this order.
         order: Option<Vec<String>>,
-        /// Lines that it must not contain.
+        /// Lines that the file must not contain.
         lacks: Option<Vec<String>>,
         within: Option<u64>,
     }
@@ -326,30 +327,30 @@ step_struct!(
     /// Sends SIGKILL to a part that all scenarios share.
     Down {
         down: Part,
-        /// Also deletes its data.
+        /// Whether the part's data is deleted too.
         #[serde(default)]
         lose: bool,
     }
 );
 step_struct!(
-    /// Starts it again.
+    /// Starts a shared part again.
     Up { up: Part }
 );
 
 step_struct!(
-    /// Sends SIGKILL.
+    /// Sends SIGKILL to a runner.
     Kill { kill: String }
 );
 step_struct!(
-    /// Sends SIGSTOP.
+    /// Sends SIGSTOP to a runner.
     Pause { pause: String }
 );
 step_struct!(
-    /// Sends SIGCONT.
+    /// Sends SIGCONT to a runner.
     Continue { #[serde(rename = "continue")] runner: String }
 );
 step_struct!(
-    /// Sends SIGTERM.
+    /// Sends SIGTERM to a runner.
     Terminate { terminate: String }
 );
 step_struct!(
@@ -358,11 +359,11 @@ step_struct!(
 );
 step_struct!(Revoke { revoke: String });
 step_struct!(
-    /// The network access of the steps of a pool.
+    /// Sets the network access of the steps of a pool.
     Pool { pool: String, network: String }
 );
 step_struct!(
-    /// No process of any step of this scenario may be left.
+    /// Waits until no process of any step of this scenario is left.
     NoSteps { #[serde(rename = "noSteps", deserialize_with = "only_true")] _none: (), within: Option<u64> }
 );
 

@@ -1,4 +1,4 @@
-//! Waiting until a condition holds, and reporting the actual state otherwise.
+//! Waits until a condition holds, and reports the actual state if it does not.
 
 use anyhow::bail;
 use serde_json::Value;
@@ -8,9 +8,9 @@ use crate::scenarios::compare::{differences, matches};
 use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::step::{Ended, Events, Expect, File, Find, NoSteps, Until};
 
-/// How long to wait for something that a deployment will reach.
+/// How long to wait for a state that a deployment has yet to reach.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
-/// How long to wait for something that has happened and only has to become visible.
+/// How long to wait for a change that has happened and only has to become visible.
 const SHORT_TIMEOUT_SECONDS: u64 = 15;
 
 impl ScenarioFixture<'_> {

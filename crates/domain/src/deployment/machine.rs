@@ -1,6 +1,6 @@
-//! The state machine of a deployment: from its state, its input and the time to its next state. Pure: the
-//! store reads the rows, calls [`advance`] and writes the difference. [`advance`] is idempotent: a second
-//! call changes nothing.
+//! The state machine of a deployment: computes its next state from the current state, the input and the
+//! current time. It has no side effects: the store reads the rows, calls [`advance`] and writes the
+//! difference. [`advance`] is idempotent: a second call changes nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -31,12 +31,12 @@ pub struct Stage {
     pub needs: Vec<String>,
     pub status: StageStatus,
     pub reason: Option<Reason>,
-    /// Decided by the plan and applied when the stage would start: it is skipped, or can't be run.
+    /// Set for a stage that must not run. When it would start, it ends with this status and reason instead.
     pub planned_outcome: Option<(StageStatus, Reason)>,
     /// The stage waits for an approval before it starts.
     pub needs_approval: bool,
     pub timeout: SignedDuration,
-    /// The maximum of attempts if a step of the stage has started.
+    /// The maximum number of attempts. It is raised to [`MIN_UNSTARTED_ATTEMPTS`] while no step has started.
     pub max_attempts: u32,
     pub backoff: SignedDuration,
     /// When the next attempt starts, while the stage backs off.
@@ -66,10 +66,10 @@ pub struct Job {
 /// What [`advance`] needs besides the state of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvanceInput {
-    /// The deployment has the work slot, its pipeline is active, and the concurrency limit allows another
-    /// one.
+    /// Whether the deployment may start: it has the work slot, its pipeline is active, and the concurrency
+    /// limit allows another deployment.
     pub can_start: bool,
-    /// No further stage may start, because the pipeline was stopped with `pause`.
+    /// Whether no further stage may start, because the pipeline was stopped with `pause`.
     pub is_held: bool,
 }
 
@@ -85,8 +85,8 @@ pub struct Timing {
     pub timeout_slack: SignedDuration,
 }
 
-/// The minimum of attempts while no step has started, even if the definition allows fewer: such a retry
-/// repeats nothing.
+/// Lower bound for the maximum number of attempts while no step has started. A retry is safe then, because
+/// nothing was executed.
 const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
 
 /// The minimum delay before a retry. It keeps a stage that fails immediately from looping, and makes sure
@@ -125,8 +125,8 @@ pub fn advance(
     deployment
 }
 
-/// Returns when time alone changes something, so that [`advance`] has to be called again even without an
-/// event.
+/// Returns the earliest time at which a deadline or a retry is due, so that [`advance`] has to be called even
+/// if no event occurs.
 pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timestamp> {
     if deployment.status.is_final() {
         return None;

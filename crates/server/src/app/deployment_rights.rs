@@ -25,14 +25,14 @@ fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Fail
     let right = required_right(locked.purpose, is_holder);
     if let Err(denied) = principal.require(right.action) {
         let refused = Failure::from(denied);
-        // The failure for a missing scope stands. If the role lacks the right, the failure names who can do
-        // it instead.
+        // A failure because of a missing scope is returned unchanged. If the role does not permit the action,
+        // the failure names the users who can do it.
         let explains = matches!(denied, Denied::Role { .. }) && right.action == Action::DeploymentRunAny;
         return Err(match locked.purpose {
             Purpose::Session if explains => explained(
                 refused,
                 locked,
-                "This deployment belongs to a session that somebody else holds. Ask its holder, or a maintainer, to \
+                "This deployment belongs to a session of another user. Ask its holder, or a maintainer, to \
                  cancel or retry it.",
             ),
             Purpose::Teardown if explains => explained(
@@ -44,15 +44,15 @@ fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Fail
         });
     }
     if right.force && !principal.token_allow_force {
-        let detail = "This deployment belongs to a session that somebody else holds, and this token may not force. Ask \
+        let detail = "This deployment belongs to a session of another user, and this token may not use force. Ask \
                       its holder, or use a token made with `allowForce: true`.";
         return Err(explained(Failure::new(Code::Forbidden, detail), locked, detail));
     }
     Ok(())
 }
 
-/// Replaces the detail by what to do instead. The holder's name is text of another user, so it has its own
-/// field.
+/// Replaces the failure's detail with an instruction. The holder's name was entered by another user, so it is
+/// in a separate field and not part of the text.
 fn explained(refused: Failure, locked: &DeploymentOwnership, detail: &'static str) -> Failure {
     let refused = Failure { detail: detail.into(), ..refused };
     match &locked.session {

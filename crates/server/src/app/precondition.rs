@@ -2,12 +2,12 @@
 
 use crate::app::failure::{Code, Failure};
 
-/// The revisions of a record that a change applies to.
+/// The precondition of a change: the record must have one of these revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfMatch {
     #[default]
     Any,
-    /// Tags that are not a revision match nothing.
+    /// Tags in the header that are not a revision are left out. If none is left, no record matches.
     Revisions(Vec<i64>),
 }
 

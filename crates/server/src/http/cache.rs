@@ -22,13 +22,13 @@ use crate::http::record_response::RecordResponse;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CacheQuery {
-    /// Only the caches with this key.
+    /// Include only caches with this key.
     key: Option<String>,
-    /// Only the caches of this zone: `protected` or `open`.
+    /// Include only caches of this zone: `protected` or `open`.
     zone: Option<String>,
 }
 
-/// List the caches of a pipeline, by key
+/// List the caches of a pipeline, sorted by key
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Vec<Cache>>)))]
@@ -42,7 +42,7 @@ pub async fn list_caches(
     Ok(Json(Data { data: cache::list(&permit.app, organization, pipeline.id).await? }))
 }
 
-/// Delete caches of a pipeline: all of them, or those with a key or in a zone. Returns what was deleted
+/// Delete all caches of a pipeline, or only those with a key or in a zone. Returns the deleted caches
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), CacheQuery, IdempotencyKey),
     responses((status = 200, body = Data<Vec<Cache>>)))]

@@ -16,7 +16,7 @@ use crate::http::record_response::RecordResponse;
 use crate::http::session::parse_place;
 use crate::http::session_wire;
 
-/// Run the teardown that failed again
+/// Run a failed teardown again
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
@@ -35,7 +35,7 @@ pub async fn repeat_cleanup(
     mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &deployment::to_summary(created))?).await
 }
 
-/// Give a failed clean-up up: the environment counts as clean
+/// Give up a failed teardown. The environment then counts as clean
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),

@@ -5,7 +5,7 @@ use axum::Json;
 use greenroom_domain::definition;
 use serde_json::Value;
 
-/// The JSON Schema of pipeline definitions
+/// Read the JSON Schema of pipeline definitions
 #[utoipa::path(get, path = "/schemas/pipeline-definition.json", tag = "documents", security(()),
     responses((status = 200, body = Value)))]
 pub async fn get_definition_schema() -> Json<Value> {

@@ -35,21 +35,21 @@ type CancelOrRetry = (DeploymentRun, DeploymentRunOwn, DeploymentRunAny);
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct DeploymentQuery {
-    /// How many records to return.
+    /// The number of records to return.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
-    /// How many records to skip.
+    /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Only those in this state.
+    /// Include only deployments with this status.
     status: Option<String>,
-    /// Only those into this ephemeral environment.
+    /// Include only deployments to this ephemeral environment.
     env_name: Option<String>,
-    /// Only those of this commit; the beginning of its id is enough.
+    /// Include only deployments of this commit. The beginning of its id is enough.
     commit_id: Option<String>,
 }
 
-/// List all deployments, newest first
+/// List the deployments of all pipelines, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), DeploymentQuery),
     responses((status = 200, body = List<Deployment>)))]
@@ -91,7 +91,7 @@ pub async fn list_pipeline_deployments(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreateDeployment,
-    responses((status = 202, description = "Accepted; read it, or follow its events, for its progress", body = Data<Deployment>)))]
+    responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress", body = Data<Deployment>)))]
 pub async fn create_deployment(
     permit: Permit<DeploymentStart>,
     path: PathParams<PipelinePath>,
@@ -121,11 +121,11 @@ pub async fn get_deployment(
     Ok(RecordResponse::ok(&found)?.with_content_etag().into_response())
 }
 
-/// Cancel a deployment: running steps are signaled to end, then killed
+/// Cancel a deployment. Running steps are signaled to end, and killed if they do not
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
     request_body = CancelDeployment,
-    responses((status = 202, description = "The deployment before the cancellation takes effect; it ends soon", body = Data<Deployment>)))]
+    responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon", body = Data<Deployment>)))]
 pub async fn cancel_deployment(
     permit: Permit<CancelOrRetry>,
     path: PathParams<DeploymentPath>,
@@ -174,7 +174,7 @@ pub async fn list_attempts(
     Ok(RecordResponse::ok(&attempts)?.with_content_etag().into_response())
 }
 
-/// Cancel one stage; what needs it is skipped, and the others go on
+/// Cancel one stage. Stages that need it are skipped, and the other stages continue
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
     responses((status = 202, body = Data<Deployment>)))]
@@ -191,7 +191,7 @@ pub async fn cancel_stage(
     respond_accepted(mutation, deployment).await
 }
 
-/// Try a stage again, and all that follows it
+/// Retry a stage and all stages that need it
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
     request_body = RetryStage,

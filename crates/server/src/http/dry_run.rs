@@ -13,7 +13,7 @@ use crate::http::record_response::RecordResponse;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct DryRun {
-    /// Return the sessions that would end, and change nothing.
+    /// If true, return the sessions that would end, and change nothing.
     #[param(default = false)]
     dry_run: Option<bool>,
 }

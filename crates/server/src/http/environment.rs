@@ -38,15 +38,15 @@ pub struct SessionQueue {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
-    /// Which page, from 1; past the end is an empty list.
+    /// The number of the page, starting at 1. A page past the end is an empty list.
     #[param(minimum = 1, default = 1)]
     page: Option<i64>,
-    /// How many sessions a page has.
+    /// The number of sessions per page.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
 }
 
-/// List the ephemeral environments, each with its lock
+/// List the ephemeral environments of a pipeline, each with its lock
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Environments)))]
@@ -123,7 +123,7 @@ pub async fn get_history(
     }))
 }
 
-/// List who waits for an environment, first in line first
+/// List the sessions that wait for an environment, in the order of the queue
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),

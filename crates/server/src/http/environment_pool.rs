@@ -22,12 +22,12 @@ use crate::http::request_slot::RequestSlot;
 use crate::http::session::to_wire;
 use crate::http::waiting::{self, KeyedRequest};
 
-/// Claim any free environment that has all the labels, least recently used first
+/// Claim the least recently used of the free environments that have all the labels
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim", tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         IdempotencyKey, Prefer),
     request_body = ClaimFromPool,
-    responses((status = 201, description = "Yours; `envName` is its name", body = Data<Session>)))]
+    responses((status = 201, description = "You hold an environment; `envName` is its name", body = Data<Session>)))]
 pub async fn claim_from_pool(
     permit: Permit<SessionHold>,
     path: PathParams<PipelinePath>,

@@ -28,28 +28,29 @@ use crate::http::stream;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct EventQuery {
-    /// How many events to return.
+    /// The number of events to return.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
-    /// How many events to skip, newest first. Not together with `after`.
+    /// The number of events to skip, newest first. It can't be combined with `after`.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Only events after this sequence, oldest first: to read on from where one was.
+    /// Include only events after this sequence number, oldest first. Use it to continue from the last event
+    /// that you read.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// `audit` needs the role admin and the scope `admin`.
+    /// Include only events of this category. `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
-    /// Only events of this type.
+    /// Include only events of this type.
     #[param(example = "session.claimed")]
     r#type: Option<String>,
-    /// Only events caused by this user.
+    /// Include only events caused by this user.
     actor: Option<String>,
-    /// Only events about this subject, such as `pipelines/pip_…`.
+    /// Include only events about this subject, for example `pipelines/pip_…`.
     subject: Option<String>,
-    /// Only events at this moment or later.
+    /// Include only events at this time or later.
     from: Option<Timestamp>,
-    /// Only events before this moment.
+    /// Include only events before this time.
     to: Option<Timestamp>,
 }
 
@@ -57,22 +58,23 @@ pub struct EventQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct StreamQuery {
-    /// Begin after this sequence. Without it, and without `Last-Event-ID`, the stream begins with what comes next.
+    /// The sequence number after which the stream begins. Without it and without `Last-Event-ID`, the stream
+    /// begins with the next new event.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// `audit` needs the role admin and the scope `admin`.
+    /// Include only events of this category. `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
-    /// Only events of this type.
+    /// Include only events of this type.
     #[param(example = "session.claimed")]
     r#type: Option<String>,
-    /// Only events caused by this user.
+    /// Include only events caused by this user.
     actor: Option<String>,
-    /// Only events about this subject.
+    /// Include only events about this subject.
     subject: Option<String>,
 }
 
-/// List events, newest first, or oldest first after a cursor
+/// List events: newest first, or with `after` oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
     params(("orgId" = String, Path, description = "Id or slug"), EventQuery),
     responses((status = 200, body = List<Event>)))]
@@ -123,9 +125,9 @@ pub async fn get_event(
 /// Follow events as they happen (server-sent events)
 #[utoipa::path(get, path = "/organizations/{orgId}/events/stream", tag = "events",
     params(("orgId" = String, Path, description = "Id or slug"), StreamQuery,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The sequence of the last event that was received")),
-    responses((status = 200, description = "One SSE message per event: `id` is its sequence, `event` its type, `data` the \
-        event. A message `reset` means that events in between are gone; read the list and reconnect.",
+        ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
+    responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
+        event. A message `reset` means that some events can no longer be sent; read the list and reconnect.",
         body = String, content_type = "text/event-stream")))]
 pub async fn stream_events(
     permit: Permit<EventRead, Narrowed>,

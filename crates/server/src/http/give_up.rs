@@ -17,7 +17,7 @@ use crate::http::path::{DeploymentPath, PathParams, StagePath, parse_id};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
 
-/// End a deployment without its runners, and free its environment's work slot
+/// End a deployment without waiting for its runners, so that the next deployment to its environment can start
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
     request_body = GiveUp,
@@ -35,7 +35,7 @@ pub async fn give_up_deployment(
     respond_accepted(mutation, deployment).await
 }
 
-/// End the job of a stage without its runner
+/// End the job of a stage without waiting for its runner
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
     request_body = GiveUp,

@@ -16,14 +16,14 @@ use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
 use crate::http::session::{parse_place, to_wire};
 
-/// Ask the holder to let go; waits for the turn
+/// Ask the holder to release the environment, and wait for it in the queue
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     request_body(content = Option<RequestHandover>),
-    responses((status = 202, description = "Requested: your own session, which waits", body = Data<Session>)))]
+    responses((status = 202, description = "The hand-over was requested. The response is your own session, which waits in the queue", body = Data<Session>)))]
 pub async fn request_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -40,13 +40,13 @@ pub async fn request_handover(
     mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_wire(waiting))?).await
 }
 
-/// Let go, as asked; the first in the queue is granted
+/// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
-    responses((status = 200, description = "Released", body = Data<Session>)))]
+    responses((status = 200, description = "The session was released", body = Data<Session>)))]
 pub async fn accept_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -59,14 +59,14 @@ pub async fn accept_handover(
     mutation.finish(RecordResponse::ok(&to_wire(released))?).await
 }
 
-/// Keep it, though asked to let go
+/// Decline a request for hand-over, and keep the environment
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     request_body(content = Option<DeclineHandover>),
-    responses((status = 200, description = "Still held", body = Data<Session>)))]
+    responses((status = 200, description = "The session, which still holds the environment", body = Data<Session>)))]
 pub async fn decline_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,

@@ -39,7 +39,8 @@ impl IdempotencyKey {
 
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = "Repeat a request safely: the same key and body get the first answer again, for 24 hours.";
+        let text = "A key that makes it safe to repeat the request. For 24 hours, the same key and body \
+                    return the first response.";
         vec![header("Idempotency-Key", text)]
     }
 }

@@ -28,7 +28,7 @@ const COMPLETE_HEADER: &str = "x-log-complete";
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct LogQuery {
-    /// Only what comes after this many bytes.
+    /// The number of bytes to skip at the beginning of the log.
     #[param(minimum = 0, default = 0)]
     pub after_seq: Option<u64>,
 }
@@ -51,9 +51,9 @@ pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(L
 /// Read a step's log, byte for byte
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stepRunId" = String, Path), LogQuery,
-        ("Range" = Option<String>, Header, description = "`bytes=0-1023`, `bytes=1024-` or `bytes=-1024`: one range")),
-    responses((status = 200, description = "All of it, as far as it is here. `X-Log-Complete: true` if nothing more comes",
-        body = String, content_type = "text/plain"), (status = 206, description = "The range", body = String, content_type = "text/plain")))]
+        ("Range" = Option<String>, Header, description = "One range: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`")),
+    responses((status = 200, description = "The log as far as it is stored. `X-Log-Complete` is `true` if the log is complete",
+        body = String, content_type = "text/plain"), (status = 206, description = "The requested range of the log", body = String, content_type = "text/plain")))]
 pub async fn read_log(
     permit: Permit<DeploymentRead>,
     path: PathParams<StepPath>,

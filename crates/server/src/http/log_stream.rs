@@ -21,12 +21,12 @@ use crate::http::query::Query;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Follow a step's log as it comes (server-sent events)
+/// Follow a step's log while it is written (server-sent events)
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream", tag = "deployments",
     params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stepRunId" = String, Path), LogQuery,
-        ("Last-Event-ID" = Option<i64>, Header, description = "How many bytes were received")),
-    responses((status = 200, description = "Messages `log`: `id` is how many bytes there were up to here, `data` is JSON with \
-        `seq` (the number of its first byte), `at` and `text`. A message `end` means that the log is complete.",
+        ("Last-Event-ID" = Option<i64>, Header, description = "The number of bytes that were received")),
+    responses((status = 200, description = "Messages `log`: `id` is the number of bytes up to the end of this message, and `data` is JSON \
+        with `seq` (the position of its first byte), `at` and `text`. A message `end` means that the log is complete.",
         body = String, content_type = "text/event-stream")))]
 pub async fn stream_log(
     permit: Permit<DeploymentRead>,

@@ -6,13 +6,13 @@ use greenroom_api_types::me::Me;
 
 use crate::http::permit::AuthenticatedRequest;
 
-/// The caller: user, organization, role and token; for clients without the id of the organization
+/// View the user, organization, role and token of the caller. The path needs no organization id
 #[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>)))]
 pub async fn get_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     Json(Data { data: Me::from(&*caller.principal) })
 }
 
-/// The caller: user, organization, role and token
+/// View the user, organization, role and token of the caller
 #[utoipa::path(get, path = "/organizations/{orgId}/me", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Me>)))]

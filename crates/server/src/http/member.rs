@@ -62,7 +62,7 @@ pub async fn add_member(
     mutation.finish(respond(StatusCode::CREATED, added)?).await
 }
 
-/// Change a member's role or name; below the role developer their sessions end
+/// Change a member's role or name. If the new role is below developer, the member's sessions end
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), DryRun, IdempotencyKey, IfMatch),
     request_body = UpdateMember,

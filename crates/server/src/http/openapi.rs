@@ -23,9 +23,10 @@ pub fn base() -> OpenApi {
                 .version("1")
                 .description(Some(
                     "Continuous delivery with claimable environments. Every request carries `Authorization: Bearer \
-                     <API_TOKEN>`. One record is under `data`; lists have `pagination`; errors are RFC 9457 problems, \
-                     each with a page at its `type` ([all codes](/docs/errors)). A refusal's `actions` are complete \
-                     requests that would help: send `method` to `href` with `body` and `headers` as they are.",
+                     <API_TOKEN>`. A response contains its record or list under `data`; lists also have \
+                     `pagination`. Errors are RFC 9457 problems, each with a page at its `type` \
+                     ([all codes](/docs/errors)). The `actions` of a problem are complete requests that can be sent \
+                     instead: send `method` to `href` with `body` and `headers` unchanged.",
                 ))
                 .build(),
         )
@@ -79,13 +80,13 @@ fn describe_actions(components: &mut Components) {
 fn tags() -> Vec<Tag> {
     let tag = |name: &str, text: &str| TagBuilder::new().name(name).description(Some(text)).build();
     vec![
-        tag("environments", "Claim an environment, hold it as a session, deploy into it, let it go"),
-        tag("deployments", "What runs and ran: stages, steps, logs; cancel and retry"),
-        tag("pipelines", "Definitions and their versions; stop and resume"),
-        tag("events", "What happened, as a list and as a stream"),
-        tag("runners", "Programs that carry jobs out, and their pools"),
-        tag("identity", "The organization, its members and their tokens"),
-        tag("documents", "Schemas that this server publishes"),
+        tag("environments", "Claim an environment, hold it as a session, deploy to it, and release it"),
+        tag("deployments", "View deployments with their stages, steps and logs; cancel and retry them"),
+        tag("pipelines", "Manage pipelines and the versions of their definitions; stop and resume pipelines"),
+        tag("events", "Read events as a list or as a stream"),
+        tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
+        tag("identity", "Manage the organization, its members and their tokens"),
+        tag("documents", "Read the schemas that this server publishes"),
     ]
 }
 
@@ -141,12 +142,16 @@ fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
 }
 
 const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
-    ("Retry-After", "Seconds to wait before the next try"),
+    ("Retry-After", "The number of seconds to wait before the next request"),
     (
         "RateLimit",
-        "The limit that was met, what is left of it, and in how many seconds there is more: `\"token_rate\";r=0;t=1`",
+        "The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): \
+         `\"token_rate\";r=0;t=1`",
     ),
-    ("RateLimit-Policy", "The limit itself: `\"token_rate\";q=200;w=1` is 200 per second"),
+    (
+        "RateLimit-Policy",
+        "The limit itself, for example `\"token_rate\";q=200;w=1` for 200 requests per second",
+    ),
 ];
 
 fn has_header(operation: &Operation, name: &str) -> bool {
@@ -170,18 +175,21 @@ pub fn header(name: &str, description: &str) -> Parameter {
 fn describe(status: u16) -> &'static str {
     match status {
         400 => "The body is not JSON, or a header can't be read",
-        401 => "No valid token",
-        403 => "Visible, but not permitted for this token",
-        404 => "Not there, or not yours",
-        408 => "The body came too slowly",
-        409 => "In conflict with the current state: `code` names the conflict, `actions` what to do instead",
-        410 => "Removed, because it is older than logs are kept",
-        412 => "Changed since you read it",
+        401 => "The request has no valid token",
+        403 => "The record is visible to this token, but the request is not permitted",
+        404 => "The record does not exist, or is not visible to this token",
+        408 => "The body was sent too slowly",
+        409 => {
+            "The request conflicts with the current state. `code` names the conflict, and `actions` \
+             suggests other requests"
+        }
+        410 => "The log was deleted because its retention time was over",
+        412 => "The record has changed since you read it",
         413 => "The body is too large",
-        415 => "Not JSON",
-        416 => "Nothing in that range; `Content-Range` has the total size",
-        422 => "Wrong or unknown fields or parameters",
-        429 => "More than the token, its organization or the address may send",
-        _ => "Temporarily unavailable; try again",
+        415 => "The body's content type is not JSON",
+        416 => "The log has no bytes in that range. `Content-Range` contains the total size",
+        422 => "Fields or parameters are wrong or unknown",
+        429 => "The token, its organization or the IP address has reached its request limit",
+        _ => "The server is temporarily unavailable. Try again later",
     }
 }

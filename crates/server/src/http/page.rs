@@ -13,10 +13,10 @@ const DEFAULT_LIMIT: i64 = 20;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// How many records to return.
+    /// The number of records to return.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
-    /// How many records to skip; past the end is an empty list.
+    /// The number of records to skip. A page past the end is an empty list.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
 }

@@ -37,18 +37,18 @@ use crate::http::record_response::RecordResponse;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PipelineQuery {
-    /// How many records to return.
+    /// The number of records to return.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
-    /// How many records to skip; past the end is an empty list.
+    /// The number of records to skip. A page past the end is an empty list.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Only pipelines of this status. Archived ones are listed with `status=archived` only.
+    /// Include only pipelines with this status. Archived pipelines are listed only with `status=archived`.
     #[param(inline)]
     status: Option<PipelineStatus>,
 }
 
-/// List the pipelines, by slug
+/// List the pipelines, sorted by slug
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), PipelineQuery),
     responses((status = 200, body = List<Pipeline>)))]
@@ -96,7 +96,7 @@ pub async fn create_pipeline(
     mutation.finish(respond(StatusCode::CREATED, created)?.with_warnings(&checked.warnings)?).await
 }
 
-/// Update a pipeline; another definition makes a new version
+/// Update a pipeline. A changed definition becomes a new version
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
@@ -122,7 +122,7 @@ pub async fn update_pipeline(
     mutation.finish(response).await
 }
 
-/// Archive a pipeline for good; its sessions end
+/// Archive a pipeline permanently and end its sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), DryRun, IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<ArchivedPipeline>)))]
@@ -144,7 +144,7 @@ pub async fn archive_pipeline(
     query.0.finish(mutation, RecordResponse::ok(&view)?.with_revision(revision)).await
 }
 
-/// Stop a pipeline: new deployments are held back
+/// Stop a pipeline. New deployments wait until it is resumed
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body(content = Option<StopPipeline>),
@@ -165,7 +165,7 @@ pub async fn stop_pipeline(
     mutation.finish(response).await
 }
 
-/// Resume a stopped pipeline: what the stop held back goes on
+/// Resume a stopped pipeline. Deployments that were waiting for this continue
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
     request_body(content = Option<ResumePipeline>),
@@ -191,7 +191,7 @@ pub async fn resume_pipeline(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/validate", tag = "pipelines",
     params(("orgId" = String, Path, description = "Id or slug")),
     request_body = ValidateDefinition,
-    responses((status = 200, description = "Whether it is valid, and if not why", body = Data<DefinitionReport>)))]
+    responses((status = 200, description = "Whether the definition is valid, with its errors and warnings", body = Data<DefinitionReport>)))]
 pub async fn validate_definition(
     permit: Permit<PipelineRead>,
     body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,

@@ -17,7 +17,8 @@ pub fn etag(revision: i64) -> String {
 
 impl IntoParams for IfMatch {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        vec![openapi::header("If-Match", "The ETag of the record that the change is meant for.")]
+        let text = "The ETag of the record. The request is rejected if the record has changed since.";
+        vec![openapi::header("If-Match", text)]
     }
 }
 

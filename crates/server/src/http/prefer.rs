@@ -48,7 +48,8 @@ impl Prefer {
 
 impl IntoParams for Prefer {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = "`wait=N`: wait for up to N seconds (30 at most) instead of being refused immediately.";
+        let text =
+            "With `wait=N`, the server waits for up to N seconds (30 at most) before it rejects the request.";
         vec![header("Prefer", text)]
     }
 }

@@ -24,7 +24,7 @@ pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<
     Ok(Json(Data { data: found.into_iter().map(runner::to_view).collect() }))
 }
 
-/// Make a runner; its token is in this answer only
+/// Create a runner. Only this response contains its token
 #[utoipa::path(post, path = "/organizations/{orgId}/runners", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreateRunner,
@@ -42,7 +42,7 @@ pub async fn create_runner(
     mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
-/// Revoke a runner: it gets no more jobs, and loses those that it has
+/// Revoke a runner. It gets no more jobs, and loses its current jobs
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), ("runnerId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<Runner>)))]

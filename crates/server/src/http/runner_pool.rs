@@ -17,7 +17,7 @@ use crate::http::path::{PathParams, RunnerPoolPath};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
 
-/// List the pools, with how much waits for their runners
+/// List the runner pools, with the number of jobs that wait for their runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug")),
     responses((status = 200, body = Data<Vec<RunnerPool>>)))]
@@ -26,7 +26,7 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
     Ok(Json(Data { data: found.into_iter().map(runner_pool::to_view).collect() }))
 }
 
-/// View a pool
+/// View a runner pool
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), ("poolName" = String, Path)),
     responses((status = 200, body = Data<RunnerPool>)))]
@@ -38,7 +38,9 @@ pub async fn get_runner_pool(
     Ok(respond(found.ok_or_else(Failure::not_found)?)?.into_response())
 }
 
-/// Set what a pool's steps may reach, and restrict it to pipelines and environments; holds for jobs given out from then on
+/// Set the network access of a pool's steps, and restrict the pool to pipelines and environments
+///
+/// The changes apply to jobs that runners take from then on.
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(("orgId" = String, Path, description = "Id or slug"), ("poolName" = String, Path), IdempotencyKey, IfMatch),
     request_body = UpdateRunnerPool,

@@ -26,14 +26,14 @@ use crate::http::request_slot::RequestSlot;
 use crate::http::session_wire;
 use crate::http::waiting::{self, KeyedRequest};
 
-/// Claim the environment, or queue for it
+/// Claim an environment, or join its queue
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), IdempotencyKey, Prefer),
     request_body(content = Option<ClaimSession>),
-    responses((status = 201, description = "Yours", body = Data<Session>),
-        (status = 202, description = "Queued: it is yours when `status` is `active`", body = Data<Session>)))]
+    responses((status = 201, description = "You hold the environment", body = Data<Session>),
+        (status = 202, description = "The session is in the queue. You hold the environment when `status` is `active`", body = Data<Session>)))]
 pub async fn claim_session(
     permit: Permit<SessionHold>,
     path: PathParams<EnvironmentPath>,
@@ -58,13 +58,13 @@ pub async fn claim_session(
     Ok(prefer.add_applied_header(result.into_response()))
 }
 
-/// Take the environment over by force
+/// Take an environment over by force
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), IdempotencyKey),
     request_body(content = Option<ForceClaim>),
-    responses((status = 201, description = "Yours; `displaced` is the session that held it", body = Data<Session>)))]
+    responses((status = 201, description = "You hold the environment; `displaced` is the session that held it before", body = Data<Session>)))]
 pub async fn force_claim(
     permit: Permit<SessionHold>,
     path: PathParams<EnvironmentPath>,
@@ -76,7 +76,7 @@ pub async fn force_claim(
     claim(&permit, &path.0, key, &body.bytes, &request).await
 }
 
-/// View a session: lock, deployments, and whether it was overridden
+/// View a session with its lock and deployments, and whether it was overridden
 #[utoipa::path(get,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
@@ -98,14 +98,14 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<Sessi
         .into_response())
 }
 
-/// Deploy a commit; renews the lease
+/// Deploy a commit to the session's environment, and renew the session
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     request_body = DeployCommit,
-    responses((status = 202, description = "Accepted", body = Data<SessionDeployment>)))]
+    responses((status = 202, description = "The deployment was accepted", body = Data<SessionDeployment>)))]
 pub async fn deploy_commit(
     permit: Permit<DeploymentRunOwn>,
     path: PathParams<SessionPath>,
@@ -120,15 +120,15 @@ pub async fn deploy_commit(
     mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
 }
 
-/// Keep the place in the queue, or confirm a granted turn
+/// Keep a session's place in the queue, or confirm a grant from the queue
 ///
-/// Safe to repeat at any time, so it takes no `Idempotency-Key`. Records no event.
+/// The request can be repeated safely at any time, so it takes no `Idempotency-Key`. It records no event.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path)),
-    responses((status = 200, description = "Waiting, with its next `heartbeatBy`, or active", body = Data<Session>)))]
+    responses((status = 200, description = "The session: `queued` with its next `heartbeatBy`, or `active`", body = Data<Session>)))]
 pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<SessionPath>) -> HandlerResult {
     let (place, session_id) =
         (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
@@ -144,7 +144,7 @@ pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<Ses
     }
 }
 
-/// Renew the lease
+/// Renew a session, so that it expires later
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew",
     tag = "environments",
@@ -163,7 +163,7 @@ pub async fn renew_session(
     mutation.finish(RecordResponse::ok(&to_wire(renewed))?).await
 }
 
-/// Release the session, or leave the queue
+/// Release an active session, or leave the queue
 #[utoipa::path(delete,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",

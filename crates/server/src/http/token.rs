@@ -25,18 +25,19 @@ use crate::http::record_response::RecordResponse;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TokenQuery {
-    /// How many records to return.
+    /// The number of records to return.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
-    /// How many records to skip.
+    /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// All members' tokens instead of one's own; needs the role admin and the scope `admin`.
+    /// If true, list the tokens of all members instead of your own. This needs the role admin and the scope
+    /// `admin`.
     #[param(default = false)]
     all: Option<bool>,
 }
 
-/// List one's own API tokens, newest first
+/// List your own API tokens, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), TokenQuery),
     responses((status = 200, body = List<ApiToken>)))]
@@ -66,7 +67,7 @@ pub async fn get_api_token(
     Ok(RecordResponse::ok(&ApiToken::from(found))?.into_response())
 }
 
-/// Make an API token; its secret is in this answer only
+/// Create an API token. Only this response contains its secret
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
     request_body = CreateApiToken,
@@ -85,7 +86,7 @@ pub async fn create_api_token(
     mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
-/// Revoke an API token and all that were made by it; every token may revoke itself
+/// Revoke an API token and all tokens that were created with it. Every token may revoke itself
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path), IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>)))]

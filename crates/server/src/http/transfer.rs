@@ -14,14 +14,14 @@ use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
 use crate::http::session::{parse_place, to_wire};
 
-/// Give the environment to another member, past the queue
+/// Transfer the environment to another member, regardless of the queue
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
     request_body = TransferSession,
-    responses((status = 201, description = "The new holder's session; this one is `released`", body = Data<Session>)))]
+    responses((status = 201, description = "The session of the new holder. The transferred session is now `released`", body = Data<Session>)))]
 pub async fn transfer_session(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,

@@ -26,23 +26,26 @@ use crate::http::stream;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WatchQuery {
-    /// Begin after this sequence. Without it, and without `Last-Event-ID`, the stream begins with what comes next.
+    /// The sequence number after which the stream begins. Without it and without `Last-Event-ID`, the stream
+    /// begins with the next new event.
     #[param(minimum = 0)]
     after: Option<i64>,
-    /// A session of one's own: while the stream is open, it keeps its place in the queue. A stream never confirms a grant.
+    /// The id of one of your sessions, which keeps its place in the queue while the stream is open. A stream
+    /// never confirms a grant.
     session_id: Option<String>,
 }
 
 /// Follow an environment's events as they happen (server-sent events)
 ///
-/// With `sessionId`, the open stream keeps that session's place in the queue; without it, it keeps no session's place.
+/// With `sessionId`, that session keeps its place in the queue while the stream is open. Without it, the
+/// stream has no effect on the queue.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events",
     tag = "environments",
     params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
         ("envName" = String, Path), WatchQuery,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The sequence of the last event that was received")),
-    responses((status = 200, description = "One SSE message per event: `id` is its sequence, `event` its type, `data` the \
-        event. A message `reset` means that events in between are gone; read the environment and reconnect.",
+        ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
+    responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
+        event. A message `reset` means that some events can no longer be sent; read the environment and reconnect.",
         body = String, content_type = "text/event-stream")))]
 pub async fn watch_environment(
     permit: Permit<EnvironmentRead>,

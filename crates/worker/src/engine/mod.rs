@@ -42,9 +42,9 @@ struct Parts {
     identity: String,
     /// Part of the names of task queues and workflows.
     installation: watch::Sender<Option<InstallationId>>,
-    /// A connection that was established once reconnects automatically.
+    /// Set by the first successful connection. The client then reconnects automatically.
     client: OnceCell<Client>,
-    /// Polls, which are never aborted, and hand-backs of jobs.
+    /// Background tasks: polls, and the return of jobs to the engine.
     tasks: TaskTracker,
 }
 
@@ -139,7 +139,7 @@ impl Engine {
         Client::new(connection, options).map_err(|error| EngineError::Refused(Box::new(error)))
     }
 
-    /// Returns the engine's gRPC service, which does not retry as the client does.
+    /// Returns the engine's gRPC service. Unlike the client, it does not retry failed calls.
     async fn service(&self) -> Result<Box<dyn WorkflowService>, EngineError> {
         Ok(self.client().await?.connection().workflow_service())
     }

@@ -1,4 +1,4 @@
-//! A run of each side, one right after the other.
+//! A pair: one run of each side, directly after each other.
 
 use std::fmt;
 

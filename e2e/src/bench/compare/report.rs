@@ -25,7 +25,7 @@ impl Report {
         self.ratio().is_not_slower()
     }
 
-    /// Returns one object for all of them.
+    /// Returns one object for all reports.
     pub(crate) fn json(reports: &[Self]) -> Value {
         let benchmarks = reports.iter().map(|report| (report.benchmark.to_owned(), report.own_json()));
         json!({

@@ -64,7 +64,7 @@ impl Side {
         self.deployment_fixture.end().await
     }
 
-    /// Prepares what the benchmark needs, and does a run that does not count.
+    /// Prepares what the benchmark needs, and warms up with a run that is not measured.
     pub(crate) async fn prepare(
         &mut self,
         benchmark: Benchmark,
@@ -181,7 +181,8 @@ fn totals(load: &locks::load::Load) -> (f64, f64) {
     (load.pairs as f64, load.seconds)
 }
 
-/// Three stages, one after the other, and as many environments as there are clients.
+/// Returns a definition with three stages, one after the other, and as many environments as there are
+/// clients.
 fn definition(environments: u32) -> anyhow::Result<String> {
     let mut text = String::new();
     for number in 0..environments {

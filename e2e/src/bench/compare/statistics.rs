@@ -11,7 +11,7 @@ pub(crate) struct Quartiles {
 }
 
 impl Quartiles {
-    /// Without values, all three are NaN.
+    /// Returns the quartiles. Without values, all three are NaN.
     pub(crate) fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -19,7 +19,7 @@ impl Quartiles {
         Self { lower: at(0.25), median: at(0.5), upper: at(0.75) }
     }
 
-    /// For ratios of throughput, new ÷ baseline: higher is better.
+    /// Interprets ratios of throughput, new ÷ baseline, where higher is better.
     pub(crate) fn is_not_slower(&self) -> bool {
         self.median >= MIN_MEDIAN || (self.lower <= 1.0 && 1.0 <= self.upper)
     }

@@ -1,5 +1,5 @@
-//! The other side of the engine's ratio: `greenroom-bare-engine`, on a separate Temporal that runs like the
-//! product's.
+//! The baseline of the part `engine`: `greenroom-bare-engine`, on a separate Temporal with the same settings
+//! as Greenroom's.
 
 use std::process::Stdio;
 

@@ -1,5 +1,5 @@
-//! A stage of one step in a container against `podman run`, alternating. Ours is measured from when the stage
-//! is queued until its end is stored, by PostgreSQL's clock, and has no checkout.
+//! Compares a stage of one step in a container with `podman run`, alternating. The stage has no checkout. It
+//! is measured by PostgreSQL's clock, from when it is queued until its end is stored.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const STAGE: &str = "only";
 const WARM_UP: usize = 2;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Seconds of each run.
+/// The seconds that each run took.
 #[derive(Default)]
 struct Times {
     ours: Vec<f64>,
@@ -106,7 +106,7 @@ async fn with_runner(
     Ok(times)
 }
 
-/// Returns the seconds from queued to ended.
+/// Returns the seconds from when the stage was queued until it ended.
 async fn stage(fixture: &DeploymentFixture, number: usize) -> anyhow::Result<f64> {
     let deployment = fixture.deploy(&commit(number)).await?;
     let ended = time(&fixture.succeeded(&deployment, TIMEOUT).await?["stages"][0]["endedAt"])?;

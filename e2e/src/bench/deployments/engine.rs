@@ -1,5 +1,5 @@
-//! Deployments per second, started together and followed to their end, ÷ the same of the same steps on bare
-//! Temporal. Every run has a new, dedicated stack, and the two sides alternate.
+//! Measures deployments per second, from their common start to their end, divided by the rate of the same
+//! steps on bare Temporal. Every run has a new, dedicated stack, and the two sides alternate.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,8 @@ async fn measure_on(fixture: &mut DeploymentFixture, options: &BenchDeployments)
     let (before, began) = (readings(fixture)?, Instant::now());
     let machine = Cpu::of_machine()?;
     wave::run(fixture, &mut connection, (WARM_UP, options.clients)).await?;
-    // Does what autovacuum does within the first minute. Until then PostgreSQL's plans are those for empty tables.
+    // Autovacuum would do this within the first minute. Until then PostgreSQL's plans are those for empty
+    // tables.
     sqlx::query("analyze").execute(&mut connection).await?;
     let seconds = wave::run(fixture, &mut connection, (options.deployments, options.clients)).await?;
     let (all, mut sum) = ((options.deployments + WARM_UP) as f64, 0.0);
@@ -116,7 +117,7 @@ fn readings(fixture: &DeploymentFixture) -> anyhow::Result<Vec<(&'static str, Cp
 }
 
 impl Run {
-    /// Returns the share of the time of all processors.
+    /// Returns processor time as a share of the time of all processors.
     pub(crate) fn share(millis: f64, of: Duration) -> f64 {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
         millis.max(0.0) / (of.as_secs_f64() * 1e3 * processors)

@@ -19,12 +19,12 @@ use crate::stack::LIMITS_OFF;
 
 const ORGANIZATION: &str = "bench";
 const PIPELINE: &str = "bench";
-/// Between two reads of a deployment whose end is waited for.
+/// The interval between two reads of a deployment until it has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct DeploymentFixture {
     pub(crate) services: Services,
-    /// Inside the stack's folder, so it is removed with it.
+    /// The folder for logs and objects. It is inside the stack's folder, and is removed with the stack.
     pub(crate) folder: PathBuf,
     pub(crate) programs: Programs,
     pub(crate) server: Daemon,
@@ -78,7 +78,7 @@ impl DeploymentFixture {
         Ok(Self { services, folder, programs, server, worker, runners, api, token })
     }
 
-    /// The pipeline has no repository: nothing is checked out.
+    /// Creates the pipeline. It has no repository, so nothing is checked out.
     pub(crate) async fn make_pipeline(&self, definition: &str) -> anyhow::Result<()> {
         let pipeline = json!({ "name": "Bench", "slug": PIPELINE, "definition": definition });
         let path = format!("/organizations/{ORGANIZATION}/pipelines");
@@ -145,7 +145,7 @@ impl DeploymentFixture {
     }
 }
 
-/// A commit of no repository: a number that the steps can read.
+/// Returns a commit id that belongs to no repository. It contains a number that the steps can read.
 pub(crate) fn commit(number: usize) -> String {
     format!("{number:07x}")
 }

@@ -1,4 +1,4 @@
-//! The resources of a runner without jobs: it only polls for a job, again and again.
+//! Measures the resources of a runner without jobs, which only polls for a job.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::bench::print_progress;
 use crate::parts::machine::{Memory, nanoseconds_on_processor};
 use crate::parts::programs::Programs;
 
-/// Its start is not part of the idle time.
+/// The time after the runner's start that is not measured.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Figures> {

@@ -17,7 +17,7 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    /// Lines of letters that do not compress to almost nothing, the same in every run.
+    /// Creates the file with lines of letters, which are the same in every run and do not compress well.
     pub(crate) fn make(path: &Path, bytes: u64) -> anyhow::Result<Self> {
         let (mut random, mut writer) = (SmallRng::seed_from_u64(1), BufWriter::new(File::create(path)?));
         let mut line = [b'\n'; 128];
@@ -31,7 +31,7 @@ impl LogFile {
         Ok(Self { path: path.to_owned(), bytes })
     }
 
-    /// The checksum of this many bytes from an offset.
+    /// Returns the checksum of this many bytes from an offset.
     pub(crate) fn sha256(&self, from: u64, bytes: u64) -> anyhow::Result<[u8; 32]> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(from))?;

@@ -1,5 +1,5 @@
-//! Many steps that write concurrently: each waits at a gate until all of them run, then prints another part
-//! of one file.
+//! Measures many steps that write logs concurrently. Each step waits at a named pipe until all steps run, and
+//! then prints its own part of one file.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -44,8 +44,8 @@ async fn write_concurrently(fixture: &mut DeploymentFixture, steps: usize) -> an
     Memory::reset_peak(server);
     let idle = Memory::of(server)?.resident_mib;
     let began = Instant::now();
-    // A blocked reader of the named pipe continues as soon as there is a writer, and stays open until we
-    // close it.
+    // Steps that are blocked because they read the named pipe continue as soon as it has a writer. The pipe
+    // has one until `opened` is dropped.
     let opened = pipe::OpenOptions::new().open_sender(&gate)?;
     wait_for_steps(&mut connection, "succeeded", steps).await?;
     let seconds = began.elapsed().as_secs_f64();

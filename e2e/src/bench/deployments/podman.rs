@@ -16,7 +16,7 @@ impl Limits {
         ["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]
     }
 
-    /// Same as crates/runner/src/backend/container/isolation.rs.
+    /// The limits are the same as in crates/runner/src/backend/container/isolation.rs.
     fn of_podman(command: &mut Command) {
         command.args(["--memory", "256m", "--memory-swap", "256m", "--cpus", "1", "--pids-limit", "64"]);
         command.args(["--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777,size=33554432"]);

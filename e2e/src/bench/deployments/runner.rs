@@ -10,11 +10,11 @@ use crate::parts::programs::Programs;
 
 const END: Duration = Duration::from_secs(20);
 
-/// Where its steps run.
+/// How a runner runs its steps.
 pub(crate) enum Kind<'a> {
-    /// Nowhere: steps do nothing.
+    /// Steps are not run.
     Dummy,
-    /// As processes on this machine.
+    /// Steps are processes on this machine.
     Process,
     Container(&'a Containers),
 }

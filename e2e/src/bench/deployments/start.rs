@@ -1,6 +1,6 @@
-//! How soon a deployment starts: from the moment in which the client has its `202` until the step itself has
-//! run (it records the time). One deployment after the other, on a runner that has nothing else to do. All
-//! times are from this machine's clock.
+//! Measures how soon a deployment starts: from the moment the client has received the `202` until the step
+//! runs and records the time. The deployments run one after the other, on a runner that has nothing else to
+//! do. All times are from this machine's clock.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const DEFINITION: &str = r#"stages:
 const WARM_UP: usize = 5;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Milliseconds after the response.
+/// The times of a deployment, in milliseconds after the response.
 struct Sample {
     queued: f64,
     assigned: f64,

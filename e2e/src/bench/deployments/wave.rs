@@ -1,4 +1,4 @@
-//! A number of deployments, started together by a few clients through the API, until the last one has
+//! Starts a number of deployments together, with a few clients of the API, and waits until the last one has
 //! succeeded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,8 @@ use super::fixture::{DeploymentFixture, commit};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Returns how many seconds it took. Ends are counted in the database, which costs the server nothing.
+/// Returns how many seconds that took. Ended deployments are counted in the database, which costs the server
+/// nothing.
 pub(crate) async fn run(
     fixture: &DeploymentFixture,
     connection: &mut PgConnection,
@@ -85,7 +86,7 @@ async fn describe_failures(connection: &mut PgConnection) -> anyhow::Result<Stri
     Ok(rows.join("; "))
 }
 
-/// Waits for all of them concurrently on this task: they only wait for responses.
+/// Waits for all futures concurrently on this task. They only wait for responses.
 async fn all<F: Future<Output = anyhow::Result<()>>>(futures: Vec<F>) -> anyhow::Result<()> {
     let mut futures: Vec<_> = futures.into_iter().map(|future| Some(Box::pin(future))).collect();
     std::future::poll_fn(|cx| {

@@ -16,7 +16,7 @@ const SESSION_ID: usize = "ses_".len() + 36;
 /// A server, an owner's token, and a pipeline.
 #[derive(Clone)]
 pub(crate) struct LockFixture {
-    /// Address and port.
+    /// The server's address and port.
     pub(crate) host: String,
     pub(crate) token: String,
     pub(crate) organization: String,
@@ -32,7 +32,7 @@ pub(crate) struct Client {
 }
 
 impl LockFixture {
-    /// Creates the pipeline, with that many environments.
+    /// Creates the pipeline with this many environments.
     pub(crate) async fn make(
         server: &Process,
         organization: &Organization,
@@ -84,7 +84,8 @@ impl LockFixture {
 }
 
 impl Client {
-    /// Any response other than a granted lock is an error, and voids the run.
+    /// Claims the environment. Any response other than a granted lock is an error, and the run is invalid
+    /// then.
     pub(crate) async fn claim(&mut self) -> anyhow::Result<()> {
         let response = self.wire.send(&self.claim).await?;
         if response.status != 201 {

@@ -1,6 +1,6 @@
-//! Growth: a claim with an empty history against one with a long history, and the history's first page
-//! against a late one. The two sides alternate, one request at a time. Query plans and buffers are compared
-//! in addition to times, because they do not depend on the load of the machine.
+//! The part `growth`: compares a claim with an empty history to one with a long history, and the first page
+//! of the history to a late one. The two sides alternate, one request at a time. Query plans and buffers are
+//! compared in addition to times, because they do not depend on the load of the machine.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ const PAGES: usize = 500;
 const LATE_PAGE: i64 = 1_000;
 const ENTRIES_A_PAGE: i64 = 20;
 
-/// Milliseconds of each claim, and of each release.
+/// The milliseconds of each claim and of each release.
 #[derive(Default)]
 struct Times {
     claims: Vec<f64>,
@@ -79,8 +79,8 @@ async fn claims(young_fixture: &PastFixture, old_fixture: &PastFixture) -> anyho
     let (mut young, mut old) = (young_fixture.fixture.client(0).await?, old_fixture.fixture.client(0).await?);
     for number in 0..2 * WARM_UP {
         if number == WARM_UP {
-            // As autovacuum would: PostgreSQL plans for an empty table as if it were going to stay empty, and
-            // in comparison any history looks good.
+            // Autovacuum would do this too. Without it, PostgreSQL plans as if an empty table stayed empty,
+            // and any long history seems fast in comparison.
             young_fixture.analyze().await?;
             old_fixture.analyze().await?;
         }
@@ -88,7 +88,7 @@ async fn claims(young_fixture: &PastFixture, old_fixture: &PastFixture) -> anyho
         Times::default().take(&mut old).await?;
     }
     for number in 0..CLAIMS {
-        // The sides alternate in being first.
+        // Each side is first in every other round.
         if number % 2 == 0 {
             in_young.take(&mut young).await?;
             in_old.take(&mut old).await?;
@@ -130,7 +130,7 @@ async fn pages(fixture: &LockFixture, late_page: i64) -> anyhow::Result<[Vec<f64
             let request = wire::request("GET", &fixture.host, &path, &fixture.token, "");
             let started = Instant::now();
             let response = wire.send(&request).await?;
-            // An empty page would be a fast one.
+            // An empty page would be too fast for a fair comparison.
             if response.status != 200 || wire::find(response.body, b"\"sessionId\"").is_none() {
                 bail!("page {page} returned {}: {}", response.status, String::from_utf8_lossy(response.body));
             }

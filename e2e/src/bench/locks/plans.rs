@@ -19,7 +19,7 @@ const SETTINGS: [(&str, &str); 6] = [
     // The statements of foreign key checks are nested.
     ("auto_explain.log_nested_statements", "on"),
 ];
-/// By then every statement has been prepared, and PostgreSQL has settled on a plan for it.
+/// After this many pairs, every statement has been prepared, and PostgreSQL has chosen its plan.
 const WARM_UP: usize = 100;
 const PAIRS: usize = 100;
 
@@ -29,15 +29,15 @@ pub(crate) struct Cost {
     runs: usize,
     buffers: f64,
     dirtied: f64,
-    /// Each observed plan in one line, with the number of times.
+    /// Each observed plan in one line, and how often it was used.
     plans: BTreeMap<String, usize>,
 }
 
-/// By the statement's text.
+/// The costs of all statements, by their text.
 pub(crate) type Costs = BTreeMap<String, Cost>;
 
 impl Cost {
-    /// Buffers per pair of claim and release.
+    /// Returns the buffers per pair of claim and release.
     pub(crate) fn buffers_of(costs: &Costs) -> f64 {
         costs.values().map(|cost| cost.buffers).sum::<f64>() / PAIRS as f64
     }
@@ -86,7 +86,7 @@ async fn set(connection: &mut PgConnection, database: &str, setting: &str) -> an
     Ok(())
 }
 
-/// Returns where the plans differ between two databases, or a statement was run in one only.
+/// Returns the statements whose plans differ between two databases, or that were run in only one of them.
 pub(crate) fn differences(young: &Costs, old: &Costs) -> Vec<Value> {
     let plan = |costs: &Costs, text: &String| costs.get(text).map(|cost| cost.usual_plan().to_owned());
     let texts: std::collections::BTreeSet<&String> = young.keys().chain(old.keys()).collect();

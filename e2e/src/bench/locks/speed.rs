@@ -1,5 +1,6 @@
-//! Speed: pairs of claim and release through HTTP ÷ pairs of the reference, by as many clients, alternating
-//! on one PostgreSQL. Both sides' tables grow from run to run, and both are vacuumed before each.
+//! The part `speed`: pairs of claim and release per second through HTTP, divided by the rate of the reference
+//! with as many clients. The sides alternate on one PostgreSQL. The tables of both grow from run to run, and
+//! are vacuumed before each run.
 
 use std::time::{Duration, Instant};
 
@@ -25,13 +26,14 @@ struct Run {
     worker_micros: f64,
     database_micros: f64,
     client_micros: f64,
-    /// Index tuples read from sessions: many, if PostgreSQL scans sessions that are not needed.
+    /// The number of index tuples read from sessions. It is high if PostgreSQL scans sessions that are not
+    /// needed.
     entries_read: f64,
     /// The share of the machine that other programs used, of all its processors.
     foreign_share: f64,
 }
 
-/// Everything whose processor time counts.
+/// The programs whose processor time is measured.
 struct Meters<'a> {
     server: &'a Process,
     worker: &'a Process,

@@ -1,4 +1,4 @@
-//! Watching: the memory of an idle stream on the server, and how long it takes until the last of many
+//! The part `watch`: the memory of an idle stream on the server, and how long it takes until the last of many
 //! watchers is notified of a claim.
 
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use crate::stack::{Process, Stack};
 
 const CLAIMS: usize = 20;
 const WARM_UP: usize = 200;
-/// Open files of a process in addition to its connections.
+/// The number of open files of a process in addition to its connections.
 const OTHER_FILES: u32 = 500;
-/// The time after which the work of connecting has ended.
+/// How long to wait until the server has finished the work of new connections.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 /// The stream of one environment if the server has it, else the organization's.
@@ -46,7 +46,7 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
         client.release().await?;
     }
     let stream = stream(&fixture).await?;
-    // The one-time cost of the first streams.
+    // The first streams have a one-time cost, which is not measured.
     let first = Watchers::open(&fixture, &stream, 50).await?;
     tokio::time::sleep(SETTLE_TIME).await;
     first.end().await?;
@@ -58,7 +58,7 @@ async fn with_watchers(stack: &Stack, count: u32) -> anyhow::Result<Figures> {
     tokio::time::sleep(SETTLE_TIME).await;
     let idle = resident(&server)?;
 
-    // The server has closed the first connection, which was idle for too long.
+    // A new client is needed: the server has closed the first connection, which was idle for too long.
     let mut client = fixture.client(0).await?;
     let mut connection = stack.connect().await?;
     let (mut from_claim, mut from_response) = (Vec::new(), Vec::new());
@@ -123,7 +123,8 @@ async fn last_claim(connection: &mut PgConnection) -> anyhow::Result<Instant> {
     Ok(best.context("there was no attempt")?.1)
 }
 
-/// Negative if the last watcher was notified before the response came.
+/// Returns the difference in milliseconds. It is negative if `to` is before `from`, as when the last watcher
+/// was notified before the response arrived.
 fn millis(from: Instant, to: Instant) -> f64 {
     let (late, early) = (to.saturating_duration_since(from), from.saturating_duration_since(to));
     (late.as_secs_f64() - early.as_secs_f64()) * 1e3

@@ -14,7 +14,7 @@ use super::fixture::LockFixture;
 use super::wire;
 
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How many connect concurrently.
+/// The number of watchers that connect concurrently.
 const MAX_CONNECTING: usize = 64;
 
 /// The text to search for.
@@ -43,9 +43,10 @@ pub(crate) struct Watchers {
 
 /// State that all watchers share.
 struct WatchState {
-    /// Claims in odd rounds, releases in even ones. In round 0 nothing is searched for.
+    /// The number of the round. Watchers search for a claim in odd rounds, for a release in even ones, and
+    /// for nothing in round 0.
     round: AtomicU64,
-    /// How many have not seen it yet.
+    /// The number of watchers that have not received the event of this round yet.
     missing: AtomicU32,
     last_saw: mpsc::UnboundedSender<Instant>,
 }
@@ -77,7 +78,7 @@ impl Watchers {
         Ok(watchers)
     }
 
-    /// To be called before the event can happen.
+    /// Starts a new round. It has to be called before the event can happen.
     pub(crate) fn expect_event(&self, what: WatchedEvent) {
         self.state.missing.store(self.count, Ordering::SeqCst);
         let now = self.state.round.load(Ordering::SeqCst);
@@ -85,7 +86,7 @@ impl Watchers {
         self.state.round.store(now + if (now % 2 == 1) == wants_odd { 2 } else { 1 }, Ordering::SeqCst);
     }
 
-    /// Returns when the last of them saw it.
+    /// Waits until all watchers have received the event. Returns when the last one did.
     pub(crate) async fn wait_for_all(&mut self) -> anyhow::Result<Instant> {
         tokio::select! {
             seen = tokio::time::timeout(WAIT_TIMEOUT, self.last_saw.recv()) => match seen {
@@ -149,8 +150,8 @@ async fn watch(stream: TcpStream, state: Arc<WatchState>) -> anyhow::Result<()> 
     let mut seen_in = 0;
     loop {
         stream.readable().await?;
-        // On the stack, and only while there is something to read: thousands of watchers wait without a
-        // buffer.
+        // The buffer is on the stack, and exists only while there is something to read. So thousands of
+        // watchers wait without a buffer.
         let mut received = [0; 8 * 1024];
         let length = match stream.try_read(&mut received) {
             Ok(0) => bail!("the server ended a stream"),

@@ -25,7 +25,7 @@ fn phase() -> Phase {
     }
 }
 
-/// A run in which nothing is found, and which counts.
+/// Returns the observations of a valid run without findings.
 fn observed() -> Observed {
     let harmed = Counts { heartbeats_failed: 5, ..well() };
     let control = Control { counts: harmed, ..Control::default() };

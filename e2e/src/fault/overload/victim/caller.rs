@@ -22,7 +22,7 @@ pub(crate) struct Caller {
 
 pub(crate) struct Reply {
     pub(crate) status: Option<u16>,
-    /// The record, or the problem.
+    /// The record if the request succeeded, otherwise the problem.
     pub(crate) body: Value,
 }
 
