@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::session_deployment::SessionDeployment;
 use crate::token::TokenKind;
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
@@ -17,7 +18,7 @@ pub struct Environment {
     pub configuration: serde_json::Value,
     pub lock: Lock,
     /// The environment's newest deployment that is not a teardown; null before the first deployment.
-    pub last_deployment: Option<crate::session::SessionDeployment>,
+    pub last_deployment: Option<SessionDeployment>,
     /// What is deployed now: the session's deployment that succeeded last. Null before the first one, and
     /// after a teardown that succeeded.
     pub deployed: Option<Deployed>,

@@ -15,5 +15,6 @@ pub mod problem;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
+pub mod session_deployment;
 pub mod session_ending;
 pub mod token;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::environment::{CleanupFailed, Handover, Holder, Lock};
+pub use crate::session_deployment::{SessionDeployment, WaitingOn};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -113,72 +114,6 @@ pub struct Displaced {
 pub struct Person {
     pub id: String,
     pub name: String,
-}
-
-/// Why a deployment is blocked.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum WaitingOn {
-    /// Another deployment uses the environment.
-    WorkSlot {
-        // Renamed on the field: utoipa ignores the container attribute here.
-        #[serde(rename = "deploymentId")]
-        deployment_id: String,
-    },
-    /// The pipeline is stopped.
-    PipelineStopped,
-    /// The pipeline is archived, so the deployment will never start.
-    PipelineArchived,
-    /// The pipeline already has as many running deployments as its `concurrency` allows.
-    Concurrency,
-    /// A stage waits for a runner of its pool.
-    Runner { stage: String, pool: String },
-    /// A stage waits for its next attempt.
-    Retry { stage: String, until: Timestamp },
-    /// A stage waits for an approval.
-    Approval { stage: String },
-    /// A canceled stage has not ended yet.
-    RunningSteps { stage: String },
-    /// Nothing else blocks the deployment. It waits for the engine that runs deployments.
-    Engine,
-}
-
-impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
-    fn from(waiting: greenroom_domain::deployment::WaitingOn) -> Self {
-        use greenroom_domain::deployment::WaitingOn as W;
-        match waiting {
-            W::WorkSlot { deployment } => Self::WorkSlot { deployment_id: deployment.to_string() },
-            W::PipelineStopped => Self::PipelineStopped,
-            W::PipelineArchived => Self::PipelineArchived,
-            W::Concurrency => Self::Concurrency,
-            W::Runner { stage, pool } => Self::Runner { stage, pool },
-            W::Retry { stage, until } => Self::Retry { stage, until },
-            W::Approval { stage } => Self::Approval { stage },
-            W::RunningSteps { stage } => Self::RunningSteps { stage },
-            W::Engine => Self::Engine,
-        }
-    }
-}
-
-/// A summary of a deployment, as part of a session or an environment.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionDeployment {
-    #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
-    pub id: String,
-    /// `session`: the deployment runs the environment's stages. `teardown`: it cleans up after the session.
-    pub purpose: String,
-    pub commit_id: String,
-    pub status: String,
-    pub reason: Option<String>,
-    pub created_at: Timestamp,
-    pub started_at: Option<Timestamp>,
-    pub ended_at: Option<Timestamp>,
-    /// Why the deployment is blocked; empty if it is running or has ended.
-    pub waiting_on: Vec<WaitingOn>,
-    /// The earliest deadline of the deployment's queued and running stages, and of a teardown as a whole;
-    /// null if there is none.
-    pub deadline_at: Option<Timestamp>,
 }
 
 /// One session in an environment's history.
