@@ -13,6 +13,7 @@ pub mod lock;
 pub mod member;
 pub mod output;
 pub mod pipeline;
+pub mod pipeline_limit;
 pub mod policy;
 pub mod principal;
 pub mod queue;

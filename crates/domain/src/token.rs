@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::id::{TokenId, UserId};
+use crate::pipeline_limit::PipelineLimit;
 use crate::scope::{Scope, Scopes};
-use crate::token_grant::PipelineLimit;
 
 /// The prefixes of all kinds have the same length.
 const PREFIX_LENGTH: usize = "grn_".len();

@@ -2,12 +2,23 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::machine::Timing;
 use super::plan::Purpose;
 use super::status::StageStatus;
 
 /// The deadline of a teardown is short, because other sessions wait for the environment.
 const MAX_TEARDOWN_TIME: SignedDuration = SignedDuration::from_mins(15);
+
+/// Deadlines that are the same for all deployments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Time after lease expiry by which the step of a lost runner is guaranteed to be dead.
+    pub lease_grace: SignedDuration,
+    /// How long a job waits for a runner before it errors.
+    pub max_queue_time: SignedDuration,
+    /// A runner enforces the timeout of a stage itself. The job is canceled if it exceeds the timeout by
+    /// this.
+    pub timeout_slack: SignedDuration,
+}
 
 /// The times of a stage's newest attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::deadline::{AttemptTimes, deadline};
+use super::deadline::{AttemptTimes, Timing, deadline};
 use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,18 +71,6 @@ pub struct AdvanceInput {
     pub can_start: bool,
     /// Whether no further stage may start, because the pipeline was stopped with `pause`.
     pub is_held: bool,
-}
-
-/// Deadlines that are the same for all deployments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// Time after lease expiry by which the step of a lost runner is guaranteed to be dead.
-    pub lease_grace: SignedDuration,
-    /// How long a job waits for a runner before it errors.
-    pub max_queue_time: SignedDuration,
-    /// A runner enforces the timeout of a stage itself. The job is canceled if it exceeds the timeout by
-    /// this.
-    pub timeout_slack: SignedDuration,
 }
 
 /// Lower bound for the maximum number of attempts while no step has started. A retry is safe then, because

@@ -11,8 +11,8 @@ mod status;
 mod waiting;
 
 pub use branch::{BranchProof, required_proof};
-pub use deadline::{AttemptTimes, deadline, ends_by};
-pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, Timing, advance, next_advance_at};
+pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
+pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, advance, next_advance_at};
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, give_up_stage, retry_stage};
 pub use rights::{RequiredRight, required_right};
