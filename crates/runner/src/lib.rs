@@ -15,4 +15,5 @@ pub mod job;
 pub mod log;
 pub mod runner;
 pub mod slots;
+pub mod stop;
 pub mod telemetry;

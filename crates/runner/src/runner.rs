@@ -18,6 +18,7 @@ use crate::job;
 use crate::job::folders::WorkDir;
 use crate::job::retry::Backoff;
 use crate::slots::{Slot, Slots};
+pub use crate::stop::Stop;
 
 /// The delay after a refusal by the server, which an operator has to resolve.
 const REFUSED_DELAY: Duration = Duration::from_secs(30);
@@ -32,17 +33,6 @@ pub struct Runner<B> {
     pub concurrency: u32,
     pub access: Arc<Access>,
     pub drain: Duration,
-}
-
-/// The ways to stop a runner.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    /// Acquire no more jobs; running ones may continue for the drain time.
-    pub drain: CancellationToken,
-    /// Terminate running jobs now.
-    pub now: CancellationToken,
-    /// The runner's token was revoked: its jobs are killed, and nothing is reported.
-    pub revoked: CancellationToken,
 }
 
 /// Why a runner has stopped.

@@ -10,6 +10,7 @@ mod outputs;
 pub mod retry;
 mod step;
 mod step_end;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,9 +26,10 @@ use self::liveness::StartSignal;
 use self::materials::Materials;
 use self::retry::retry_while_leased;
 use self::step::StepOutcome;
+use self::work::Work;
 use crate::backend::{Backend, Images, NotReady};
 use crate::checkout::{Access, checkout};
-use crate::runner::Stop;
+use crate::stop::Stop;
 
 /// How long steps may take to end at shutdown, after the drain time is over.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
@@ -41,20 +43,6 @@ pub struct JobResources<'a> {
     pub slot: u32,
     /// What the job's checkout may reach.
     pub access: &'a Access,
-}
-
-/// What every part of the work on a job needs.
-struct Work<'a, B> {
-    job: &'a Job,
-    client: &'a JobClient,
-    lease: &'a Arc<Lease>,
-    start_signal: &'a StartSignal,
-    folder: &'a JobFolder,
-    slot: u32,
-    backend: &'a B,
-    access: &'a Access,
-    /// When the stage times out.
-    deadline: Instant,
 }
 
 /// How the work ended, for the report.

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::Work;
 use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
 use super::step_end::{FinishedStep, Interruption, step_end};
+use super::work::Work;
 use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::job::outputs;
 use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};

@@ -1,0 +1,26 @@
+//! The work on a job.
+
+use std::sync::Arc;
+
+use greenroom_api_types::runner::Job;
+use greenroom_client::JobClient;
+use tokio::time::Instant;
+
+use super::folders::JobFolder;
+use super::lease::Lease;
+use super::liveness::StartSignal;
+use crate::checkout::Access;
+
+/// What every part of the work on a job needs.
+pub(super) struct Work<'a, B> {
+    pub(super) job: &'a Job,
+    pub(super) client: &'a JobClient,
+    pub(super) lease: &'a Arc<Lease>,
+    pub(super) start_signal: &'a StartSignal,
+    pub(super) folder: &'a JobFolder,
+    pub(super) slot: u32,
+    pub(super) backend: &'a B,
+    pub(super) access: &'a Access,
+    /// When the stage times out.
+    pub(super) deadline: Instant,
+}
