@@ -1,45 +1,13 @@
 //! The store's interface for the workflow engine: advancing deployments, and wake-ups of their workflows. The
 //! engine only drives deployments; all decisions are made here.
 
-use std::time::Duration;
-
-use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId};
+use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::deployment::Advanced;
+pub use crate::dispatch::{Advance, Dispatch};
 use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
-
-/// What the engine has to do for a deployment now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Advance {
-    /// The deployment has ended, so nothing is left to do.
-    pub ended: bool,
-    /// All jobs that wait for a runner, including those that were dispatched before.
-    pub dispatch: Vec<Dispatch>,
-    /// Jobs that were never assigned to a runner and no longer wait for one.
-    pub withdrawn: Vec<JobId>,
-    /// When to advance the deployment again, if there is no wake-up before.
-    pub again_in: Option<Duration>,
-    /// The transaction has added wake-ups of other deployments, which the relay has to deliver.
-    pub has_wake_ups: bool,
-}
-
-impl Advance {
-    pub(crate) const ENDED: Self = Self {
-        ended: true,
-        dispatch: Vec::new(),
-        withdrawn: Vec::new(),
-        again_in: None,
-        has_wake_ups: false,
-    };
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dispatch {
-    pub job_id: JobId,
-    pub pool_id: PoolId,
-}
 
 /// A row of the outbox: notifies a deployment's workflow of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod connection_cache;
 mod db_timeout;
 mod definitions;
 pub mod deployment;
+mod dispatch;
 pub mod engine;
 pub mod environment;
 pub mod environment_pool;
@@ -35,6 +36,7 @@ pub mod session;
 pub mod session_ending;
 pub mod system;
 pub mod token;
+mod token_columns;
 pub mod transaction;
 pub mod waiting;
 

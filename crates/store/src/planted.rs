@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use greenroom_domain::id::{OrganizationId, SessionId};
 
-use crate::job::JobCredentials;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,23 +113,6 @@ pub async fn read_confirms(
             "update environments set confirmed = true where organization_id = $1 and session_id = $2",
             organization.uuid(),
             session.uuid(),
-        )
-        .execute(&store.pool())
-        .await?;
-    }
-    Ok(())
-}
-
-/// Removes the limit of a job's lease before a heartbeat renews it, if that bug is planted.
-pub(crate) async fn remove_lease_limit(
-    store: &Store,
-    credentials: JobCredentials<'_>,
-) -> Result<(), StoreError> {
-    if is(Bug::OverdueKeepsLease) {
-        sqlx::query!(
-            "update jobs set lease_limit = null where organization_id = $1 and id = $2",
-            credentials.runner.organization_id.uuid(),
-            credentials.job.uuid(),
         )
         .execute(&store.pool())
         .await?;

@@ -5,7 +5,7 @@ use greenroom_domain::runner_pool::{Network, Restriction};
 
 use crate::deployment::restriction;
 use crate::error::parse_column;
-use crate::token::limit_ids;
+use crate::token_columns::limit_ids;
 use crate::{Command, Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! API tokens of one organization. The lookup of a request's token is in `system/token.rs`.
 
 use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, UserId};
-use greenroom_domain::scope::Scopes;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{Token, TokenSecret};
 use greenroom_domain::token_grant::{PipelineLimit, TokenGrant};
 
 use crate::error::parse_column;
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
+use crate::token_columns::{limit_ids, pipeline_limit, scope_names, scopes};
 use crate::{Command, Store, StoreError};
 
 pub(crate) struct Row {
@@ -46,26 +46,6 @@ impl TryFrom<Row> for Token {
             revoked_at: row.revoked_at.map(jiff_sqlx::Timestamp::to_jiff),
         })
     }
-}
-
-/// Parses the column `scopes`.
-pub(crate) fn scopes(names: &[String]) -> Result<Scopes, StoreError> {
-    names.iter().map(|scope| parse_column("api_tokens.scopes", scope)).collect()
-}
-
-/// Returns the value of the column `scopes`.
-pub(crate) fn scope_names(scopes: Scopes) -> Vec<String> {
-    scopes.iter().map(|scope| scope.as_str().to_owned()).collect()
-}
-
-/// Parses the column `pipelines`.
-pub(crate) fn pipeline_limit(ids: Option<Vec<uuid::Uuid>>) -> PipelineLimit {
-    PipelineLimit::new(ids.map(|ids| ids.into_iter().map(PipelineId::from).collect()))
-}
-
-/// Returns the value of the column `pipelines`, which is also the form for filters in queries.
-pub(crate) fn limit_ids(limit: &PipelineLimit) -> Option<Vec<uuid::Uuid>> {
-    limit.ids().map(|ids| ids.iter().map(|id| id.uuid()).collect())
 }
 
 impl Store {

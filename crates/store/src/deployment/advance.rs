@@ -18,8 +18,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
 use crate::deployment::planning::{ComputedPlan, PlanKey};
-use crate::deployment::stages::StageRow;
-use crate::engine::{Advance, Dispatch};
+use crate::deployment::stage_row::StageRow;
+use crate::dispatch::{Advance, Dispatch};
 use crate::error::parse_column;
 use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};

@@ -3,7 +3,7 @@
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, StepRunId};
 use jiff::Timestamp;
 
-use super::record::time;
+use super::stage_record::time;
 use crate::{Store, StoreError};
 
 /// An attempt of a stage.

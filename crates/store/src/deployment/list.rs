@@ -7,7 +7,7 @@ use greenroom_domain::token_grant::PipelineLimit;
 
 use super::record::{DeploymentRecord, Row, record_query};
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
-use crate::token::limit_ids;
+use crate::token_columns::limit_ids;
 use crate::{Store, StoreError};
 
 /// Conditions on deployments. All conditions that are given have to match.

@@ -19,6 +19,7 @@ mod record;
 mod room;
 mod slot;
 mod stage_record;
+mod stage_row;
 mod stages;
 
 pub use self::action::{ActionOutcome, CANCEL_GRACE_SECONDS};

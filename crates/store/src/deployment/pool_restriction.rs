@@ -10,7 +10,7 @@ use greenroom_domain::runner_pool::{NotTaken, Restriction, target_environment};
 
 use super::advance::LockedDeployment;
 use crate::StoreError;
-use crate::token::pipeline_limit;
+use crate::token_columns::pipeline_limit;
 use crate::transaction::OrgTransaction;
 
 /// The outcome of a stage whose pool does not take it. It is a configuration error, so a retry would not

@@ -7,7 +7,7 @@ use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, Pipeline
 use jiff::Timestamp;
 
 use super::person::PersonRecord;
-use super::stage_record::{StageRecord, live_stages};
+use super::stage_record::{StageRecord, live_stages, time};
 use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -248,8 +248,4 @@ impl OrgTransaction {
         .await?;
         self.with_stages(rows).await
     }
-}
-
-pub(super) fn time(at: Option<jiff_sqlx::Timestamp>) -> Option<Timestamp> {
-    at.map(jiff_sqlx::Timestamp::to_jiff)
 }

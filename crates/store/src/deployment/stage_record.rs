@@ -9,7 +9,6 @@ use sqlx::PgExecutor;
 
 use super::advance::TIMING;
 use super::person::PersonRecord;
-use super::record::time;
 use crate::error::parse_column;
 use crate::{Store, StoreError};
 
@@ -146,4 +145,8 @@ pub(super) async fn live_stages(
         live.entry(row.deployment_id.into()).or_default().push(row.try_into()?);
     }
     Ok(live)
+}
+
+pub(super) fn time(at: Option<jiff_sqlx::Timestamp>) -> Option<Timestamp> {
+    at.map(jiff_sqlx::Timestamp::to_jiff)
 }

@@ -3,7 +3,7 @@
 
 use greenroom_domain::environment::{self, Applied, Effect, EnvironmentState, LockCommand};
 use greenroom_domain::event::EventType;
-use greenroom_domain::id::{DeploymentId, SessionId, TokenId};
+use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::lock::Handover;
 use greenroom_domain::queue::Queue;
 use greenroom_domain::session::SessionEnd;
@@ -11,28 +11,10 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::lock::LockedEnvironment;
+use crate::lock::context::{LockCommandContext, NewSession};
 use crate::lock::departure::departure;
 use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
-
-/// Data of a new session.
-#[derive(Clone, Debug, Default)]
-pub struct NewSession {
-    pub user_name: String,
-    pub user_kind: String,
-    pub context: Option<String>,
-    pub commit_id: Option<String>,
-    /// The token of the claim, queue or hand-over request.
-    pub token_id: Option<TokenId>,
-}
-
-/// The command that is applied to an environment, and the environment's state before it.
-#[derive(Clone, Copy)]
-pub(super) struct LockCommandContext<'a> {
-    pub(super) before: &'a EnvironmentState,
-    pub(super) command: LockCommand,
-    pub(super) new: &'a NewSession,
-}
 
 /// The maximum number of departures in one transaction, if that bug is planted.
 const MAX_PLANTED_DEPARTURES: usize = 60;

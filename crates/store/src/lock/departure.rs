@@ -7,7 +7,7 @@ use greenroom_domain::session::SessionEnd;
 
 use crate::StoreError;
 use crate::lock::LockedEnvironment;
-use crate::lock::apply::LockCommandContext;
+use crate::lock::context::LockCommandContext;
 use crate::transaction::{Actor, OrgTransaction};
 
 /// A waiting session that ends, and the reason if it is not a missing heartbeat.

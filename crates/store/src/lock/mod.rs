@@ -3,6 +3,7 @@
 //! row is locked.
 
 mod apply;
+mod context;
 mod departure;
 mod rights;
 mod write;
@@ -21,7 +22,7 @@ use crate::error::parse_column;
 use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
-pub use self::apply::NewSession;
+pub use self::context::NewSession;
 
 /// An environment whose row this transaction has locked.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::lock::LockedEnvironment;
-use crate::lock::apply::LockCommandContext;
+use crate::lock::context::LockCommandContext;
 use crate::transaction::{Actor, OrgTransaction};
 
 impl OrgTransaction {

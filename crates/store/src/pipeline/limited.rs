@@ -6,7 +6,7 @@ use greenroom_domain::token_grant::PipelineLimit;
 
 use super::Row;
 use crate::page::{Page, PageResult, Total};
-use crate::token::limit_ids;
+use crate::token_columns::limit_ids;
 use crate::{Store, StoreError};
 
 impl Store {

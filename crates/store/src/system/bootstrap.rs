@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use crate::token::{limit_ids, scope_names};
+use crate::token_columns::{limit_ids, scope_names};
 use crate::{Store, StoreError};
 
 pub struct NewOrganization<'a> {

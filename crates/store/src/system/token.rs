@@ -9,7 +9,7 @@ use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
 
 use crate::error::parse_column;
-use crate::token::{pipeline_limit, scopes};
+use crate::token_columns::{pipeline_limit, scopes};
 use crate::{Store, StoreError};
 
 struct Row {

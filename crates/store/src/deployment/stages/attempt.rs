@@ -3,9 +3,10 @@
 use greenroom_domain::definition::{Definition, StepWork};
 use greenroom_domain::deployment::{JobStatus, Stage};
 
-use super::{StageRow, time};
+use super::time;
 use crate::StoreError;
 use crate::deployment::advance::{LockedDeployment, TIMING};
+use crate::deployment::stage_row::StageRow;
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
-use crate::deployment::stages::StageRow;
+use crate::deployment::stage_row::StageRow;
 use crate::transaction::{Actor, OrgTransaction};
 
 impl OrgTransaction {

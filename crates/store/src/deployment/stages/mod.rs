@@ -14,28 +14,6 @@ use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::transaction::OrgTransaction;
 
-/// A stage before (if it existed) and after the machine's step.
-pub(crate) struct StageRow<'a> {
-    pub(crate) before: Option<&'a Stage>,
-    pub(crate) after: &'a Stage,
-}
-
-impl StageRow<'_> {
-    /// The machine has begun a new attempt.
-    fn has_new_attempt(&self) -> bool {
-        self.after.attempt_number > self.before.map_or(0, |stage| stage.attempt_number)
-    }
-
-    /// The stage was just planned and has not changed since, so its row is already complete.
-    fn is_newly_planned(&self) -> bool {
-        self.before.is_none() && self.after.status == StageStatus::Pending
-    }
-
-    fn has_new_status(&self) -> bool {
-        self.before.is_none_or(|before| before.status != self.after.status)
-    }
-}
-
 impl OrgTransaction {
     /// Writes the machine's changes, and records events. `plan` holds the stages if they are new.
     pub(crate) async fn write_deployment(

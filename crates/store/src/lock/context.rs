@@ -1,0 +1,23 @@
+//! The input of a command on a lock.
+
+use greenroom_domain::environment::{EnvironmentState, LockCommand};
+use greenroom_domain::id::TokenId;
+
+/// Data of a new session.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    pub user_name: String,
+    pub user_kind: String,
+    pub context: Option<String>,
+    pub commit_id: Option<String>,
+    /// The token of the claim, queue or hand-over request.
+    pub token_id: Option<TokenId>,
+}
+
+/// The command that is applied to an environment, and the environment's state before it.
+#[derive(Clone, Copy)]
+pub(super) struct LockCommandContext<'a> {
+    pub(super) before: &'a EnvironmentState,
+    pub(super) command: LockCommand,
+    pub(super) new: &'a NewSession,
+}
