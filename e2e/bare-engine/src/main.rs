@@ -2,6 +2,7 @@
 //! on bare Temporal. No rights, no locks, no application database, no HTTP, no logs, no events. It starts a
 //! number of these workflows together, and prints how long it took until the last one was done.
 
+mod connect;
 mod steps;
 mod wave;
 mod workers;
@@ -11,8 +12,8 @@ use std::io::Write;
 
 use clap::Parser;
 use serde_json::json;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 
+use crate::connect::connect;
 use crate::wave::Wave;
 use crate::workers::Workers;
 
@@ -54,11 +55,4 @@ async fn main() -> anyhow::Result<()> {
     workers.end().await?;
     writeln!(std::io::stdout(), "{}", json!({ "count": arguments.count, "seconds": seconds }))?;
     Ok(())
-}
-
-async fn connect(address: &str) -> anyhow::Result<Client> {
-    let target = Url::parse(&format!("http://{address}"))?;
-    let connection =
-        Connection::connect(ConnectionOptions::new(target).identity("bare-engine").build()).await?;
-    Ok(Client::new(connection, ClientOptions::new("default").build())?)
 }

@@ -7,7 +7,7 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::connect;
+use crate::connect::connect;
 use crate::steps::Runner;
 use crate::workflow::{STEPS, ThreeSteps, WORKFLOWS};
 

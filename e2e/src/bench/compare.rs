@@ -4,70 +4,19 @@
 //! and `deployments.ended_at`. `cargo xtask bench compare` builds both.
 
 mod load;
+mod options;
 mod pair;
 mod report;
 mod side;
 mod statistics;
 
 use std::io::Write;
-use std::path::PathBuf;
-
-use clap::{Args, ValueEnum};
 
 use crate::bench::print_progress;
+pub(crate) use options::{BenchCompare, Benchmark};
 use pair::Pair;
 use report::Report;
 use side::{Revision, Side};
-
-#[derive(Debug, Args)]
-pub(crate) struct BenchCompare {
-    /// Print one JSON object, and nothing else, on standard output.
-    #[arg(long)]
-    json: bool,
-    /// The folder with greenroomd, greenroom-runner and greenroom-entry of the new build.
-    #[arg(long)]
-    new_dir: PathBuf,
-    /// The folder with the same programs of the baseline.
-    #[arg(long)]
-    baseline_dir: PathBuf,
-    /// Number of pairs of runs of each benchmark.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
-    pairs: u64,
-    /// Run only this benchmark.
-    #[arg(long, value_enum)]
-    only: Option<Benchmark>,
-    /// Duration of each run of `api` and `locks`.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=600))]
-    seconds: u32,
-    /// Number of clients in each run.
-    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
-    connections: u32,
-    /// Number of deployments that each run of `engine` starts concurrently.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    deployments: u32,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum Benchmark {
-    /// Authenticated lists of pipelines per second.
-    Api,
-    /// Pairs of claim and release per second.
-    Locks,
-    /// Deployments per second, from the first request until the last one has succeeded.
-    Engine,
-}
-
-impl Benchmark {
-    const ALL: [Self; 3] = [Self::Api, Self::Locks, Self::Engine];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Locks => "locks",
-            Self::Engine => "engine",
-        }
-    }
-}
 
 /// Returns whether no benchmark is slower.
 pub(crate) async fn run(options: BenchCompare) -> anyhow::Result<bool> {

@@ -11,8 +11,8 @@ use crate::parts::containers::Containers;
 use crate::parts::runner::{Runner, RunnerLaunch};
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
+use crate::scenarios::runner_settings::RunnerSettings;
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::script::RunnerSettings;
 use crate::scenarios::stage_folder::StageFolder;
 
 /// The pipeline's slug, in every organization.

@@ -7,11 +7,13 @@ mod fill;
 mod fixture;
 mod follow;
 mod log;
+mod options;
 mod parts;
 mod people;
 mod play;
 mod report;
 mod repository;
+mod runner_settings;
 mod s3;
 mod scenario;
 mod script;
@@ -21,66 +23,24 @@ mod step;
 mod target;
 mod watch;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::parts::deadline::Deadline;
 use crate::parts::output::print_progress;
+pub(crate) use crate::scenarios::options::Scenarios;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::report::{Outcome, Report};
 use crate::scenarios::scenario::Scenario;
 
 /// A scenario that takes longer than this hangs.
 const SCENARIO_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Scenarios {
-    /// Run only scenarios whose name contains this text. The option can be repeated.
-    names: Vec<String>,
-    /// Print one JSON object, and nothing else, on standard output.
-    #[arg(long)]
-    json: bool,
-    /// Keep the stack's folder, with logs, data and the files of the steps.
-    #[arg(long)]
-    keep: bool,
-    /// Folder of greenroomd, greenroom-runner and greenroom-entry. Default: the folder of this program.
-    #[arg(long)]
-    pub(crate) bin_dir: Option<PathBuf>,
-    /// Path of greenroom-entry, if it is not in that folder.
-    #[arg(long)]
-    pub(crate) entry: Option<PathBuf>,
-    /// Number of concurrent scenarios.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=16))]
-    parallel: u32,
-    /// Length of the big log in MiB.
-    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=1024))]
-    pub(crate) log_mib: u64,
-    /// Duration of a job's lease after a heartbeat.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(6..=600))]
-    pub(crate) lease_seconds: u64,
-    /// Keep logs, artifacts and caches in a real S3 server instead of a folder.
-    #[arg(long)]
-    pub(crate) s3: bool,
-    /// Skip scenarios that need containers; they are reported as pending.
-    #[arg(long)]
-    without_containers: bool,
-    /// Also run scenarios that are marked as pending.
-    #[arg(long)]
-    pending: bool,
-    /// Number of runs of each scenario.
-    #[arg(long, default_value_t = 1)]
-    repeat: u32,
-    #[arg(long, default_value = "e2e/scenarios", hide = true)]
-    folder: PathBuf,
-}
 
 pub(crate) async fn run(options: Scenarios) -> anyhow::Result<ExitCode> {
     match campaign(&options).await {

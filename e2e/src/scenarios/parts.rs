@@ -14,7 +14,7 @@ use crate::parts::git_server::GitServer;
 use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
-use crate::scenarios::Scenarios;
+use crate::scenarios::options::Scenarios;
 use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::s3::S3;
 use crate::scenarios::services::{Services, dev_stack};

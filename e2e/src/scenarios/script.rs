@@ -5,6 +5,7 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use crate::parts::runner::Backend;
+use crate::scenarios::runner_settings::RunnerSettings;
 use crate::scenarios::step::ParsedStep;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -61,18 +62,6 @@ enum NoRunner {
     None,
 }
 
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct RunnerSettings {
-    #[serde(default)]
-    pub(crate) backend: Backend,
-    #[serde(default = "one")]
-    pub(crate) concurrency: u32,
-    /// The name of the runner's pool; `default` if omitted.
-    #[serde(default)]
-    pub(crate) pool: Option<String>,
-}
-
 impl Default for FirstRunner {
     fn default() -> Self {
         Self::Some(RunnerSettings { backend: Backend::Process, concurrency: 1, pool: None })
@@ -103,10 +92,6 @@ impl Script {
         let later = self.steps.iter().filter_map(|parsed| parsed.step.runner());
         later.chain(self.first_runner()).any(|runner| runner.backend == Backend::Container)
     }
-}
-
-pub(crate) const fn one() -> u32 {
-    1
 }
 
 #[cfg(test)]

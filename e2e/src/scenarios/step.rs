@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::parts::runner::Backend;
-use crate::scenarios::script::{RunnerSettings, one};
+use crate::scenarios::runner_settings::{RunnerSettings, one};
 
 macro_rules! actions {
     ($($key:literal $variant:ident($struct:ty)),* $(,)?) => {

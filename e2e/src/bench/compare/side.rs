@@ -8,8 +8,9 @@ use reqwest::Method;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Executor};
 
+use super::load;
+use super::options::{BenchCompare, Benchmark};
 use super::pair::Run;
-use super::{BenchCompare, Benchmark, load};
 use crate::bench::cpu::Cpu;
 use crate::bench::deployments::fixture::DeploymentFixture;
 use crate::bench::deployments::runner::Kind;

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::engine::{Run, WARM_UP};
+use super::run::{Run, WARM_UP};
 use super::{BenchDeployments, Figures};
 use crate::bench::cpu::Cpu;
 use crate::parts::programs::Programs;

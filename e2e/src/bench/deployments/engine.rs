@@ -1,11 +1,12 @@
 //! Measures deployments per second, from their common start to their end, divided by the rate of the same
 //! steps on bare Temporal. Every run has a new, dedicated stack, and the two sides alternate.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 
 use super::fixture::DeploymentFixture;
+use super::run::{Run, WARM_UP};
 use super::runner::Kind;
 use super::{BenchDeployments, Figures, bare, wave};
 use crate::bench::cpu::{self, Cpu};
@@ -22,19 +23,6 @@ const DEFINITION: &str = "stages:
     needs: [test]
     steps: [{ image: none, run: 'true' }]
 ";
-/// Number of warm-up deployments on either side: enough for every connection to have prepared every
-/// statement.
-pub(crate) const WARM_UP: usize = 100;
-
-/// One run of one side.
-pub(crate) struct Run {
-    pub(crate) per_second: f64,
-    /// Processor time per deployment including the warm-up, by program.
-    pub(crate) cpu_millis: Figures,
-    /// The share of the machine that other programs used.
-    pub(crate) others_share: f64,
-}
-
 pub(crate) async fn measure(options: &BenchDeployments, programs: &Programs) -> anyhow::Result<Figures> {
     let (mut ours, mut bares) = (Vec::new(), Vec::new());
     for number in 1..=options.runs {
@@ -114,27 +102,4 @@ fn readings(fixture: &DeploymentFixture) -> anyhow::Result<Vec<(&'static str, Cp
         ("runners", runners),
         ("client", Cpu::own()?),
     ])
-}
-
-impl Run {
-    /// Returns processor time as a share of the time of all processors.
-    pub(crate) fn share(millis: f64, of: Duration) -> f64 {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
-        millis.max(0.0) / (of.as_secs_f64() * 1e3 * processors)
-    }
-
-    fn figures(runs: &[Self]) -> serde_json::Value {
-        let rates: Vec<f64> = runs.iter().map(|run| run.per_second).collect();
-        let mut cpu = Figures::new();
-        for name in runs.first().map(|run| run.cpu_millis.keys()).into_iter().flatten() {
-            let values = runs.iter().filter_map(|run| run.cpu_millis.get(name)?.as_f64());
-            cpu.insert(name.clone(), json!(median(values.collect())));
-        }
-        json!({
-            "deploymentsPerSecond": median(rates.clone()),
-            "runs": rates,
-            "cpuMillisPerDeployment": cpu,
-            "othersShareOfMachine": median(runs.iter().map(|run| run.others_share).collect()),
-        })
-    }
 }

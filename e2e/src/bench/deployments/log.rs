@@ -4,13 +4,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use reqwest::Method;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::container::time;
 use super::fixture::{DeploymentFixture, commit};
 use super::log_file::{LogFile, MIB};
+use super::log_read::read;
 use super::runner::Kind;
 use super::{BenchDeployments, Figures, many_logs};
 use crate::bench::{median, print_progress};
@@ -71,24 +70,4 @@ async fn measure_one_log(fixture: &mut DeploymentFixture, bytes: u64) -> anyhow:
         "serverPeakRssMiB": peak,
     });
     Ok(Figures::from_iter([("logMBs".to_owned(), json!(median(rates))), ("logOneStep".to_owned(), details)]))
-}
-
-/// Returns length and checksum of the log that the API returns.
-pub(crate) async fn read(
-    fixture: &DeploymentFixture,
-    deployment: &str,
-    step: &str,
-) -> anyhow::Result<(u64, [u8; 32])> {
-    let path = DeploymentFixture::deployment_path(deployment, &format!("/steps/{step}/logs"));
-    let mut response =
-        fixture.api.request(Method::GET, &path, &fixture.token).timeout(TIMEOUT).send().await?;
-    if response.status() != 200 {
-        bail!("a log returned {}", response.status());
-    }
-    let (mut bytes, mut digest) = (0, Sha256::new());
-    while let Some(chunk) = response.chunk().await? {
-        bytes += chunk.len() as u64;
-        digest.update(&chunk);
-    }
-    Ok((bytes, digest.finalize().into()))
 }

@@ -10,8 +10,8 @@ use sqlx::PgConnection;
 use tokio::net::unix::pipe;
 
 use super::fixture::{DeploymentFixture, commit};
-use super::log::read;
 use super::log_file::{LogFile, MIB};
+use super::log_read::read;
 use super::runner::Kind;
 use super::{BenchDeployments, Figures};
 use crate::bench::print_progress;

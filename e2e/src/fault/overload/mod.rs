@@ -11,6 +11,7 @@ mod phase;
 mod prepare;
 mod report;
 mod sample;
+mod scale;
 mod shape;
 mod stack;
 mod victim;
@@ -18,7 +19,7 @@ mod window;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -38,8 +39,6 @@ use crate::fault::overload::victim::relay::Relay;
 use crate::fault::overload::window::{Counts, p95_of_reads};
 use crate::parts::output::print_progress;
 
-/// Not measured: the victim's first claims, connections and caches.
-const WARM_UP: Duration = Duration::from_secs(4);
 /// Open files of a program in addition to the attack's connections.
 const OTHER_FILES: usize = 1_000;
 

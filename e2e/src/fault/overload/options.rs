@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use serde::Serialize;
+use clap::Args;
 
 use crate::fault::overload::attack::Attack;
+pub(crate) use crate::fault::overload::scale::Scale;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Overload {
@@ -32,13 +32,6 @@ pub(crate) struct Overload {
     /// Path of the entrypoint, if it is elsewhere.
     #[arg(long)]
     pub(crate) entry: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Scale {
-    Small,
-    Full,
 }
 
 impl Overload {

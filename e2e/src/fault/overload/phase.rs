@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::fault::overload::WARM_UP;
 use crate::fault::overload::attack::Attack;
 use crate::fault::overload::attacker_process::AttackerProcess;
 use crate::fault::overload::hostile::HostileTenant;
@@ -19,6 +18,9 @@ use crate::fault::overload::victim::recorder::{Record, Recorder};
 use crate::fault::overload::window::{Counts, p95_of_reads, recovery};
 use crate::parts::machine::Memory;
 use crate::parts::output::print_progress;
+
+/// Not measured: the victim's first claims, connections and caches.
+const WARM_UP: Duration = Duration::from_secs(4);
 
 /// How long the campaign waits for the victim to recover.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(30);
