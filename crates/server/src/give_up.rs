@@ -13,6 +13,8 @@ use greenroom_store::pipeline::PipelineName;
 use greenroom_store::transaction::OrgTransaction;
 use serde_json::{Value, json};
 
+use crate::app::command::OperatorCommand;
+
 #[derive(Debug, Subcommand)]
 pub enum GiveUpCommand {
     /// End the job of a stage without its runner.
@@ -71,45 +73,42 @@ impl GiveUpCommand {
 }
 
 /// Gives up in one transaction. The daemons' relays wake up the workflows afterwards.
-pub async fn give_up(store: &Store, command: &GiveUpCommand) -> anyhow::Result<Value> {
-    let common = command.common();
+pub async fn give_up(store: &Store, arguments: &GiveUpCommand) -> anyhow::Result<Value> {
+    let common = arguments.common();
     let slug: Slug = common.organization.parse().context("--organization")?;
     let reason = Reason::new(&common.reason).context("--reason")?;
-    let Some(mut transaction) = store.operator_transaction(&slug).await? else {
+    let Some(mut command) = OperatorCommand::open(store, &slug).await? else {
         bail!("there is no organization `{slug}`");
     };
-    let given_up = match command {
+    let given_up = match arguments {
         GiveUpCommand::Job { deployment, stage, .. } => {
             let id: DeploymentId = deployment.parse().context("--deployment")?;
-            check_done(transaction.give_up_stage(id, stage, reason.as_str()).await?)?;
+            check_done(command.give_up_stage(id, stage, reason.as_str()).await?)?;
             json!({ "deploymentId": id, "stage": stage })
         }
         GiveUpCommand::Slot { environment, .. } => {
-            let locked = lock(&mut transaction, environment).await?;
-            let (Some(occupant), _) = transaction.slot_and_teardown_of(locked.id).await? else {
+            let locked = lock(&mut command, environment).await?;
+            let (Some(occupant), _) = command.slot_and_teardown_of(locked.id).await? else {
                 bail!("the work slot of `{}` is free", locked.name);
             };
-            if !matches!(
-                transaction.give_up_deployment(occupant, reason.as_str()).await?,
-                ActionOutcome::Done
-            ) {
-                transaction.release_slot_of(&locked, occupant).await?;
+            if !matches!(command.give_up_deployment(occupant, reason.as_str()).await?, ActionOutcome::Done) {
+                command.release_slot_of(&locked, occupant).await?;
             }
             json!({ "deploymentId": occupant })
         }
         GiveUpCommand::Teardown { environment, .. } => {
-            let locked = lock(&mut transaction, environment).await?;
-            let (_, teardown) = transaction.slot_and_teardown_of(locked.id).await?;
+            let locked = lock(&mut command, environment).await?;
+            let (_, teardown) = command.slot_and_teardown_of(locked.id).await?;
             if let Some(teardown) = teardown {
-                check_done(transaction.give_up_deployment(teardown, reason.as_str()).await?)?;
+                check_done(command.give_up_deployment(teardown, reason.as_str()).await?)?;
             }
-            if !transaction.give_up_cleanup(&locked, reason.as_str()).await? {
+            if !command.give_up_cleanup(&locked, reason.as_str()).await? {
                 bail!("`{}` has no teardown that runs or has failed", locked.name);
             }
             json!({ "deploymentId": teardown, "envName": locked.name })
         }
     };
-    transaction.commit().await?;
+    command.commit().await?;
     Ok(json!({ "givenUp": given_up }))
 }
 

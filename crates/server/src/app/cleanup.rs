@@ -9,7 +9,8 @@ use greenroom_store::environment::Environment;
 use greenroom_store::lock::LockedEnvironment;
 
 use crate::app::failure::{Code, Failure};
-use crate::app::session::{self, Place};
+use crate::app::session::Place;
+use crate::app::session::locked::{apply, lock_place};
 
 /// Repeats a failed teardown, unless it would destroy what a session has deployed.
 pub async fn repeat(
@@ -50,8 +51,8 @@ pub async fn give_up(command: &mut Command, place: &Place, reason: &str) -> Resu
 
 /// Locks the environment and settles expired leases.
 async fn lock(command: &mut Command, place: &Place) -> Result<LockedEnvironment, Failure> {
-    let mut locked = session::lock_place(command, place).await?;
-    session::apply(command, &mut locked, LockCommand::Sweep).await?;
+    let mut locked = lock_place(command, place).await?;
+    apply(command, &mut locked, LockCommand::Sweep).await?;
     Ok(locked)
 }
 

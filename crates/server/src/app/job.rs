@@ -19,6 +19,7 @@ use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
 
 use crate::app::App;
+use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
 pub use crate::app::job_response::MAX_LOG_BYTES;
 use crate::app::job_response::job_response;
@@ -89,7 +90,7 @@ async fn assign(
     let task_token = polled.accept();
     let reported = match app.store.assign_job(credentials, &task_token, app.job_timing.lease).await {
         Ok(Some(assigned)) => {
-            app.bell.ring();
+            notify(app, false);
             app.heartbeat_throttle.record(job).await;
             if sender.send(Some(job_response(app, runner, job, &secret, assigned))).is_ok() {
                 return;
@@ -274,7 +275,7 @@ pub async fn complete(app: &App, credentials: JobCredentials<'_>, end: &Complete
             }
         });
     }
-    app.bell.ring();
+    notify(app, false);
     Ok(())
 }
 

@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use crate::app::cache;
 use crate::app::failure::Failure;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::path::{PathParams, PipelinePath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
@@ -56,9 +56,9 @@ pub async fn delete_caches(
     let CacheQuery { key: cache_key, zone } = query.0;
     // An Idempotency-Key with other parameters is a different request.
     let fingerprint = format!("{cache_key:?} {zone:?}");
-    let mut mutation = permit.open(key, fingerprint.as_bytes()).await?;
-    let deleted = cache::delete(&mut mutation.command, &name, cache_key.as_deref(), zone.as_deref()).await?;
-    mutation.finish(RecordResponse::ok(&deleted)?).await
+    let mut command = permit.open(key, fingerprint.as_bytes()).await?;
+    let deleted = cache::delete(&mut command, &name, cache_key.as_deref(), zone.as_deref()).await?;
+    command.finish(RecordResponse::ok(&deleted)?).await
 }
 
 fn parse_name(text: &str) -> Result<PipelineName, Failure> {

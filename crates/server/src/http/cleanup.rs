@@ -8,12 +8,11 @@ use greenroom_domain::policy::action::CleanupManage;
 
 use crate::app::{cleanup, deployment, environment};
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::path::{EnvironmentPath, PathParams};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
-use crate::http::session::parse_place;
 use crate::http::session_wire;
 
 /// Run a failed teardown again
@@ -29,10 +28,10 @@ pub async fn repeat_cleanup(
     key: IdempotencyKey,
     body: Body<RepeatCleanup>,
 ) -> HandlerResult {
-    let place = parse_place(&path.0.pipeline_id, &path.0.env_name)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let created = cleanup::repeat(&mut mutation.command, &place, body.value.commit_id.as_deref()).await?;
-    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &deployment::to_summary(created))?).await
+    let place = path.0.place()?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let created = cleanup::repeat(&mut command, &place, body.value.commit_id.as_deref()).await?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &deployment::to_summary(created))?).await
 }
 
 /// Give up a failed teardown. The environment then counts as clean
@@ -48,11 +47,11 @@ pub async fn give_up_cleanup(
     key: IdempotencyKey,
     body: Body<GiveUp>,
 ) -> HandlerResult {
-    let place = parse_place(&path.0.pipeline_id, &path.0.env_name)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let found = cleanup::give_up(&mut mutation.command, &place, &body.value.reason).await?;
+    let place = path.0.place()?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let found = cleanup::give_up(&mut command, &place, &body.value.reason).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
     let view = environment::wire(found, last.map(session_wire::deployment));
-    mutation.finish(RecordResponse::ok(&view)?).await
+    command.finish(RecordResponse::ok(&view)?).await
 }

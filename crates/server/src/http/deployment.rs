@@ -16,12 +16,13 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::command::OpenCommand;
 use crate::app::deployment::{self, attempt, check_outcome, stage, to_summary};
 use crate::app::deployment_rights::require;
 use crate::app::failure::Failure;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{HandlerResult, Mutation};
 use crate::http::page::{PageQuery, list_with, page};
 use crate::http::path::{DeploymentPath, PathParams, PipelinePath, StagePath, parse_id};
 use crate::http::permit::{Narrowed, Permit};
@@ -99,13 +100,12 @@ pub async fn create_deployment(
     body: Body<CreateDeployment>,
 ) -> HandlerResult {
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let request = &body.value;
     let created =
-        deployment::create(&mut mutation.command, &name, &request.commit_id, request.branch.as_deref())
-            .await?;
-    let record = mutation.command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+        deployment::create(&mut command, &name, &request.commit_id, request.branch.as_deref()).await?;
+    let record = command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
 /// View a deployment, with its stages and steps
@@ -133,11 +133,11 @@ pub async fn cancel_deployment(
     body: Body<CancelDeployment>,
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    require(&mut mutation.command, deployment).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    require(&mut command, deployment).await?;
     let force = body.value.force.unwrap_or(false);
-    check_outcome(mutation.command.cancel_deployment(deployment, force).await?, None)?;
-    respond_accepted(mutation, deployment).await
+    check_outcome(command.cancel_deployment(deployment, force).await?, None)?;
+    respond_accepted(command, deployment).await
 }
 
 /// View a stage of a deployment
@@ -184,11 +184,11 @@ pub async fn cancel_stage(
     key: IdempotencyKey,
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
-    let mut mutation = permit.open(key, &[]).await?;
-    require(&mut mutation.command, deployment).await?;
+    let mut command = permit.open(key, &[]).await?;
+    require(&mut command, deployment).await?;
     let stage = path.0.stage_key.as_str();
-    check_outcome(mutation.command.cancel_stage(deployment, stage).await?, Some(stage))?;
-    respond_accepted(mutation, deployment).await
+    check_outcome(command.cancel_stage(deployment, stage).await?, Some(stage))?;
+    respond_accepted(command, deployment).await
 }
 
 /// Retry a stage and all stages that need it
@@ -203,17 +203,17 @@ pub async fn retry_stage(
     body: Body<RetryStage>,
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    require(&mut mutation.command, deployment).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    require(&mut command, deployment).await?;
     let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
     let stage = path.0.stage_key.as_str();
-    check_outcome(mutation.command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
-    respond_accepted(mutation, deployment).await
+    check_outcome(command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
+    respond_accepted(command, deployment).await
 }
 
-async fn respond_accepted(mut mutation: Mutation, deployment: DeploymentId) -> HandlerResult {
-    let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
+    let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
 /// Rejects control characters, because PostgreSQL can't store NUL, and `%`, a wildcard.

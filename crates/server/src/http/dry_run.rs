@@ -1,12 +1,12 @@
 //! `?dryRun=true`: the sessions that a change would end, without the change.
 
-use axum::response::IntoResponse;
 use greenroom_api_types::session_ending::EndedSession;
 use greenroom_store::session_ending::LiveSession;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::mutation::{HandlerResult, Mutation};
+use crate::app::command::OpenCommand;
+use crate::http::command::HandlerResult;
 use crate::http::record_response::RecordResponse;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
@@ -24,8 +24,8 @@ impl DryRun {
     }
 
     /// Commits. A dry run is rolled back instead, including the claim of its Idempotency-Key.
-    pub async fn finish(self, mutation: Mutation, response: RecordResponse) -> HandlerResult {
-        if self.is_dry_run() { Ok(response.into_response()) } else { mutation.finish(response).await }
+    pub async fn finish(self, command: OpenCommand, response: RecordResponse) -> HandlerResult {
+        if self.is_dry_run() { Ok(response) } else { command.finish(response).await }
     }
 }
 

@@ -8,11 +8,12 @@ use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::JobGiveUp;
 use greenroom_domain::text::Reason;
 
+use crate::app::command::OpenCommand;
 use crate::app::deployment::{check_outcome, to_summary};
 use crate::app::failure::Failure;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::{HandlerResult, Mutation};
 use crate::http::path::{DeploymentPath, PathParams, StagePath, parse_id};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
@@ -30,9 +31,9 @@ pub async fn give_up_deployment(
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let reason = parse_reason(&body.value)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    check_outcome(mutation.command.give_up_deployment(deployment, reason.as_str()).await?, None)?;
-    respond_accepted(mutation, deployment).await
+    let mut command = permit.open(key, &body.bytes).await?;
+    check_outcome(command.give_up_deployment(deployment, reason.as_str()).await?, None)?;
+    respond_accepted(command, deployment).await
 }
 
 /// End the job of a stage without waiting for its runner
@@ -48,14 +49,14 @@ pub async fn give_up_stage(
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let (stage, reason) = (path.0.stage_key.as_str(), parse_reason(&body.value)?);
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    check_outcome(mutation.command.give_up_stage(deployment, stage, reason.as_str()).await?, Some(stage))?;
-    respond_accepted(mutation, deployment).await
+    let mut command = permit.open(key, &body.bytes).await?;
+    check_outcome(command.give_up_stage(deployment, stage, reason.as_str()).await?, Some(stage))?;
+    respond_accepted(command, deployment).await
 }
 
-async fn respond_accepted(mut mutation: Mutation, deployment: DeploymentId) -> HandlerResult {
-    let record = mutation.command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
+    let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
 }
 
 fn parse_reason(body: &GiveUp) -> Result<Reason, Failure> {

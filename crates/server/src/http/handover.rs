@@ -6,15 +6,14 @@ use greenroom_api_types::handover::{DeclineHandover, RequestHandover};
 use greenroom_api_types::session::Session;
 use greenroom_domain::policy::action::SessionHold;
 
-use crate::app::handover;
-use crate::app::session::{ClaimMode, ClaimRequest};
+use crate::app::session::{ClaimMode, ClaimRequest, handover};
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
-use crate::http::path::{PathParams, SessionPath, parse_id};
+use crate::http::path::{PathParams, SessionPath};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
-use crate::http::session::{parse_place, to_wire};
+use crate::http::session_wire;
 
 /// Ask the holder to release the environment, and wait for it in the queue
 #[utoipa::path(post,
@@ -30,14 +29,12 @@ pub async fn request_handover(
     key: IdempotencyKey,
     body: Body<RequestHandover>,
 ) -> HandlerResult {
-    let (place, session_id) =
-        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let (place, session_id) = path.0.parse()?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
-    let waiting =
-        handover::request(&mut mutation.command, &place, session_id, (&request, grace_seconds)).await?;
-    mutation.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_wire(waiting))?).await
+    let waiting = handover::request(&mut command, &place, session_id, (&request, grace_seconds)).await?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::view(waiting))?).await
 }
 
 /// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
@@ -52,11 +49,10 @@ pub async fn accept_handover(
     path: PathParams<SessionPath>,
     key: IdempotencyKey,
 ) -> HandlerResult {
-    let (place, session_id) =
-        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
-    let mut mutation = permit.open(key, &[]).await?;
-    let released = handover::accept(&mut mutation.command, &place, session_id).await?;
-    mutation.finish(RecordResponse::ok(&to_wire(released))?).await
+    let (place, session_id) = path.0.parse()?;
+    let mut command = permit.open(key, &[]).await?;
+    let released = handover::accept(&mut command, &place, session_id).await?;
+    command.finish(RecordResponse::ok(&session_wire::view(released))?).await
 }
 
 /// Decline a request for hand-over, and keep the environment
@@ -73,10 +69,9 @@ pub async fn decline_handover(
     key: IdempotencyKey,
     body: Body<DeclineHandover>,
 ) -> HandlerResult {
-    let (place, session_id) =
-        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let (place, session_id) = path.0.parse()?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let context = body.value.context.as_deref();
-    let declined = handover::decline(&mut mutation.command, &place, session_id, context).await?;
-    mutation.finish(RecordResponse::ok(&to_wire(declined))?).await
+    let declined = handover::decline(&mut command, &place, session_id, context).await?;
+    command.finish(RecordResponse::ok(&session_wire::view(declined))?).await
 }

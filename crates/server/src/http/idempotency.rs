@@ -7,10 +7,12 @@ use axum::http::request::Parts;
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::principal::Principal;
 use greenroom_store::pipeline::PipelineName;
+use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::app::App;
+use crate::app::command::OperationKey;
 use crate::app::failure::{Code, Failure};
 use crate::http::openapi::header;
 use crate::http::permit::with_capacity;
@@ -22,18 +24,20 @@ const PIPELINE: &str = "pipelineId";
 /// One user's key for one operation on the same records, whether the request names them by id or by slug.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
-    pub method: String,
+    method: String,
     /// The path, with ids instead of slugs.
-    pub path: String,
+    path: String,
     /// A second path to store the response under.
-    pub alias_path: Option<String>,
-    pub key: Option<String>,
+    alias_path: Option<String>,
+    key: Option<String>,
 }
 
 impl IdempotencyKey {
-    /// Method, path and key, if there is one.
-    pub fn parts(&self) -> Option<(String, String, String)> {
-        self.key.clone().map(|key| (self.method.clone(), self.path.clone(), key))
+    /// Returns the key of this operation with this body, if the client sent one.
+    pub fn for_body(self, body: &[u8]) -> Option<OperationKey> {
+        let Self { method, path, alias_path, key } = self;
+        let key = key?;
+        Some(OperationKey { method, path, alias_path, key, fingerprint: Sha256::digest(body).to_vec() })
     }
 }
 

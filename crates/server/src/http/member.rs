@@ -13,9 +13,9 @@ use crate::app::failure::Failure;
 use crate::app::member::{self, Changed};
 use crate::app::precondition::IfMatch;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::page::{PageQuery, list};
 use crate::http::path::{MemberPath, PathParams, parse_id};
 use crate::http::permit::Permit;
@@ -57,9 +57,9 @@ pub async fn add_member(
     key: IdempotencyKey,
     body: Body<AddMember>,
 ) -> HandlerResult {
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let added = member::add(&mut mutation.command, &body.value).await?;
-    mutation.finish(respond(StatusCode::CREATED, added)?).await
+    let mut command = permit.open(key, &body.bytes).await?;
+    let added = member::add(&mut command, &body.value).await?;
+    command.finish(respond(StatusCode::CREATED, added)?).await
 }
 
 /// Change a member's role or name. If the new role is below developer, the member's sessions end
@@ -76,10 +76,10 @@ pub async fn update_member(
     body: Body<UpdateMember>,
 ) -> HandlerResult {
     let user = parse_id(&path.0.user_id)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let dry_run = query.0.is_dry_run();
-    let updated = member::update(&mut mutation.command, user, &condition, &body.value, dry_run).await?;
-    query.0.finish(mutation, respond_changed(updated)?).await
+    let updated = member::update(&mut command, user, &condition, &body.value, dry_run).await?;
+    query.0.finish(command, respond_changed(updated)?).await
 }
 
 /// Remove a member, revoke their tokens and end their sessions
@@ -94,9 +94,9 @@ pub async fn remove_member(
     condition: IfMatch,
 ) -> HandlerResult {
     let user = parse_id(&path.0.user_id)?;
-    let mut mutation = permit.open(key, &[]).await?;
-    let removed = member::remove(&mut mutation.command, user, &condition, query.0.is_dry_run()).await?;
-    query.0.finish(mutation, respond_changed(removed)?).await
+    let mut command = permit.open(key, &[]).await?;
+    let removed = member::remove(&mut command, user, &condition, query.0.is_dry_run()).await?;
+    query.0.finish(command, respond_changed(removed)?).await
 }
 
 fn respond_changed(Changed { member, ended }: Changed) -> Result<RecordResponse, Failure> {

@@ -9,8 +9,8 @@ use crate::app::failure::Failure;
 use crate::app::organization;
 use crate::app::precondition::IfMatch;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
 
@@ -35,8 +35,8 @@ pub async fn update_organization(
     condition: IfMatch,
     body: Body<UpdateOrganization>,
 ) -> HandlerResult {
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let updated = organization::update(&mut mutation.command, &condition, &body.value).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let updated = organization::update(&mut command, &condition, &body.value).await?;
     let revision = updated.revision;
-    mutation.finish(RecordResponse::ok(&organization::wire(updated))?.with_revision(revision)).await
+    command.finish(RecordResponse::ok(&organization::wire(updated))?.with_revision(revision)).await
 }

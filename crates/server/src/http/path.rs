@@ -2,11 +2,14 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use greenroom_domain::id::SessionId;
+use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error, MapDeserializer};
 
 use crate::app::failure::Failure;
+use crate::app::session::Place;
 use crate::http::pipeline_limit::CheckedPipeline;
 
 /// The path's variables as a struct.
@@ -52,12 +55,25 @@ pub struct EnvironmentPath {
     pub env_name: String,
 }
 
+impl EnvironmentPath {
+    pub fn place(&self) -> Result<Place, Failure> {
+        parse_place(&self.pipeline_id, &self.env_name)
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionPath {
     pub pipeline_id: String,
     pub env_name: String,
     pub session_id: String,
+}
+
+impl SessionPath {
+    /// Returns the environment and the session.
+    pub fn parse(&self) -> Result<(Place, SessionId), Failure> {
+        Ok((parse_place(&self.pipeline_id, &self.env_name)?, parse_id(&self.session_id)?))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,4 +129,9 @@ pub struct EventPath {
 /// Parses an id; a malformed one is `404`.
 pub fn parse_id<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
     text.parse().map_err(|_| Failure::not_found())
+}
+
+fn parse_place(pipeline: &str, environment: &str) -> Result<Place, Failure> {
+    let pipeline = PipelineName::parse(pipeline).ok_or_else(Failure::not_found)?;
+    Ok(Place { pipeline, environment: environment.to_owned() })
 }

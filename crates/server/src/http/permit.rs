@@ -14,7 +14,6 @@ use greenroom_domain::principal::Principal;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::fast_path::Caller;
 use crate::http::identity::Identity;
 use crate::http::pipeline_limit;
 use crate::http::request_id::RequestId;
@@ -32,10 +31,6 @@ pub struct AuthenticatedRequest {
 impl AuthenticatedRequest {
     pub fn organization(&self) -> OrganizationId {
         self.principal.organization_id
-    }
-
-    pub fn caller(&self) -> Caller<'_> {
-        Caller { principal: &self.principal, request_id: &self.request_id.0 }
     }
 }
 

@@ -24,9 +24,9 @@ use crate::app::pipeline;
 use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
 use crate::http::body::{Body, MAX_DEFINITION_BYTES};
+use crate::http::command::HandlerResult;
 use crate::http::dry_run::{DryRun, ended_sessions};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::page::{PageQuery, list, list_with, page};
 use crate::http::path::{PathParams, PipelinePath, VersionPath};
 use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
@@ -91,9 +91,9 @@ pub async fn create_pipeline(
     body: Body<CreatePipeline, MAX_DEFINITION_BYTES>,
 ) -> HandlerResult {
     let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let created = pipeline::create(&mut mutation.command, &body.value, &checked).await?;
-    mutation.finish(respond(StatusCode::CREATED, created)?.with_warnings(&checked.warnings)?).await
+    let mut command = permit.open(key, &body.bytes).await?;
+    let created = pipeline::create(&mut command, &body.value, &checked).await?;
+    command.finish(respond(StatusCode::CREATED, created)?.with_warnings(&checked.warnings)?).await
 }
 
 /// Update a pipeline. A changed definition becomes a new version
@@ -113,13 +113,12 @@ pub async fn update_pipeline(
         Some(source) => Some(definition::for_saving(permit.organization(), source).await?),
         None => None,
     };
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let (command, checked) = (&mut mutation.command, checked.as_ref());
-    let updated = pipeline::update(command, &name, &condition, &body.value, checked).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let checked = checked.as_ref();
+    let updated = pipeline::update(&mut command, &name, &condition, &body.value, checked).await?;
     let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
-    let response =
-        respond_with_last_deployment(&mut mutation.command, updated).await?.with_warnings(warnings)?;
-    mutation.finish(response).await
+    let response = respond_with_last_deployment(&mut command, updated).await?.with_warnings(warnings)?;
+    command.finish(response).await
 }
 
 /// Archive a pipeline permanently and end its sessions
@@ -134,14 +133,13 @@ pub async fn archive_pipeline(
     condition: IfMatch,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
-    let mut mutation = permit.open(key, &[]).await?;
-    let archived =
-        pipeline_archive::archive(&mut mutation.command, &name, &condition, query.0.is_dry_run()).await?;
+    let mut command = permit.open(key, &[]).await?;
+    let archived = pipeline_archive::archive(&mut command, &name, &condition, query.0.is_dry_run()).await?;
     let revision = archived.pipeline.revision;
-    let last = mutation.command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
+    let last = command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
     let pipeline = Pipeline { last_deployment: last, ..archived.pipeline.into() };
     let view = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
-    query.0.finish(mutation, RecordResponse::ok(&view)?.with_revision(revision)).await
+    query.0.finish(command, RecordResponse::ok(&view)?.with_revision(revision)).await
 }
 
 /// Stop a pipeline. New deployments wait until it is resumed
@@ -158,11 +156,11 @@ pub async fn stop_pipeline(
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
     let change = PipelineCommand::Stop(body.value.mode.unwrap_or(StopMode::Drain).into());
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
-    let stopped = pipeline::change_status(&mut mutation.command, &name, &condition, change, reason).await?;
-    let response = respond_with_last_deployment(&mut mutation.command, stopped).await?;
-    mutation.finish(response).await
+    let stopped = pipeline::change_status(&mut command, &name, &condition, change, reason).await?;
+    let response = respond_with_last_deployment(&mut command, stopped).await?;
+    command.finish(response).await
 }
 
 /// Resume a stopped pipeline. Deployments that were waiting for this continue
@@ -178,13 +176,12 @@ pub async fn resume_pipeline(
     body: Body<ResumePipeline>,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
-    let mut mutation = permit.open(key, &body.bytes).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
     let resumed =
-        pipeline::change_status(&mut mutation.command, &name, &condition, PipelineCommand::Resume, reason)
-            .await?;
-    let response = respond_with_last_deployment(&mut mutation.command, resumed).await?;
-    mutation.finish(response).await
+        pipeline::change_status(&mut command, &name, &condition, PipelineCommand::Resume, reason).await?;
+    let response = respond_with_last_deployment(&mut command, resumed).await?;
+    command.finish(response).await
 }
 
 /// Check a definition without saving it

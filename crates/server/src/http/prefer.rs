@@ -5,11 +5,13 @@ use std::time::Duration;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
+use crate::http::command::HandlerResult;
 use crate::http::openapi::header;
+use crate::http::request_slot::RequestSlot;
 
 /// The maximum wait within a request: proxies would close a longer one.
 const MAX_WAIT_SECONDS: u64 = 30;
@@ -35,8 +37,21 @@ impl Prefer {
         }
     }
 
+    /// Exchanges the request's slot for a permit to wait, does the waiting, and makes its response.
+    pub async fn respond_after_wait(
+        self,
+        request_slot: &RequestSlot,
+        waiting: impl Future<Output = HandlerResult>,
+    ) -> Response {
+        let result = match request_slot.begin_wait(self.wait.unwrap_or_default()) {
+            Ok(()) => waiting.await,
+            Err(failure) => Err(failure.into()),
+        };
+        self.add_applied_header(result.into_response())
+    }
+
     /// Adds `Preference-Applied` with the wait that was used.
-    pub fn add_applied_header(self, mut response: Response) -> Response {
+    fn add_applied_header(self, mut response: Response) -> Response {
         if let Some(wait) = self.wait
             && let Ok(value) = HeaderValue::from_str(&format!("wait={}", wait.as_secs()))
         {

@@ -9,8 +9,8 @@ use greenroom_domain::policy::action::RunnerManage;
 use crate::app::failure::Failure;
 use crate::app::runner;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::path::{PathParams, RunnerPath, parse_id};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
@@ -34,12 +34,12 @@ pub async fn create_runner(
     key: IdempotencyKey,
     body: Body<CreateRunner>,
 ) -> HandlerResult {
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let (created, secret) = runner::create(&mut mutation.command, &body.value).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let (created, secret) = runner::create(&mut command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
     let stored = CreatedRunner { record: runner::to_view(created), token: None };
     let sent = CreatedRunner { token: Some(secret.reveal().to_owned()), ..stored.clone() };
-    mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
+    command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
 /// Revoke a runner. It gets no more jobs, and loses its current jobs
@@ -52,7 +52,7 @@ pub async fn revoke_runner(
     key: IdempotencyKey,
 ) -> HandlerResult {
     let runner_id = parse_id(&path.0.runner_id)?;
-    let mut mutation = permit.open(key, &[]).await?;
-    let revoked = runner::revoke(&mut mutation.command, runner_id).await?;
-    mutation.finish(RecordResponse::ok(&runner::to_view(revoked))?).await
+    let mut command = permit.open(key, &[]).await?;
+    let revoked = runner::revoke(&mut command, runner_id).await?;
+    command.finish(RecordResponse::ok(&runner::to_view(revoked))?).await
 }

@@ -11,8 +11,8 @@ use crate::app::failure::Failure;
 use crate::app::precondition::IfMatch;
 use crate::app::runner_pool;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::path::{PathParams, RunnerPoolPath};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
@@ -52,10 +52,9 @@ pub async fn update_runner_pool(
     condition: IfMatch,
     body: Body<UpdateRunnerPool>,
 ) -> HandlerResult {
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let updated =
-        runner_pool::update(&mut mutation.command, &path.0.pool_name, &condition, &body.value).await?;
-    mutation.finish(respond(updated)?).await
+    let mut command = permit.open(key, &body.bytes).await?;
+    let updated = runner_pool::update(&mut command, &path.0.pool_name, &condition, &body.value).await?;
+    command.finish(respond(updated)?).await
 }
 
 fn respond(pool: RunnerPoolRecord) -> Result<RecordResponse, Failure> {

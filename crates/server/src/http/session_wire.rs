@@ -10,6 +10,12 @@ use greenroom_store::environment::LockView;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
 use crate::app::environment::{cleanup_failed, kind, lock};
+use crate::app::session::view::SessionView;
+
+pub fn view(view: SessionView) -> Session {
+    let lock = (view.env_name.as_str(), &view.lock);
+    session(view.session, lock, view.deployments, view.displaced)
+}
 
 pub fn session(
     record: Record,

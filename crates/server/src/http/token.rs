@@ -13,8 +13,8 @@ use utoipa::IntoParams;
 use crate::app::failure::Failure;
 use crate::app::token;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
 use crate::http::page::{list, page};
 use crate::http::path::{PathParams, TokenPath, parse_id};
 use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
@@ -78,12 +78,12 @@ pub async fn create_api_token(
     key: IdempotencyKey,
     body: Body<CreateApiToken>,
 ) -> HandlerResult {
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let (created, secret) = token::create(&mut mutation.command, &body.value).await?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let (created, secret) = token::create(&mut command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
     let stored = CreatedApiToken { record: created.into(), token: None };
     let sent = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..stored.clone() };
-    mutation.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
+    command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
 }
 
 /// Revoke an API token and all tokens that were created with it. Every token may revoke itself
@@ -97,7 +97,7 @@ pub async fn revoke_api_token(
 ) -> HandlerResult {
     let token_id = parse_id(&path.0.token_id)?;
     token::allow_revoke(&caller.principal, token_id)?;
-    let mut mutation = caller.open(key, &[]).await?;
-    let revoked = token::revoke(&mut mutation.command, token_id).await?;
-    mutation.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await
+    let mut command = caller.open(key, &[]).await?;
+    let revoked = token::revoke(&mut command, token_id).await?;
+    command.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await
 }

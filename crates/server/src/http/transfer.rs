@@ -5,14 +5,14 @@ use greenroom_api_types::envelope::Data;
 use greenroom_api_types::session::{Session, TransferSession};
 use greenroom_domain::policy::action::SessionHold;
 
-use crate::app::transfer;
+use crate::app::session::transfer;
 use crate::http::body::Body;
+use crate::http::command::HandlerResult;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::mutation::HandlerResult;
-use crate::http::path::{PathParams, SessionPath, parse_id};
+use crate::http::path::{PathParams, SessionPath};
 use crate::http::permit::Permit;
 use crate::http::record_response::RecordResponse;
-use crate::http::session::{parse_place, to_wire};
+use crate::http::session_wire;
 
 /// Transfer the environment to another member, regardless of the queue
 #[utoipa::path(post,
@@ -28,9 +28,8 @@ pub async fn transfer_session(
     key: IdempotencyKey,
     body: Body<TransferSession>,
 ) -> HandlerResult {
-    let (place, session_id) =
-        (parse_place(&path.0.pipeline_id, &path.0.env_name)?, parse_id(&path.0.session_id)?);
-    let mut mutation = permit.open(key, &body.bytes).await?;
-    let given = transfer::transfer(&mut mutation.command, &place, session_id, &body.value.user_id).await?;
-    mutation.finish(RecordResponse::new(StatusCode::CREATED, &to_wire(given))?).await
+    let (place, session_id) = path.0.parse()?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let given = transfer::transfer(&mut command, &place, session_id, &body.value.user_id).await?;
+    command.finish(RecordResponse::new(StatusCode::CREATED, &session_wire::view(given))?).await
 }

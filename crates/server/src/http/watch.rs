@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::failure::Failure;
-use crate::app::session::not_own;
+use crate::app::session::refusal::not_own;
 use crate::app::watcher_heartbeat::WatcherGuard;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod actions;
+mod commands;
 mod consistent_reads;
 mod contention;
 mod deployments;

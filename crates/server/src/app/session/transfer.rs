@@ -12,7 +12,9 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use crate::app::failure::Failure;
-use crate::app::session::{Place, SessionView, lock_held, not_active, pipeline, read_view};
+use crate::app::session::Place;
+use crate::app::session::locked::{lock_held, not_active, pipeline};
+use crate::app::session::view::{SessionView, read_view};
 
 /// Ends the session and starts one of the other user, with a new fence, in one transaction.
 pub async fn transfer(

@@ -1,8 +1,29 @@
-//! Claims, as clients send them.
+//! Sessions: claiming, holding, deploying to, releasing and taking over an environment. This file has what
+//! the use cases below have in common: the environment that a request names, and the claim as it was sent.
+
+pub mod claim;
+mod fast_path;
+pub mod handover;
+pub mod hold;
+pub mod locked;
+pub mod pool;
+pub mod read;
+pub mod refusal;
+pub mod transfer;
+pub mod view;
+pub mod waiting;
 
 use greenroom_domain::text::{Branch, CommitId, Reason};
+use greenroom_store::pipeline::PipelineName;
 
 use crate::app::failure::Failure;
+
+/// The environment of a session, as the path of a request names it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub pipeline: PipelineName,
+    pub environment: String,
+}
 
 /// A claim, as a client sent it.
 #[derive(Clone, Debug, Default)]

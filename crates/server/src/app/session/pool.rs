@@ -1,9 +1,11 @@
 //! Claiming any free environment that has all of some labels.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use greenroom_api_types::problem::FieldProblem;
 use greenroom_domain::definition::{Definition, EnvironmentTemplate, nearest};
+use greenroom_domain::event::Event;
 use greenroom_domain::pipeline::Pipeline;
 use greenroom_domain::slug::{InvalidSlug, Slug};
 use greenroom_store::Command;
@@ -11,32 +13,76 @@ use greenroom_store::environment::Environment;
 use greenroom_store::environment_pool::EnvironmentPool;
 use greenroom_store::pipeline::PipelineName;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
+use crate::app::command::{CommandRequest, Interruption, Replayable};
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::{Base, body};
-use crate::app::refusal::RefusedRequest;
-use crate::app::session::{self, ClaimRequest, SessionView, ValidatedClaim};
+use crate::app::session::claim::claim_locked;
+use crate::app::session::locked::live_pipeline;
+use crate::app::session::refusal::RefusedRequest;
+use crate::app::session::view::{Render, SessionView};
+use crate::app::session::waiting::{WakeReason, wait_for_event};
+use crate::app::session::{ClaimRequest, ValidatedClaim};
 
 const MAX_LABELS: usize = 20;
 /// A refusal lists at most this many of a pool's environments or labels.
 const MAX_LISTED: usize = 20;
 
-pub async fn claim(
-    command: &mut Command,
-    name: &PipelineName,
-    labels: &[String],
-    claim: &ClaimRequest,
-) -> Result<SessionView, Failure> {
+/// A claim of any free environment of a pipeline that has all of the labels.
+#[derive(Clone, Copy)]
+pub struct PoolClaim<'a> {
+    pub pipeline: &'a PipelineName,
+    pub labels: &'a [String],
+    pub claim: &'a ClaimRequest,
+}
+
+pub async fn claim<R: Replayable>(
+    request: &CommandRequest<'_>,
+    pool: PoolClaim<'_>,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    let mut command = request.open().await?;
+    let view = claim_in(&mut command, pool).await?;
+    command.finish(render(view)?).await
+}
+
+/// Retries the claim until an environment of the pool is free, or the wait is over.
+pub async fn claim_within<R: Replayable>(
+    request: &CommandRequest<'_>,
+    pool: PoolClaim<'_>,
+    wait: Duration,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    let deadline = Instant::now() + wait;
+    let mut events = request.app.feed.subscribe(request.principal.organization_id);
+    let mut is_last = false;
+    loop {
+        match claim(request, pool, render).await {
+            Err(interruption)
+                if !is_last
+                    && (interruption.has_code(Code::PoolExhausted) || interruption.is_transient()) => {}
+            result => return result,
+        }
+        // Any session event can mean that an environment of the pool is free; the next attempt finds out.
+        let is_relevant = |event: &Event| event.event_type.starts_with("session.");
+        let reason = wait_for_event(request.app, &mut events, deadline, is_relevant).await;
+        is_last = matches!(reason, WakeReason::Deadline);
+    }
+}
+
+async fn claim_in(command: &mut Command, pool: PoolClaim<'_>) -> Result<SessionView, Failure> {
+    let PoolClaim { pipeline: name, labels, claim } = pool;
     check_labels(labels)?;
     let validated = ValidatedClaim::new(claim)?;
-    let pipeline = session::live_pipeline(command, name).await?;
+    let pipeline = live_pipeline(command, name).await?;
     let pool = EnvironmentPool { pipeline: pipeline.id, labels, ttl_seconds: claim.ttl_seconds };
     if let Some(seconds) = claim.ttl_seconds.filter(|seconds| *seconds < 1) {
         return Err(Failure::field("/ttlSeconds", format!("must be 1 or more, not {seconds}")));
     }
     match command.lock_free(pool).await? {
-        Some(mut locked) => session::claim_locked(command, &mut locked, (claim, validated), 0, name).await,
+        Some(mut locked) => claim_locked(command, &mut locked, (claim, validated), 0, name).await,
         None => {
             let environments = command.pool_environments(pool.pipeline, pool.labels).await?;
             if environments.is_empty() {

@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::Base;
-use crate::app::session::{
-    ClaimRequest, Place, SessionView, ValidatedClaim, lease_terms, live_pipeline, lock_held, lock_place,
-    lock_places, new_claim, new_session, not_active, read_view, refused,
-};
+use crate::app::session::claim::{lease_terms, lock_places, new_claim, new_session};
+use crate::app::session::locked::{live_pipeline, lock_held, lock_place, not_active, refused};
+use crate::app::session::view::{SessionView, read_view};
+use crate::app::session::{ClaimRequest, Place, ValidatedClaim};
 
 /// Requests the hand-over of a session from its holder. Returns the requester's own session, which is queued.
 /// A session of the requester that is queued already is used unchanged.

@@ -143,6 +143,13 @@ fn deploy(base: &Base, session: &str, claim: &ClaimRequest) -> Value {
     }
 }
 
+/// The failure of an action that only the session's own user may do.
+pub fn not_own() -> Failure {
+    let detail =
+        "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";
+    Failure::new(Code::Forbidden, detail)
+}
+
 /// Returns why a session is not active: it has ended, or it is still queued.
 pub fn not_active(session: &Session, environment: &Environment) -> Failure {
     let by = session.ended_by_name.as_deref().unwrap_or("the system");

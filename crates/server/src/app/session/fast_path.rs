@@ -1,62 +1,58 @@
 //! The fast path of a plain claim and of a release: a single statement that grants or releases, or changes
-//! nothing. Everything else takes the slow path (`app/session.rs`), which also returns the reason of a
+//! nothing. Everything else takes the slow path (`claim.rs`, `hold.rs`), which also returns the reason of a
 //! refusal.
 
 use greenroom_domain::environment::Refusal;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::pipeline::PipelineStatus;
-use greenroom_domain::principal::Principal;
 use greenroom_domain::text::Reason;
 use greenroom_store::grant::{FastPathResult, GrantRequest, PlainClaim};
-use greenroom_store::{Command, Store};
+use greenroom_store::{Command, Store, StoreError};
 use uuid::Uuid;
 
+use crate::app::command::{CommandRequest, notify};
 use crate::app::failure::Failure;
-use crate::app::refusal::{self, RefusedRequest};
-use crate::app::session::{ClaimMode, ClaimRequest, Place, SessionView};
+use crate::app::session::refusal::{self, RefusedRequest};
+use crate::app::session::view::SessionView;
+use crate::app::session::{ClaimMode, ClaimRequest, Place};
 
-/// Who sends a request, and the id of that request.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    pub principal: &'a Principal,
-    pub request_id: &'a str,
+/// A plain claim of one request.
+struct Grant<'a> {
+    request: GrantRequest<'a>,
+    claim: PlainClaim<'a>,
 }
 
-impl<'a> Caller<'a> {
-    fn grant_request(self, place: &'a Place) -> GrantRequest<'a> {
-        GrantRequest {
-            principal: self.principal,
-            request_id: self.request_id,
-            pipeline: &place.pipeline,
-            environment: &place.environment,
-        }
+/// Grants the claims of a batch, and returns a result for each of them in the same order: `None` if it needs
+/// the slow path. Every claim is its own transaction, and every batch has one claim today. Claims of several
+/// requests can be granted by one statement here, without a change to any caller.
+async fn grant(store: &Store, batch: &[Grant<'_>]) -> Result<Vec<Option<FastPathResult>>, StoreError> {
+    let mut results = Vec::with_capacity(batch.len());
+    for Grant { request, claim } in batch {
+        results.push(store.grant(*request, *claim).await?);
     }
+    Ok(results)
 }
 
 /// Claims in its own transaction. Returns `None` if the claim needs the slow path.
 pub async fn claim(
-    store: &Store,
-    caller: Caller<'_>,
+    request: &CommandRequest<'_>,
     place: &Place,
-    request: &ClaimRequest,
+    claim: &ClaimRequest,
 ) -> Result<Option<SessionView>, Failure> {
-    let Some(claim) = plain_claim(request) else { return Ok(None) };
-    if let Some(granted) = store.grant(caller.grant_request(place), claim).await? {
+    let Some(plain) = plain_claim(claim) else { return Ok(None) };
+    let batch = [Grant { request: grant_request(request, place), claim: plain }];
+    if let Some(granted) = grant(&request.app.store, &batch).await?.into_iter().flatten().next() {
+        notify(request.app, false);
         return Ok(Some(session_view(place, granted)));
     }
-    refuse(store, caller, place, request).await?;
+    refuse(request, place, claim).await?;
     Ok(None)
 }
 
 /// Refuses a claim of an environment that is held. It reads without a lock: any number of concurrent claims
 /// of a held environment block neither each other nor the holder.
-async fn refuse(
-    store: &Store,
-    caller: Caller<'_>,
-    place: &Place,
-    request: &ClaimRequest,
-) -> Result<(), Failure> {
-    let organization = caller.principal.organization_id;
+async fn refuse(request: &CommandRequest<'_>, place: &Place, claim: &ClaimRequest) -> Result<(), Failure> {
+    let (store, organization) = (&request.app.store, request.principal.organization_id);
     let Some(pipeline) = store.pipeline(organization, &place.pipeline).await? else { return Ok(()) };
     let found = store.environment(organization, pipeline.id, &place.environment).await?;
     let Some(environment) = found.filter(|_| pipeline.status != PipelineStatus::Archived) else {
@@ -65,44 +61,56 @@ async fn refuse(
     let Some(holder) = &environment.lock.holder else { return Ok(()) };
     // An invalid request is reported as invalid, whether or not the environment is held: the slow path does
     // that.
-    let longest = environment.configuration["lease"]["maxSeconds"].as_i64().unwrap_or(0);
-    if request.ttl_seconds.is_some_and(|seconds| !(1..=longest).contains(&seconds)) {
+    let longest = environment.longest_lease_seconds;
+    if claim.ttl_seconds.is_some_and(|seconds| !(1..=longest).contains(&seconds)) {
         return Ok(());
     }
     let session = holder.session_id;
-    let yours = holder.user_id == caller.principal.user_id;
+    let yours = holder.user_id == request.principal.user_id;
     let refusal = if yours { Refusal::HeldByYou { session } } else { Refusal::Locked { session } };
-    let refused = RefusedRequest { principal: caller.principal, pipeline: &place.pipeline, claim: request };
+    let refused = RefusedRequest { principal: request.principal, pipeline: &place.pipeline, claim };
     Err(refusal::refused(refused, &environment, refusal))
 }
 
-/// Claims within a command, which stores its response under an Idempotency-Key. Returns `None` if the claim
+/// Claims within a command, which stores its response under an idempotency key. Returns `None` if the claim
 /// needs the slow path.
 pub async fn claim_in(
     command: &mut Command,
-    caller: Caller<'_>,
+    request: &CommandRequest<'_>,
     place: &Place,
-    request: &ClaimRequest,
+    claim: &ClaimRequest,
 ) -> Result<Option<SessionView>, Failure> {
-    let Some(claim) = plain_claim(request) else { return Ok(None) };
-    let granted = command.grant(caller.grant_request(place), claim).await?;
+    let Some(plain) = plain_claim(claim) else { return Ok(None) };
+    let granted = command.grant(grant_request(request, place), plain).await?;
     Ok(granted.map(|granted| session_view(place, granted)))
 }
 
 /// Releases in its own transaction. Returns `None` if the release needs the slow path.
 pub async fn release(
-    store: &Store,
-    caller: Caller<'_>,
+    request: &CommandRequest<'_>,
     place: &Place,
     session: SessionId,
 ) -> Result<Option<SessionView>, Failure> {
-    let Some(released) = store.release(caller.grant_request(place), session).await? else { return Ok(None) };
+    let store = &request.app.store;
+    let Some(released) = store.release(grant_request(request, place), session).await? else {
+        return Ok(None);
+    };
+    notify(request.app, false);
     let deployed = released.deployed;
     let mut view = session_view(place, released);
     if deployed {
-        view.deployments = store.deployments_of_session(caller.principal.organization_id, session).await?;
+        view.deployments = store.deployments_of_session(request.principal.organization_id, session).await?;
     }
     Ok(Some(view))
+}
+
+fn grant_request<'a>(request: &'a CommandRequest<'_>, place: &'a Place) -> GrantRequest<'a> {
+    GrantRequest {
+        principal: request.principal,
+        request_id: request.request_id,
+        pipeline: &place.pipeline,
+        environment: &place.environment,
+    }
 }
 
 const LEASE_SECONDS: std::ops::RangeInclusive<i64> = 1..=366 * 24 * 3_600;

@@ -1,0 +1,231 @@
+//! Commands: one transaction on behalf of a user. Opening one checks the token and the permission again
+//! within the transaction, and finds the stored response of a repeated request. Its commit stores the
+//! response and notifies the sequencer and the relay. Nothing here depends on HTTP.
+
+use std::ops::{Deref, DerefMut};
+
+use greenroom_domain::policy::Denied;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_domain::scope::Scopes;
+use greenroom_domain::slug::Slug;
+use greenroom_store::idempotency::{KeyClaim, KeyScope, StoredResponse};
+use greenroom_store::{Command, OrgTransaction, Store, StoreError};
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::app::planted;
+
+/// Checks the permission for a command, with the role and the scopes that the token has now.
+pub type Authorize = fn(Role, Scopes) -> Result<(), Denied>;
+
+/// Who requests a command, with which permission, and under which idempotency key. One request may open
+/// several commands, one after the other.
+pub struct CommandRequest<'a> {
+    pub app: &'a App,
+    pub principal: &'a Principal,
+    pub request_id: &'a str,
+    pub authorize: Authorize,
+    pub key: Option<OperationKey>,
+}
+
+/// An idempotency key: one user's key for one operation on the same records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationKey {
+    pub method: String,
+    /// The records that the operation is applied to, by their ids.
+    pub path: String,
+    /// A second path to store the response under.
+    pub alias_path: Option<String>,
+    pub key: String,
+    /// A hash of the request's input. The same key with another input is an error of the client.
+    pub fingerprint: Vec<u8>,
+}
+
+impl OperationKey {
+    pub fn scope(&self) -> KeyScope<'_> {
+        KeyScope { method: &self.method, path: &self.path, key: &self.key }
+    }
+
+    fn alias_scope(&self) -> Option<KeyScope<'_>> {
+        self.alias_path.as_deref().map(|path| KeyScope { path, ..self.scope() })
+    }
+}
+
+/// A response that can be stored under an idempotency key, and sent again when the request is repeated.
+pub trait Replayable: Send {
+    fn to_stored(&self, fingerprint: Vec<u8>) -> StoredResponse;
+}
+
+/// Why a request ends before its use case has completed.
+#[derive(Debug)]
+pub enum Interruption {
+    Refused(Box<Failure>),
+    /// The request was repeated; this is the stored response.
+    Replayed(StoredResponse),
+}
+
+impl From<Failure> for Interruption {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Box::new(failure))
+    }
+}
+
+impl From<StoreError> for Interruption {
+    fn from(error: StoreError) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl From<Denied> for Interruption {
+    fn from(denied: Denied) -> Self {
+        Failure::from(denied).into()
+    }
+}
+
+impl Interruption {
+    pub fn has_code(&self, code: Code) -> bool {
+        matches!(self, Self::Refused(failure) if failure.code == code)
+    }
+
+    /// Whether a retry may succeed: a concurrent request or the database was the cause.
+    pub fn is_transient(&self) -> bool {
+        self.has_code(Code::Busy)
+            || self.has_code(Code::DatabaseUnavailable)
+            || self.has_code(Code::IdempotencyInProgress)
+    }
+}
+
+impl CommandRequest<'_> {
+    /// Opens a command and claims the idempotency key, if there is one.
+    pub async fn open(&self) -> Result<OpenCommand, Interruption> {
+        let mut command = self.reopen().await?;
+        command.claim_key().await?;
+        Ok(command)
+    }
+
+    /// Opens a further command of a request that has already stored a response, and may replace it.
+    pub async fn reopen(&self) -> Result<OpenCommand, Interruption> {
+        let Principal { organization_id, token_id, .. } = *self.principal;
+        let command = self.app.store.command(organization_id, token_id, self.request_id).await?;
+        let command = command.ok_or_else(Failure::unauthenticated)?;
+        let principal = command.principal();
+        (self.authorize)(principal.role, principal.scopes)?;
+        Ok(OpenCommand { command, app: self.app.clone(), key: self.key.clone() })
+    }
+}
+
+/// A command whose transaction is open. Rolls back when it is dropped.
+pub struct OpenCommand {
+    command: Command,
+    app: App,
+    key: Option<OperationKey>,
+}
+
+impl OpenCommand {
+    async fn claim_key(&mut self) -> Result<(), Interruption> {
+        let Some(key) = &self.key else { return Ok(()) };
+        match self.command.claim_key(&key.scope()).await? {
+            KeyClaim::New => Ok(()),
+            KeyClaim::Running => Err(Failure::new(
+                Code::IdempotencyInProgress,
+                "The first request with this Idempotency-Key has not ended yet. Wait a second and repeat this one.",
+            )
+            .into()),
+            KeyClaim::Completed(stored) if stored.fingerprint == key.fingerprint => {
+                Err(Interruption::Replayed(stored))
+            }
+            KeyClaim::Completed(_) => Err(Failure::new(
+                Code::IdempotencyKeyReused,
+                "This Idempotency-Key was sent before with another body. Use a new key for a new request.",
+            )
+            .into()),
+        }
+    }
+
+    /// Commits without storing a response.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        let has_wake_ups = self.command.has_wake_ups();
+        self.command.commit().await?;
+        notify(&self.app, has_wake_ups);
+        Ok(())
+    }
+
+    /// Commits without storing a response, and deletes the one that this request has stored earlier.
+    pub async fn commit_and_delete_response(mut self) -> Result<(), StoreError> {
+        if let Some(key) = &self.key {
+            let user = self.command.principal().user_id;
+            self.command.delete_response(user, &key.scope()).await?;
+        }
+        self.commit().await
+    }
+
+    /// Stores the response under the idempotency key and commits. Before the commit nothing has taken effect.
+    pub async fn finish<R: Replayable>(mut self, response: R) -> Result<R, Interruption> {
+        if let Some(key) = &self.key {
+            let stored = response.to_stored(key.fingerprint.clone());
+            self.command.store_response(&key.scope(), &stored).await?;
+            if let Some(alias) = key.alias_scope() {
+                self.command.store_response(&alias, &stored).await?;
+            }
+        }
+        let has_wake_ups = self.command.has_wake_ups();
+        if let Some(command) = planted::commit_later(self.command, &self.app.bell) {
+            command.commit().await?;
+        }
+        notify(&self.app, has_wake_ups);
+        Ok(response)
+    }
+}
+
+impl Deref for OpenCommand {
+    type Target = Command;
+
+    fn deref(&self) -> &Command {
+        &self.command
+    }
+}
+
+impl DerefMut for OpenCommand {
+    fn deref_mut(&mut self) -> &mut Command {
+        &mut self.command
+    }
+}
+
+/// The command of an operator at the console, who has the database and neither a token nor a role.
+pub struct OperatorCommand(OrgTransaction);
+
+impl OperatorCommand {
+    /// Opens a command in the organization with this slug. Returns `None` if there is none.
+    pub async fn open(store: &Store, organization: &Slug) -> Result<Option<Self>, StoreError> {
+        Ok(store.operator_transaction(organization).await?.map(Self))
+    }
+
+    /// Commits. There is nothing to notify in this process: the daemons find the events and the wake-ups.
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.0.commit().await
+    }
+}
+
+impl Deref for OperatorCommand {
+    type Target = OrgTransaction;
+
+    fn deref(&self) -> &OrgTransaction {
+        &self.0
+    }
+}
+
+impl DerefMut for OperatorCommand {
+    fn deref_mut(&mut self) -> &mut OrgTransaction {
+        &mut self.0
+    }
+}
+
+/// Notifies the sequencer of recorded events, and the relay if there are wake-ups in the outbox. To be called
+/// after the commit of any transaction that records events; a lost notification only delays them.
+pub fn notify(app: &App, has_wake_ups: bool) {
+    app.bell.ring();
+    if has_wake_ups {
+        app.relay_bell.ring();
+    }
+}

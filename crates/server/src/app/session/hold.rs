@@ -1,0 +1,130 @@
+//! What a session's user does with it: deploying, renewing its lease, sending heartbeats, releasing it.
+
+use greenroom_domain::environment::LockCommand;
+use greenroom_domain::id::{DeploymentId, SessionId};
+use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::text::CommitId;
+use greenroom_store::Command;
+use greenroom_store::deployment::DeploymentRecord;
+use greenroom_store::lock::{LockedEnvironment, NewSession};
+use greenroom_store::planted::{self, Bug};
+use uuid::Uuid;
+
+use crate::app::command::{CommandRequest, Interruption, Replayable};
+use crate::app::failure::{Code, Failure};
+use crate::app::session::locked::{apply, live_pipeline, lock_held, lock_place, not_active, own_session};
+use crate::app::session::view::{Render, SessionView, read_view};
+use crate::app::session::{Place, fast_path, parse_branch};
+
+/// Accepts a deployment, and renews the lease.
+pub async fn deploy(
+    command: &mut Command,
+    place: &Place,
+    id: SessionId,
+    (commit_id, branch): (&str, Option<&str>),
+) -> Result<DeploymentRecord, Failure> {
+    let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    let branch = parse_branch(branch)?;
+    live_pipeline(command, &place.pipeline).await?;
+    let mut locked = lock_held(command, place, id).await?;
+    renew_locked(command, &mut locked, id).await?;
+    let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
+    command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
+    if let Some(branch) = &branch {
+        command.set_branch(new, branch.as_str()).await?;
+    }
+    command.deployment_record(new).await?.ok_or_else(Failure::not_found)
+}
+
+pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
+    let mut locked = lock_held(command, place, id).await?;
+    renew_locked(command, &mut locked, id).await?;
+    read_view(command, &locked, id).await
+}
+
+async fn renew_locked(
+    command: &mut Command,
+    locked: &mut LockedEnvironment,
+    id: SessionId,
+) -> Result<(), Failure> {
+    match command.apply(locked, LockCommand::Renew(id), &NewSession::default()).await? {
+        Ok(_) => Ok(()),
+        Err(_) => Err(not_active(command, locked, id).await?),
+    }
+}
+
+/// Keeps the place of a waiting session, and confirms a granted one. Fails with the reason if the session has
+/// ended.
+pub async fn heartbeat<R: Replayable>(
+    request: &CommandRequest<'_>,
+    place: &Place,
+    id: SessionId,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    let mut command = request.open().await?;
+    match heartbeat_in(&mut command, place, id).await {
+        Ok(view) => command.finish(render(view)?).await,
+        // The refusal reports the settled state (`domain::environment`), so that is committed first.
+        Err(ended) if ended.code.is_session_end() => {
+            command.commit().await?;
+            Err(ended.into())
+        }
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+async fn heartbeat_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
+    let mut locked = lock_place(command, place).await?;
+    let session = own_session(command, &locked, id).await?;
+    if session.status.is_live() {
+        apply(command, &mut locked, LockCommand::Heartbeat(id)).await?;
+    }
+    // It may have expired in the meantime.
+    let view = read_view(command, &locked, id).await?;
+    if view.session.status.is_live() { Ok(view) } else { Err(not_active(command, &locked, id).await?) }
+}
+
+/// Releases the environment, or leaves the queue. An ended session is not changed. A response that has to be
+/// stored is a part of the transaction, so only a request without a key can take the fast path.
+pub async fn release<R: Replayable>(
+    request: &CommandRequest<'_>,
+    place: &Place,
+    id: SessionId,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    if request.key.is_none()
+        && let Some(view) = fast_path::release(request, place, id).await?
+    {
+        return Ok(render(view)?);
+    }
+    let mut command = request.open().await?;
+    let view = release_in(&mut command, place, id).await?;
+    command.finish(render(view)?).await
+}
+
+async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
+    let mut locked = lock_place(command, place).await?;
+    let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
+    let principal = command.principal();
+    let is_own = session.user_id == principal.user_id || planted::is(Bug::ReleaseWithoutOwnerCheck);
+    if is_own {
+        principal.require(Action::SessionHold)?;
+    } else {
+        allow_ending_others(principal)?;
+    }
+    apply(command, &mut locked, LockCommand::Release(id)).await?;
+    read_view(command, &locked, id).await
+}
+
+/// Ending another user's session takes the environment from its holder like force does, so it needs the same
+/// token right.
+fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
+    principal.require(Action::SessionEndAny)?;
+    if !principal.token_allow_force {
+        let detail = "Ending another's session needs a token that may take environments over by force. Use one made with \
+                      `allowForce: true`, or ask the holder.";
+        return Err(Failure::new(Code::Forbidden, detail));
+    }
+    Ok(())
+}

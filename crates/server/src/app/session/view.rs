@@ -1,0 +1,38 @@
+//! A session with everything that a response contains about it.
+
+use greenroom_domain::id::SessionId;
+use greenroom_store::Command;
+use greenroom_store::deployment::DeploymentRecord;
+use greenroom_store::environment::LockView;
+use greenroom_store::lock::LockedEnvironment;
+use greenroom_store::session::Session;
+
+use crate::app::failure::Failure;
+
+#[derive(Clone, Debug)]
+pub struct SessionView {
+    pub session: Session,
+    pub env_name: String,
+    pub lock: LockView,
+    pub deployments: Vec<DeploymentRecord>,
+    /// The session that a force claim ended.
+    pub displaced: Option<Session>,
+}
+
+/// Makes the response of a command from the session after it. The response is stored within the command.
+pub type Render<R> = fn(SessionView) -> Result<R, Failure>;
+
+pub async fn read_view(
+    command: &mut Command,
+    locked: &LockedEnvironment,
+    id: SessionId,
+) -> Result<SessionView, Failure> {
+    let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
+    Ok(SessionView {
+        session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
+        env_name: environment.name,
+        lock: environment.lock,
+        deployments: command.deployments_of(id).await?,
+        displaced: None,
+    })
+}

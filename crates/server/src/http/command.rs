@@ -1,0 +1,77 @@
+//! Commands over HTTP: builds the input of `app::command` from a request, and maps its result to a response.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use greenroom_domain::policy::Act;
+use greenroom_store::idempotency::StoredResponse;
+
+use crate::app::command::{Authorize, CommandRequest, Interruption, OpenCommand, Replayable};
+use crate::app::failure::Failure;
+use crate::http::idempotency::IdempotencyKey;
+use crate::http::permit::{AuthenticatedRequest, Permit};
+use crate::http::record_response::RecordResponse;
+
+pub type HandlerResult = Result<RecordResponse, Interruption>;
+
+impl<A: Act, R> Permit<A, R> {
+    /// Returns the request for commands with this permission. `body` is what a repeated request has to equal.
+    pub fn command(&self, key: IdempotencyKey, body: &[u8]) -> CommandRequest<'_> {
+        self.command_request(A::check, Some((key, body)))
+    }
+
+    /// Returns the request for commands that are idempotent by themselves.
+    pub fn command_without_key(&self) -> CommandRequest<'_> {
+        self.command_request(A::check, None)
+    }
+
+    pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<OpenCommand, Interruption> {
+        self.command(key, body).open().await
+    }
+}
+
+impl AuthenticatedRequest {
+    /// Opens a command without a permission check: the use case requires the action that applies.
+    pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<OpenCommand, Interruption> {
+        self.command_request(|_, _| Ok(()), Some((key, body))).open().await
+    }
+
+    fn command_request(
+        &self,
+        authorize: Authorize,
+        keyed: Option<(IdempotencyKey, &[u8])>,
+    ) -> CommandRequest<'_> {
+        CommandRequest {
+            app: &self.app,
+            principal: &self.principal,
+            request_id: &self.request_id.0,
+            authorize,
+            key: keyed.and_then(|(key, body)| key.for_body(body)),
+        }
+    }
+}
+
+impl Replayable for RecordResponse {
+    fn to_stored(&self, fingerprint: Vec<u8>) -> StoredResponse {
+        StoredResponse {
+            fingerprint,
+            status: i16::try_from(self.status.as_u16()).unwrap_or(200),
+            body: self.stored_body.as_ref().unwrap_or(&self.body).clone(),
+            etag: self.etag.clone(),
+        }
+    }
+}
+
+impl IntoResponse for Interruption {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Refused(failure) => failure.into_response(),
+            Self::Replayed(stored) => replay(stored).into_response(),
+        }
+    }
+}
+
+fn replay(stored: StoredResponse) -> Result<RecordResponse, Failure> {
+    let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.ok_or_else(|| Failure::internal("a stored response has no valid status"))?;
+    Ok(RecordResponse { status, body: stored.body, stored_body: None, etag: stored.etag })
+}
