@@ -2,7 +2,6 @@
 //! authorized before its first byte is stored, and again in the transaction that makes a record refer to the
 //! stored object. An object that no record refers to is removed immediately.
 
-use axum::body::Body;
 use greenroom_domain::id::OrganizationId;
 use greenroom_store::job::{JobCredentials, UploadPermission};
 
@@ -11,6 +10,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::job::{fence_outdated, gone};
 use crate::app::job_credentials::OwnedJobCredentials;
 use crate::app::object_gc;
+use crate::app::objects::ByteStream;
 
 const MAX_ARCHIVE_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ pub struct StoredArchive {
 /// An archive that is being sent to a runner.
 pub struct ArchiveDownload {
     pub sha256: String,
-    pub body: Body,
+    pub body: ByteStream,
 }
 
 /// Whether a record refers to the stored archive now.
@@ -58,7 +58,7 @@ pub async fn upload<F: Future<Output = Result<KeepOutcome, Failure>> + Send + 's
     app: &App,
     credentials: JobCredentials<'_>,
     (object, sha256): (String, Option<&str>),
-    body: Body,
+    body: ByteStream,
     keep: impl FnOnce(App, OwnedJobCredentials, StoredArchive) -> F + Send + 'static,
 ) -> Result<(), Failure> {
     let memory = app.limits.upload_memory().await?;
@@ -90,7 +90,7 @@ async fn store_archive(
     organization: OrganizationId,
     object: &str,
     sha256: Option<&str>,
-    body: Body,
+    body: ByteStream,
 ) -> Result<StoredArchive, Failure> {
     app.store.register_object(organization, object).await?;
     let stored = match app.objects.put_stream(object, body, MAX_ARCHIVE_BYTES).await {

@@ -1,6 +1,5 @@
 //! Artifacts: the files that a stage passes on to later stages, as one archive per job.
 
-use axum::body::Body;
 use greenroom_domain::id::ArtifactId;
 use greenroom_store::artifact::Artifact;
 use greenroom_store::job::JobCredentials;
@@ -11,13 +10,14 @@ use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::Failure;
 use crate::app::job::gone;
+use crate::app::objects::ByteStream;
 
 /// Stores a job's artifact. The caller must have called [`archive::authorize`].
 pub async fn keep(
     app: &App,
     credentials: JobCredentials<'_>,
     sha256: Option<&str>,
-    body: Body,
+    body: ByteStream,
 ) -> Result<(), Failure> {
     let id = ArtifactId::from(Uuid::now_v7());
     let object = artifact_name(credentials.runner.organization_id, id);

@@ -2,7 +2,6 @@
 //! complete upload under a key wins. A job can use the caches that its stage declares, in the zones of its
 //! deployment.
 
-use axum::body::Body;
 use greenroom_api_types::cache::Cache as Record;
 use greenroom_domain::cache::CacheZone;
 use greenroom_domain::definition::is_cache_key;
@@ -19,6 +18,7 @@ use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::{Code, Failure};
 use crate::app::job::{fence_outdated, gone};
+use crate::app::objects::ByteStream;
 
 /// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.
 pub async fn authorize(
@@ -52,7 +52,7 @@ pub async fn keep(
     credentials: JobCredentials<'_>,
     (pipeline, key): (PipelineId, &str),
     sha256: Option<&str>,
-    body: Body,
+    body: ByteStream,
 ) -> Result<(), Failure> {
     let object = cache_name(credentials.runner.organization_id, pipeline, Uuid::now_v7());
     let (name, key) = (object.clone(), key.to_owned());

@@ -2,14 +2,15 @@
 //! because not every S3 implementation has them: a name is never used twice, and PostgreSQL records which
 //! objects exist.
 
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::body::Body;
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
@@ -35,6 +36,9 @@ const S3_TIMEOUTS: [(ClientConfigKey, &str); 3] = [
     (ClientConfigKey::ReadTimeout, "20 seconds"),
     (ClientConfigKey::Timeout, "1 hour"),
 ];
+
+/// The content of an object, piece by piece.
+pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 
 /// Cheap to clone.
 #[derive(Clone, Debug)]
@@ -80,7 +84,12 @@ impl Objects {
 
     /// Stores a stream of at most `max_bytes`, part by part. Returns its length and its SHA-256. The object
     /// exists only once all of it is stored.
-    pub async fn put_stream(&self, name: &str, body: Body, max_bytes: u64) -> Result<(u64, String), Failure> {
+    pub async fn put_stream(
+        &self,
+        name: &str,
+        body: ByteStream,
+        max_bytes: u64,
+    ) -> Result<(u64, String), Failure> {
         let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART_BYTES)
             .with_max_concurrency(MAX_CONCURRENT_PARTS);
         match write_body(&mut upload, body, max_bytes).await {
@@ -103,9 +112,9 @@ impl Objects {
     }
 
     /// Returns a whole object as a stream.
-    pub async fn stream(&self, name: &str) -> Result<Body, Failure> {
+    pub async fn stream(&self, name: &str) -> Result<ByteStream, Failure> {
         let found = self.0.get(&Path::from(name)).await.map_err(unreadable)?;
-        Ok(Body::from_stream(found.into_stream()))
+        Ok(found.into_stream().map_err(io::Error::other).boxed())
     }
 
     pub async fn get(&self, name: &str, range: std::ops::Range<u64>) -> Result<Bytes, Failure> {
@@ -149,10 +158,14 @@ fn s3(address: &str, variables: impl IntoIterator<Item = (String, String)>) -> A
     builder.with_url(address)
 }
 
-async fn write_body(upload: &mut BufWriter, body: Body, max_bytes: u64) -> Result<(u64, String), Failure> {
-    let (mut stream, mut hash, mut length) = (body.into_data_stream(), Sha256::new(), 0);
+async fn write_body(
+    upload: &mut BufWriter,
+    mut body: ByteStream,
+    max_bytes: u64,
+) -> Result<(u64, String), Failure> {
+    let (mut hash, mut length) = (Sha256::new(), 0);
     loop {
-        let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, stream.next()).await.map_err(|_| {
+        let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, body.next()).await.map_err(|_| {
             let seconds = BODY_IDLE_TIMEOUT.as_secs();
             Failure::new(Code::RequestTimeout, format!("Nothing of the body came for {seconds} seconds."))
         })?;

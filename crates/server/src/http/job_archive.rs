@@ -1,19 +1,22 @@
 //! `/runner/jobs/{jobId}/artifact`, `…/artifacts/…` and `…/caches/…`: archives that runners upload and
 //! download.
 
+use std::io;
 use std::time::Duration;
 
-use axum::body::HttpBody;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router};
+use futures_util::{StreamExt, TryStreamExt};
 use greenroom_api_types::envelope::Data;
 
 use crate::app::App;
 use crate::app::archive::ArchiveDownload;
 use crate::app::failure::Failure;
+use crate::app::objects::ByteStream;
 use crate::app::{archive, artifact, cache};
 use crate::http::download::download;
 use crate::http::job::JobAuth;
@@ -48,7 +51,7 @@ async fn store_artifact(
         return Err(reject(failure, &headers, body).await);
     }
     request_slot.begin_upload(UPLOAD_TIMEOUT)?;
-    artifact::keep(&app, auth.credentials(), sha256(&headers), body).await?;
+    artifact::keep(&app, auth.credentials(), sha256(&headers), to_stream(body)).await?;
     Ok(Json(Data { data: () }))
 }
 
@@ -76,7 +79,7 @@ async fn store_cache(
         Err(failure) => return Err(reject(failure, &headers, body).await),
     };
     request_slot.begin_upload(UPLOAD_TIMEOUT)?;
-    cache::keep(&app, auth.credentials(), (pipeline, &key), sha256(&headers), body).await?;
+    cache::keep(&app, auth.credentials(), (pipeline, &key), sha256(&headers), to_stream(body)).await?;
     Ok(Json(Data { data: () }))
 }
 
@@ -89,6 +92,10 @@ async fn read_cache(
     archive_response(&app, &auth, archive)
 }
 
+fn to_stream(body: Body) -> ByteStream {
+    body.into_data_stream().map_err(io::Error::other).boxed()
+}
+
 fn sha256(headers: &HeaderMap) -> Option<&str> {
     headers.get(SHA256_HEADER).and_then(|value| value.to_str().ok())
 }
@@ -96,7 +103,7 @@ fn sha256(headers: &HeaderMap) -> Option<&str> {
 fn archive_response(app: &App, auth: &JobAuth, archive: ArchiveDownload) -> Result<Response, Failure> {
     let runner = auth.credentials().runner;
     let counted = app.limits.download(runner.into())?;
-    let body = download(archive.body.into_data_stream(), counted, app.stream_rights.watch_runner(runner));
+    let body = download(archive.body, counted, app.stream_rights.watch_runner(runner));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-tar"));
