@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
-use crate::app::job::JobTiming;
+use crate::app::job_timing::JobTiming;
 use crate::app::object_gc;
 use crate::app::objects::Objects;
 use crate::config::{

@@ -231,6 +231,17 @@ impl From<Denied> for Failure {
     }
 }
 
+impl From<Exceeded> for Failure {
+    fn from(exceeded: Exceeded) -> Self {
+        let name = exceeded.name();
+        metrics::counter!("greenroom_requests_limited_total", "limit" => name.clone()).increment(1);
+        let failure = Self::new(Code::RateLimited, exceeded.detail())
+            .with("limit", name.into())
+            .with("retryAfterSeconds", exceeded.retry_after_seconds().into());
+        Self { limit: Some(Box::new(exceeded)), ..failure }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {

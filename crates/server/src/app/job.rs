@@ -31,23 +31,6 @@ pub const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The delay before the engine is polled again.
 const IDLE_DELAY: Duration = Duration::from_millis(100);
 
-/// The lease of a job, and the intervals that depend on it.
-#[derive(Clone, Copy, Debug)]
-pub struct JobTiming {
-    pub lease: Duration,
-    pub heartbeat: Duration,
-    /// How long a step continues without a sign of life from its runner. It is shorter than the time from the
-    /// end of the lease until the job counts as lost.
-    pub silence: Duration,
-}
-
-impl Default for JobTiming {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self { lease: seconds(60), heartbeat: seconds(5), silence: seconds(20) }
-    }
-}
-
 /// Waits for a job of the runner's pool. A polled job is assigned in a detached task: if the runner
 /// disconnects during that, the job is requeued immediately and not only when its lease expires.
 pub async fn acquire(app: &App, runner: RunnerPrincipal, wait: Duration) -> Result<Option<Job>, Failure> {

@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::job::{self, MAX_LOG_BYTES};
 use crate::app::job_credentials::OwnedJobCredentials;
+use crate::app::log_read::signed;
 use crate::app::object_gc;
 
 pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
@@ -20,8 +21,6 @@ pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
 const OBJECT_THRESHOLD_BYTES: usize = 256 * 1024;
 /// At this total size the pieces in PostgreSQL are gathered into an object.
 const GATHER_THRESHOLD_BYTES: i64 = 1024 * 1024;
-/// How much a download reads in one call, which is also what it has in memory.
-pub const READ_BYTES: u64 = 256 * 1024;
 
 /// Checks, before the body of a piece is read, that the step is running in a job of this runner. Returns the
 /// length of the log.
@@ -148,21 +147,6 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
     Ok(())
 }
 
-/// A part of a log, as it was read.
-#[derive(Clone, Debug)]
-pub struct LogPart {
-    pub start: u64,
-    pub at: Timestamp,
-    pub bytes: Bytes,
-}
-
-impl LogPart {
-    /// Returns the offset after its last byte.
-    pub fn end(&self) -> u64 {
-        self.start + self.bytes.len() as u64
-    }
-}
-
 pub async fn state(
     app: &App,
     organization: OrganizationId,
@@ -179,47 +163,4 @@ pub async fn state(
         )
         .with("expiredAt", at.to_string().into())),
     }
-}
-
-/// Returns the next parts of a byte range, `max_bytes` at most in total. Empty at the end of the range.
-pub async fn read_parts(
-    app: &App,
-    organization: OrganizationId,
-    step: StepRunId,
-    (from, to): (u64, u64),
-    max_bytes: u64,
-) -> Result<Vec<LogPart>, Failure> {
-    if from >= to {
-        return Ok(Vec::new());
-    }
-    let limits = (signed(max_bytes), true);
-    let segments = app.store.log_segments(organization, step, (signed(from), signed(to)), limits).await?;
-    let mut parts = Vec::with_capacity(segments.len());
-    let mut at = from;
-    for segment in segments {
-        let start = u64::try_from(segment.start).unwrap_or_default();
-        let length = u64::try_from(segment.bytes).unwrap_or_default();
-        let (begin, end) = (at.max(start), to.min(start + length).min(from.saturating_add(max_bytes)));
-        // The segment has nothing to read, or there is a gap. The next call continues after the bytes that
-        // were read.
-        if begin >= end || begin != at {
-            continue;
-        }
-        let (skip, until) = (begin - start, end - start);
-        let bytes = match segment.content {
-            SegmentContent::Inline(bytes) => {
-                let range =
-                    usize::try_from(skip).unwrap_or(usize::MAX)..usize::try_from(until).unwrap_or(usize::MAX);
-                Bytes::copy_from_slice(bytes.get(range).unwrap_or_default())
-            }
-            SegmentContent::Object(name) => app.objects.get(&name, skip..until).await?,
-        };
-        at = end;
-        parts.push(LogPart { start: begin, at: segment.at, bytes });
-    }
-    Ok(parts)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

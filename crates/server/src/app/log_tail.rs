@@ -13,9 +13,8 @@ use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::{self, LogPart};
+use crate::app::log_read::{LogPart, LogReader};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How much of a log a stream reads in one call, and how much of its end a tail caches for its streams.
@@ -144,11 +143,11 @@ impl Tail {
         });
     }
 
-    async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
+    async fn read(&self, reader: LogReader<'_>, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
         let (organization, step) = self.key;
         if to.saturating_sub(from) > READ_BYTES {
             // The stream is far behind, and hardly at the same offset as another stream.
-            return log::read_parts(app, organization, step, (from, to), READ_BYTES).await;
+            return reader.read_parts(organization, step, (from, to), READ_BYTES).await;
         }
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
@@ -157,7 +156,7 @@ impl Tail {
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
         }
-        let parts = log::read_parts(app, organization, step, (from, to), READ_BYTES).await?;
+        let parts = reader.read_parts(organization, step, (from, to), READ_BYTES).await?;
         self.end().add(&parts);
         Ok(parts)
     }
@@ -219,8 +218,8 @@ impl Follower {
     }
 
     /// Returns the next parts from an offset on. Empty if the log was removed.
-    pub async fn read(&self, app: &App, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
-        self.tail.read(app, from, to).await
+    pub async fn read(&self, reader: LogReader<'_>, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
+        self.tail.read(reader, from, to).await
     }
 }
 

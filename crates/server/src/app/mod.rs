@@ -19,7 +19,9 @@ pub mod heartbeat_throttle;
 pub mod job;
 pub mod job_credentials;
 pub mod job_response;
+pub mod job_timing;
 pub mod log;
+pub mod log_read;
 pub mod log_tail;
 pub mod member;
 pub mod next_action;
@@ -49,7 +51,8 @@ use tokio_util::task::TaskTracker;
 use self::authentication::Authentication;
 use self::feed::Feed;
 use self::heartbeat_throttle::HeartbeatThrottle;
-use self::job::JobTiming;
+use self::job_timing::JobTiming;
+use self::log_read::LogReader;
 use self::log_tail::LogTails;
 use self::objects::Objects;
 use self::stream_rights::StreamRights;
@@ -132,6 +135,11 @@ impl App {
             Capacity::Reserved => &self.parts.reserved,
         };
         Self { store: store.clone(), parts: Arc::clone(&self.parts) }
+    }
+
+    /// Returns a reader of logs, with the database connections of this app.
+    pub fn log_reader(&self) -> LogReader<'_> {
+        LogReader { store: &self.store, objects: &self.objects }
     }
 
     /// Returns the stores of requests: general and reserved.

@@ -12,7 +12,7 @@ use greenroom_domain::policy::action::DeploymentRead;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log::LogPart;
+use crate::app::log_read::LogPart;
 use crate::app::log_tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
 use crate::http::path::{PathParams, StepPath};
@@ -79,7 +79,7 @@ impl Tail {
             let LogProgress { bytes, closed } = self.follower.progress();
             let from = self.incomplete.as_ref().map_or(self.at, LogPart::end);
             if from < bytes {
-                let parts = self.follower.read(&self.app, from, bytes).await.ok()?;
+                let parts = self.follower.read(self.app.log_reader(), from, bytes).await.ok()?;
                 // No parts although bytes are stored: the log was removed.
                 self.ready.extend(Some(parts).filter(|parts| !parts.is_empty())?);
             } else if !closed {

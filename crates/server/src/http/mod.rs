@@ -21,8 +21,6 @@ mod handover;
 mod health;
 mod idempotency;
 mod identity;
-mod job;
-mod job_archive;
 mod log;
 mod log_stream;
 mod me;
@@ -58,6 +56,5 @@ mod transfer;
 mod watch;
 
 pub use self::health::operator_router;
-pub use self::openapi::document;
-pub use self::router::router;
+pub use self::router::{document, router};
 pub use crate::limits::Limits;

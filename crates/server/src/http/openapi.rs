@@ -37,11 +37,6 @@ pub fn base() -> OpenApi {
         .build()
 }
 
-/// The document of the complete API, as it is served and as it is committed in `openapi/api.json`.
-pub fn document() -> OpenApi {
-    crate::http::router::api().into_openapi()
-}
-
 /// Adds what is common to all operations: problem responses, headers and examples.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     for item in document.paths.paths.values_mut() {

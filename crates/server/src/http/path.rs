@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use greenroom_domain::id::SessionId;
+use greenroom_domain::id::{PipelineId, SessionId};
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,11 @@ use serde::de::value::{Error, MapDeserializer};
 
 use crate::app::failure::Failure;
 use crate::app::session::Place;
-use crate::http::pipeline_limit::CheckedPipeline;
+
+/// The pipeline that was checked. `PathParams` replaces the slug in the path with its id, so that the handler
+/// uses the pipeline that was checked, even if the slug moves to another pipeline in between.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedPipeline(pub PipelineId);
 
 /// The path's variables as a struct.
 pub struct PathParams<T>(pub T);

@@ -92,7 +92,7 @@ impl<A: Act, R: PipelineCheck> FromRequestParts<App> for Permit<A, R> {
         let request = AuthenticatedRequest::from_request_parts(parts, app).await?;
         A::check(request.principal.role, request.principal.scopes)?;
         if !R::FILTERS_RESULTS {
-            pipeline_limit::check(&request, parts).await?;
+            pipeline_limit::check(&request.app, &request.principal, parts).await?;
         }
         Ok(Self { request, types: PhantomData })
     }

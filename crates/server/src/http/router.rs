@@ -14,8 +14,8 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::{
     cache, cleanup, definition_schema, deployment, docs, environment, environment_pool, event, give_up,
-    handover, health, job, log, log_stream, me, member, middleware, not_modified, openapi, organization,
-    pipeline, runner, runner_pool, schema, session, token, transfer, watch,
+    handover, health, log, log_stream, me, member, middleware, not_modified, openapi, organization, pipeline,
+    runner, runner_pool, schema, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -23,7 +23,7 @@ use crate::http::{
 struct Problems;
 
 /// The routes below `/api/v1`, with their OpenAPI document.
-pub fn api() -> ApiRouter {
+fn api() -> ApiRouter {
     let mut base = openapi::base();
     base.merge(Problems::openapi());
     let (router, document) = OpenApiRouter::with_openapi(base)
@@ -83,15 +83,14 @@ pub fn api() -> ApiRouter {
     ApiRouter { router, document: openapi::complete(document) }
 }
 
-pub struct ApiRouter {
+struct ApiRouter {
     router: Router<App>,
     document: utoipa::openapi::OpenApi,
 }
 
-impl ApiRouter {
-    pub fn into_openapi(self) -> utoipa::openapi::OpenApi {
-        self.document
-    }
+/// The document of the complete API, as it is served and as it is committed in `openapi/api.json`.
+pub fn document() -> utoipa::openapi::OpenApi {
+    api().document
 }
 
 /// All routes of a server: the API, its documentation and the probes.
@@ -104,7 +103,7 @@ pub fn router(app: App) -> Router {
         "/openapi.json",
         get(async move || ([("content-type", "application/json")], document.clone())),
     );
-    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(job::routes());
+    let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(runner::job::routes());
     let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
     let pages = docs::router().layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::app::failure::{Code, Failure};
 use crate::limits::{Kind, Party};
 
 pub const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -38,10 +37,9 @@ impl Exceeded {
         format!("{}_{}", self.party, self.what)
     }
 
-    pub fn failure(self) -> Failure {
-        let (name, quota, party) = (self.name(), self.quota, self.party);
-        metrics::counter!("greenroom_requests_limited_total", "limit" => name.clone()).increment(1);
-        let whose = format!("this {party}");
+    /// Returns the sentence for the client.
+    pub fn detail(&self) -> String {
+        let (quota, whose) = (self.quota, format!("this {}", self.party));
         let detail = match self.what {
             "in_flight" => {
                 format!("There are {quota} requests of {whose} under way already, which is the limit.")
@@ -50,11 +48,11 @@ impl Exceeded {
             "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
             what => format!("There are {quota} {what} of {whose} already, which is the limit."),
         };
-        let detail = format!("{detail} Nothing was done. Try again after the time in `Retry-After`.");
-        let failure = Failure::new(Code::RateLimited, detail)
-            .with("limit", name.into())
-            .with("retryAfterSeconds", self.retry_after.into());
-        Failure { limit: Some(Box::new(self)), ..failure }
+        format!("{detail} Nothing was done. Try again after the time in `Retry-After`.")
+    }
+
+    pub const fn retry_after_seconds(&self) -> u64 {
+        self.retry_after
     }
 
     pub fn write(&self, headers: &mut HeaderMap) {

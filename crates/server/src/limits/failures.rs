@@ -60,7 +60,7 @@ impl Failures {
         match until.map(|until| until.saturating_duration_since(Instant::now())) {
             Some(wait) if !wait.is_zero() => {
                 let exceeded = Exceeded::rate("failures", (Party::Address(address), self.per_second), wait);
-                Err(exceeded.failure())
+                Err(exceeded.into())
             }
             _ => Ok(()),
         }

@@ -7,6 +7,7 @@ mod counts;
 mod exceeded;
 mod failures;
 mod rate;
+mod sender;
 mod settings;
 mod shares;
 mod slots;
@@ -15,11 +16,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use greenroom_domain::principal::Principal;
-use greenroom_store::job::RunnerPrincipal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
 
@@ -31,6 +29,7 @@ pub use self::counts::{Counted, Kind, Party};
 pub use self::exceeded::{Exceeded, POLICY, RATE_LIMIT};
 use self::failures::Failures;
 use self::rate::Rate;
+pub use self::sender::{Bearer, Sender};
 pub use self::settings::{DEADLINE, LimitSettings, Switch};
 pub use self::shares::Share;
 use self::slots::Slots;
@@ -46,36 +45,6 @@ const MAX_UPLOADS: usize = 24;
 /// How long an upload waits for memory before its runner has to retry.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
-
-/// The token of a request, and its organization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bearer {
-    token: Uuid,
-    organization: Uuid,
-}
-
-impl From<&Principal> for Bearer {
-    fn from(principal: &Principal) -> Self {
-        Self { token: principal.token_id.uuid(), organization: principal.organization_id.uuid() }
-    }
-}
-
-impl From<&RunnerPrincipal> for Bearer {
-    fn from(runner: &RunnerPrincipal) -> Self {
-        Self { token: runner.id.uuid(), organization: runner.organization_id.uuid() }
-    }
-}
-
-/// The party that a request is counted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sender {
-    Bearer(Bearer),
-    /// The request has no valid token.
-    Address(IpAddr),
-    /// The token could not be looked up. It may be valid, so requests without a valid token from the same address
-    /// do not use up its rate.
-    Unverified(IpAddr),
-}
 
 /// Which limits apply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,19 +135,19 @@ impl Limits {
             }
             (Sender::Unverified(address), _) => self.count_address(Kind::UnverifiedRequests, address),
         };
-        admitted.map_err(Exceeded::failure)
+        admitted.map_err(Failure::from)
     }
 
     /// Counts an event or log stream. Hold the result for as long as it is open.
     pub fn stream(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_streams, self.settings.organization_streams);
-        self.count(Kind::Streams, bearer, limits).map_err(Exceeded::failure)
+        self.count(Kind::Streams, bearer, limits).map_err(Failure::from)
     }
 
     /// Counts an upload of an artifact or a cache. Hold the result until it has ended.
     pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_uploads, self.settings.organization_uploads);
-        self.count(Kind::Uploads, bearer, limits).map_err(Exceeded::failure)
+        self.count(Kind::Uploads, bearer, limits).map_err(Failure::from)
     }
 
     /// Reserves memory for storing an upload. Hold the result until it is stored. Waits while the server
@@ -197,7 +166,7 @@ impl Limits {
     /// Counts a download of a log, an artifact or a cache. Hold the result for as long as its body is sent.
     pub fn download(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = (self.settings.token_downloads, self.settings.organization_downloads);
-        self.count(Kind::Downloads, bearer, limits).map_err(Exceeded::failure)
+        self.count(Kind::Downloads, bearer, limits).map_err(Failure::from)
     }
 
     /// Counts a runner's request that waits for a job. `concurrency` is the number of concurrent jobs that
@@ -205,7 +174,7 @@ impl Limits {
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
         let polls = concurrency.map_or(DEFAULT_MAX_POLLS, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
         let polls = if self.settings.limits == Switch::On { polls } else { 0 };
-        self.count(Kind::Polls, bearer, (polls, self.settings.organization_polls)).map_err(Exceeded::failure)
+        self.count(Kind::Polls, bearer, (polls, self.settings.organization_polls)).map_err(Failure::from)
     }
 
     /// Counts a connection from an address; `None` if it has too many. Trusted proxies have no limit.

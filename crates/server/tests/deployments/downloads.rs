@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use greenroom_domain::token::TokenSecret;
 use greenroom_server::app::authentication::Found;
-use greenroom_server::app::log::{READ_BYTES, read_parts};
+use greenroom_server::app::log_read::READ_BYTES;
 use greenroom_server::app::stream_rights::RightsWatch;
 use greenroom_server::limits::Class;
 use reqwest::{Method, Response};
@@ -101,7 +101,11 @@ async fn a_reader_receives_one_bounded_chunk_at_a_time(pool: PgPool) {
     }
     let (mut at, mut reads) = (0, 0);
     while at < end {
-        let parts = read_parts(app, log.fixture.organization(), step, (at, end), READ_BYTES).await.unwrap();
+        let parts = app
+            .log_reader()
+            .read_parts(log.fixture.organization(), step, (at, end), READ_BYTES)
+            .await
+            .unwrap();
         let read: u64 = parts.iter().map(|part| part.bytes.len() as u64).sum();
         assert!(read > 0 && read <= READ_BYTES, "{read} bytes at {at}");
         assert!(parts.iter().all(|part| part.start >= at));

@@ -1,5 +1,9 @@
 //! `/organizations/{orgId}/runners`: manages runners. The API that runners call is in `job`.
 
+mod archive;
+mod auth;
+pub mod job;
+
 use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;

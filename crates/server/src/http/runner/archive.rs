@@ -19,10 +19,10 @@ use crate::app::failure::Failure;
 use crate::app::objects::ByteStream;
 use crate::app::{archive, artifact, cache};
 use crate::http::download::download;
-use crate::http::job::JobAuth;
 use crate::http::path::parse_id;
 use crate::http::rejected_upload::reject;
 use crate::http::request_slot::RequestSlot;
+use crate::http::runner::auth::JobAuth;
 
 /// Enough for an archive of several gigabytes over a slow connection.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(3_600);

@@ -1,0 +1,80 @@
+//! Reading logs by byte range, from PostgreSQL and the object store.
+
+use bytes::Bytes;
+use greenroom_domain::id::{OrganizationId, StepRunId};
+use greenroom_store::Store;
+use greenroom_store::log::SegmentContent;
+use jiff::Timestamp;
+
+use crate::app::failure::Failure;
+use crate::app::objects::Objects;
+
+/// How much a download reads in one call, which is also what it has in memory.
+pub const READ_BYTES: u64 = 256 * 1024;
+
+/// A part of a log, as it was read.
+#[derive(Clone, Debug)]
+pub struct LogPart {
+    pub start: u64,
+    pub at: Timestamp,
+    pub bytes: Bytes,
+}
+
+impl LogPart {
+    /// Returns the offset after its last byte.
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct LogReader<'a> {
+    pub store: &'a Store,
+    pub objects: &'a Objects,
+}
+
+impl LogReader<'_> {
+    /// Returns the next parts of a byte range, `max_bytes` at most in total. Empty at the end of the range.
+    pub async fn read_parts(
+        self,
+        organization: OrganizationId,
+        step: StepRunId,
+        (from, to): (u64, u64),
+        max_bytes: u64,
+    ) -> Result<Vec<LogPart>, Failure> {
+        if from >= to {
+            return Ok(Vec::new());
+        }
+        let limits = (signed(max_bytes), true);
+        let segments =
+            self.store.log_segments(organization, step, (signed(from), signed(to)), limits).await?;
+        let mut parts = Vec::with_capacity(segments.len());
+        let mut at = from;
+        for segment in segments {
+            let start = u64::try_from(segment.start).unwrap_or_default();
+            let length = u64::try_from(segment.bytes).unwrap_or_default();
+            let (begin, end) = (at.max(start), to.min(start + length).min(from.saturating_add(max_bytes)));
+            // The segment has nothing to read, or there is a gap. The next call continues after the bytes that
+            // were read.
+            if begin >= end || begin != at {
+                continue;
+            }
+            let (skip, until) = (begin - start, end - start);
+            let bytes = match segment.content {
+                SegmentContent::Inline(bytes) => {
+                    let range = usize::try_from(skip).unwrap_or(usize::MAX)
+                        ..usize::try_from(until).unwrap_or(usize::MAX);
+                    Bytes::copy_from_slice(bytes.get(range).unwrap_or_default())
+                }
+                SegmentContent::Object(name) => self.objects.get(&name, skip..until).await?,
+            };
+            at = end;
+            parts.push(LogPart { start: begin, at: segment.at, bytes });
+        }
+        Ok(parts)
+    }
+}
+
+pub fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,37 @@
+//! The sender of a request, as far as the limits need it.
+
+use std::net::IpAddr;
+
+use greenroom_domain::principal::Principal;
+use greenroom_store::job::RunnerPrincipal;
+use uuid::Uuid;
+
+/// The token of a request, and its organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bearer {
+    pub(super) token: Uuid,
+    pub(super) organization: Uuid,
+}
+
+impl From<&Principal> for Bearer {
+    fn from(principal: &Principal) -> Self {
+        Self { token: principal.token_id.uuid(), organization: principal.organization_id.uuid() }
+    }
+}
+
+impl From<&RunnerPrincipal> for Bearer {
+    fn from(runner: &RunnerPrincipal) -> Self {
+        Self { token: runner.id.uuid(), organization: runner.organization_id.uuid() }
+    }
+}
+
+/// The party that a request is counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    Bearer(Bearer),
+    /// The request has no valid token.
+    Address(IpAddr),
+    /// The token could not be looked up. It may be valid, so requests without a valid token from the same address
+    /// do not use up its rate.
+    Unverified(IpAddr),
+}
