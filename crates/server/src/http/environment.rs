@@ -4,7 +4,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment::Environment;
-use greenroom_api_types::session::{History, HistoryEntry, HistoryPagination, Session};
+use greenroom_api_types::session::{History, HistoryPagination, Session};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::EnvironmentRead;
@@ -17,6 +17,7 @@ use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::planted;
+use crate::app::session::read;
 use crate::http::path::{EnvironmentPath, PathParams, PipelinePath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
@@ -104,21 +105,11 @@ pub async fn get_history(
     }
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let (total, skip) = (environment.sessions, (page - 1).saturating_mul(limit));
-    let (store, organization) = (&permit.app.store, permit.organization());
-    let sessions = if skip >= total {
-        Vec::new()
-    } else {
-        let window = HistoryWindow { newest: total, skip, limit };
-        consistent_read::history(store, organization, environment.id, window).await?
-    };
-    let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
-    let mut deployments = store.deployments_of_sessions(organization, &ids).await?;
-    let entry = |session: greenroom_store::session::Session| {
-        let own = deployments.remove(&session.id).unwrap_or_default();
-        session_wire::history_entry(session, own)
-    };
+    let window = HistoryWindow { newest: total, skip, limit };
+    let found = read::history(&permit.app.store, permit.organization(), environment.id, window).await?;
+    let entries = found.into_iter().map(|(session, own)| session_wire::history_entry(session, own));
     Ok(Json(History {
-        data: sessions.into_iter().map(entry).collect::<Vec<HistoryEntry>>(),
+        data: entries.collect(),
         pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
     }))
 }

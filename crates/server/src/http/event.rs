@@ -74,6 +74,20 @@ pub struct StreamQuery {
     subject: Option<String>,
 }
 
+impl EventQuery {
+    fn filter(&self) -> Result<EventFilter, Failure> {
+        Ok(EventFilter {
+            category: self.category.map(Into::into),
+            event_type: event_type(self.r#type.clone())?,
+            actor: actor(self.actor.as_deref())?,
+            subject: self.subject.clone(),
+            from: check_timestamp("from", self.from)?,
+            to: check_timestamp("to", self.to)?,
+            ..EventFilter::default()
+        })
+    }
+}
+
 /// List events: newest first, or with `after` oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
     params(("orgId" = String, Path, description = "Id or slug"), EventQuery),
@@ -84,16 +98,7 @@ pub async fn list_events(
 ) -> Result<Json<List<Event>>, Failure> {
     let query = query.0;
     let page = page(query.limit, query.offset)?;
-    let filter = EventFilter {
-        category: query.category.map(Into::into),
-        event_type: event_type(query.r#type)?,
-        actor: actor(query.actor.as_deref())?,
-        subject: query.subject,
-        from: check_timestamp("from", query.from)?,
-        to: check_timestamp("to", query.to)?,
-        ..EventFilter::default()
-    };
-    let filter = visible(&permit.principal, filter)?;
+    let filter = visible(&permit.principal, query.filter()?)?;
     let (store, organization) = (&permit.app.store, permit.organization());
     let found = match query.after {
         None => store.events(organization, &filter, page).await?,

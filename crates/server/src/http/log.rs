@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -61,34 +62,47 @@ pub async fn read_log(
     headers: HeaderMap,
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
-    let (LogKey { organization, step, .. }, state) = find(&permit, &path.0).await?;
+    let (log_key, state) = find(&permit, &path.0).await?;
     let total = u64::try_from(state.bytes).unwrap_or_default();
-    let complete = HeaderValue::from_static(if state.closed { "true" } else { "false" });
-    let (from, to) = match headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()? {
-        Some(Some(range)) => range,
-        Some(None) => {
-            let mut response = not_satisfiable(total);
-            response.headers_mut().insert(COMPLETE_HEADER, complete);
-            return Ok(response);
+    let range = headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()?;
+    let mut response = match range {
+        Some(Some(range)) => respond_with_part(range, total, open_download(&permit, log_key, range)?)?,
+        Some(None) => not_satisfiable(total),
+        None => {
+            let range = (query.0.after_seq.map_or(0, |after| after.min(total)), total);
+            respond(StatusCode::OK, range, open_download(&permit, log_key, range)?)
         }
-        None => (query.0.after_seq.map_or(0, |after| after.min(total)), total),
     };
+    let complete = HeaderValue::from_static(if state.closed { "true" } else { "false" });
+    response.headers_mut().insert(COMPLETE_HEADER, complete);
+    Ok(response)
+}
+
+fn open_download(
+    permit: &Permit<DeploymentRead>,
+    LogKey { organization, step }: LogKey,
+    (from, to): (u64, u64),
+) -> Result<Body, Failure> {
     let counted = permit.app.limits.download(permit.principal.as_ref().into())?;
     let watch = permit.app.stream_rights.watch(&permit.principal);
-    let body = download(stream_range(permit.app.clone(), organization, step, from, to), counted, watch);
-    let is_partial = headers.contains_key(header::RANGE);
-    let status = if is_partial { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
-    let mut response = (status, body).into_response();
-    let out = response.headers_mut();
-    out.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    out.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    out.insert(header::CONTENT_LENGTH, HeaderValue::from(to - from));
-    out.insert(COMPLETE_HEADER, complete);
-    if is_partial {
-        let text = format!("bytes {from}-{}/{total}", to.saturating_sub(1));
-        out.insert(header::CONTENT_RANGE, HeaderValue::from_str(&text).map_err(Failure::internal)?);
-    }
+    Ok(download(stream_range(permit.app.clone(), organization, step, from, to), counted, watch))
+}
+
+fn respond_with_part((from, to): (u64, u64), total: u64, body: Body) -> Result<Response, Failure> {
+    let mut response = respond(StatusCode::PARTIAL_CONTENT, (from, to), body);
+    let text = format!("bytes {from}-{}/{total}", to.saturating_sub(1));
+    let value = HeaderValue::from_str(&text).map_err(Failure::internal)?;
+    response.headers_mut().insert(header::CONTENT_RANGE, value);
     Ok(response)
+}
+
+fn respond(status: StatusCode, (from, to): (u64, u64), body: Body) -> Response {
+    let mut response = (status, body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(to - from));
+    response
 }
 
 fn stream_range(

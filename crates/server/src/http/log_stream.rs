@@ -7,17 +7,19 @@ use std::time::Duration;
 use axum::http::HeaderMap;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, stream};
 use greenroom_domain::policy::action::DeploymentRead;
 
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::log_read::LogPart;
 use crate::app::log_tail::{Follower, LogProgress};
+use crate::app::stream_rights::RightsWatch;
 use crate::http::log::{LogQuery, find};
 use crate::http::path::{PathParams, StepPath};
 use crate::http::permit::Permit;
 use crate::http::query::Query;
+use crate::limits::Counted;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -41,9 +43,19 @@ pub async fn stream_log(
     let watch = app.stream_rights.watch(&permit.principal);
     let counted = app.limits.stream(permit.principal.as_ref().into())?;
     let follower = app.log_tails.follow(log.organization, log.step, state);
-    let tail =
-        Tail { app: app.clone(), follower, at, incomplete: None, ready: VecDeque::new(), ended: false };
-    let messages = stream::unfold((tail, watch, counted), |(mut tail, watch, counted)| async move {
+    let tail = Tail { app, follower, at, incomplete: None, ready: VecDeque::new(), ended: false };
+    let messages = messages(tail, watch, counted);
+    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
+}
+
+/// Holds `counted` and `watch` until the log is complete, the right to read it ends, the server drains, or
+/// the client disconnects.
+fn messages(
+    tail: Tail,
+    watch: RightsWatch,
+    counted: Counted,
+) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold((tail, watch, counted), |(mut tail, watch, counted)| async move {
         let app = tail.app.clone();
         let message = tokio::select! {
             biased;
@@ -51,9 +63,8 @@ pub async fn stream_log(
             () = app.draining.cancelled() => None,
             message = tail.next() => message,
         };
-        message.map(|message| (Ok::<_, Infallible>(message), (tail, watch, counted)))
-    });
-    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
+        message.map(|message| (Ok(message), (tail, watch, counted)))
+    })
 }
 
 struct Tail {
