@@ -1,7 +1,10 @@
-//! `cargo xtask check-walls`: checks the dependencies in every Cargo.toml against the tables in
-//! docs/architecture.md. The rules are only in those tables: no crate name is hard-coded here.
+//! `cargo xtask check-walls`: checks the dependencies in every Cargo.toml and the imports in the code against
+//! the tables in docs/architecture.md. The rules are only in those tables: no crate name is hard-coded here.
+//! Modules of one crate must not import each other in a circle.
 
 mod law;
+mod modules;
+mod source;
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,6 +13,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use self::law::{Law, Row};
+use self::modules::Modules;
 use crate::output;
 use crate::workspace::{Dependency, Kind, Package, Workspace};
 
@@ -28,7 +32,9 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
             let path = relative_path(&package.manifest_path, root);
             breaches.push(format!("{path} lacks `[lints]` with `workspace = true`"));
         }
+        breaches.extend(find_circles(package, root)?);
     }
+    breaches.extend(find_mentions(&law, root)?);
 
     if breaches.is_empty() {
         output::print(format_args!("No breaches: checked {} packages.", workspace.packages.len()))?;
@@ -62,6 +68,35 @@ fn find_breaches(law: &Law, packages: &[Package], root: &Path) -> Vec<String> {
         }
     }
     breaches
+}
+
+/// Returns a message for every group of modules that import each other in a circle.
+fn find_circles(package: &Package, root: &Path) -> anyhow::Result<Vec<String>> {
+    let Some(folder) = package.manifest_path.parent().map(|folder| folder.join("src")) else {
+        return Ok(Vec::new());
+    };
+    let circles = Modules::read(&folder)?.circles();
+    let place = relative_path(&folder, root);
+    Ok(circles.iter().map(|circle| format!("{place}: modules import each other\n{circle}")).collect())
+}
+
+/// Returns a message for every file that mentions a library that its folder must not mention.
+fn find_mentions(law: &Law, root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut breaches = Vec::new();
+    for ruled in law.folders() {
+        for folder in &ruled.names {
+            for file in source::files(&root.join(folder))? {
+                let code = source::read_code(&file)?;
+                let library = ruled.rule.iter().find(|name| source::mentions(&code, &name.replace('-', "_")));
+                if let Some(library) = library {
+                    let Row { line, text } = &ruled.row;
+                    let file = relative_path(&file, root);
+                    breaches.push(format!("{file} mentions {library}\n  forbidden by {LAW}:{line}: {text}"));
+                }
+            }
+        }
+    }
+    Ok(breaches)
 }
 
 fn describe_breach(package: &Package, dependency: &Dependency, manifest: &str, row: &Row) -> String {
@@ -112,6 +147,10 @@ mod tests {
 |---|---|
 | sqlx | store, tests of server |
 | tokio | all but domain |
+
+| folder | must not mention |
+|---|---|
+| app | axum |
 ";
 
     /// `edges` are pairs of dependency and kind, in cargo's spelling.
@@ -180,6 +219,70 @@ mod tests {
     fn a_package_without_a_row_fails() {
         let found = breaches(&[package("greenroom-cellar", &[])]);
         assert!(found[0].contains("cellar has no row"), "{found:?}");
+    }
+
+    /// Creates a folder with these files, and removes it when it is dropped.
+    struct Tree(std::path::PathBuf);
+
+    impl Tree {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let root = std::env::temp_dir().join(format!("check-walls-{name}-{}", std::process::id()));
+            for (path, text) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(root)
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            let _gone = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_folder_must_not_mention_the_libraries_in_its_row() {
+        let clean =
+            "// like axum\nuse bytes::Bytes;\n\n#[cfg(test)]\nmod tests {\n    use axum::Router;\n}\n";
+        let dirty = "fn f() -> axum::body::Body {}\n";
+        let tree = Tree::new(
+            "mentions",
+            &[
+                ("app/clean.rs", clean),
+                ("app/below/dirty.rs", dirty),
+                ("app/notes.txt", dirty),
+                ("http/router.rs", dirty),
+            ],
+        );
+        let found = find_mentions(&Law::parse(PAGE).unwrap(), &tree.0).unwrap();
+        assert_eq!(
+            found,
+            ["app/below/dirty.rs mentions axum\n  forbidden by docs/architecture.md:14: | app | axum |"]
+        );
+    }
+
+    #[test]
+    fn a_row_for_a_folder_that_does_not_exist_fails() {
+        let tree = Tree::new("missing", &[("http/router.rs", "")]);
+        assert!(find_mentions(&Law::parse(PAGE).unwrap(), &tree.0).is_err());
+    }
+
+    #[test]
+    fn modules_of_a_package_must_not_import_each_other() {
+        let tree = Tree::new(
+            "circles",
+            &[
+                ("src/lib.rs", "pub mod a;\npub mod b;\n"),
+                ("src/a/mod.rs", "use crate::b::B;\n"),
+                ("src/b.rs", "use crate::a::A;\n"),
+                ("src/main.rs", "use crate::b::B;\n"),
+            ],
+        );
+        let package = Package { manifest_path: tree.0.join("Cargo.toml"), ..package("greenroom-a", &[]) };
+        let found = find_circles(&package, &tree.0).unwrap();
+        assert_eq!(found, ["src: modules import each other\n  a → b\n  b → a"]);
     }
 
     #[test]

@@ -60,6 +60,11 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     bail!("{} finding(s); the vocabulary is in {VOCABULARY}:\n\n{}", report.len(), report.join("\n"))
 }
 
+/// Returns the code of a Rust file. Comments and string literals are blank.
+pub(crate) fn rust_code(text: &str) -> String {
+    rust::lines(text).iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n")
+}
+
 /// Returns the lines of a source file by its name or its first line; `None` for a file in another language.
 fn scan(path: &str, text: &str) -> Option<Vec<Line>> {
     let name = path.rsplit('/').next().unwrap_or(path);

@@ -1,6 +1,7 @@
-//! Parses the two tables of docs/architecture.md from Markdown. In a cell, names are separated by commas,
+//! Parses the three tables of docs/architecture.md from Markdown. In a cell, names are separated by commas,
 //! text in parentheses is a remark, and `–` means none. The second table also supports `tests of <crate>`
-//! (only as a dev-dependency), `all but <crates>`, and a dependency's name that ends in `*`.
+//! (only as a dev-dependency), `all but <crates>`, and a dependency's name that ends in `*`. The third table
+//! has folders, with the libraries that their code must not mention.
 
 use std::collections::HashSet;
 
@@ -10,12 +11,13 @@ use anyhow::{bail, ensure};
 pub(super) struct Law {
     crates: Vec<Ruled<Neighbours>>,
     dependencies: Vec<Ruled<Places>>,
+    folders: Vec<Ruled<Vec<String>>>,
 }
 
 /// A row with the names in its first cell, to which its rule applies.
 #[derive(Debug)]
 pub(super) struct Ruled<Rule> {
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     pub(super) rule: Rule,
     pub(super) row: Row,
 }
@@ -79,6 +81,7 @@ impl Law {
         let law = Law {
             crates: table(page, "crate", "may depend on", |cell| Neighbours(names(cell)))?,
             dependencies: table(page, "dependency", "only in", Places::parse)?,
+            folders: table(page, "folder", "must not mention", names)?,
         };
         law.check_names()?;
         Ok(law)
@@ -94,6 +97,11 @@ impl Law {
             None => pattern == name,
         };
         self.dependencies.iter().find(|ruled| ruled.names.iter().any(matches))
+    }
+
+    /// Returns the folders, each with the libraries that its code must not mention.
+    pub(super) fn folders(&self) -> &[Ruled<Vec<String>>] {
+        &self.folders
     }
 
     /// Rejects unknown crate names: a misspelt one would silently have no effect.
@@ -190,6 +198,10 @@ Words before.
 | temporalio-* | e2e |
 | tokio | all but domain, api-types (pure) |
 
+| folder | must not mention |
+|---|---|
+| crates/store/src/a, `crates/store/src/b` | axum, hyper (use cases) |
+
 | other | table |
 |---|---|
 | domain | everything |
@@ -234,6 +246,15 @@ Words before.
     }
 
     #[test]
+    fn a_folder_has_the_libraries_that_it_must_not_mention() {
+        let law = law();
+        let [row] = law.folders() else { panic!("{law:?}") };
+        assert_eq!(row.names, ["crates/store/src/a", "crates/store/src/b"]);
+        assert_eq!(row.rule, ["axum", "hyper"]);
+        assert_eq!(row.row.line, 18);
+    }
+
+    #[test]
     fn a_star_matches_the_rest_of_the_name() {
         assert!(law().of_dependency("temporalio-sdk").is_some());
         assert!(law().of_dependency("temporal").is_none());
@@ -252,5 +273,6 @@ Words before.
         rejected("| sqlx, pg_query | store,", "| sqlx | stroe,", "`stroe` has no row");
         rejected("| e2e | api-types,", "| e2e | api-type,", "`api-type` has no row");
         rejected("| domain | – |", "| domain |", "two cells");
+        rejected("| folder | must", "| folders | must", "there are 0");
     }
 }
