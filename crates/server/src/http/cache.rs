@@ -11,12 +11,12 @@ use utoipa::IntoParams;
 
 use crate::app::cache;
 use crate::app::failure::Failure;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{PathParams, PipelinePath};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{PathParams, PipelinePath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -7,12 +7,12 @@ use greenroom_api_types::environment::{Environment, GiveUp, RepeatCleanup};
 use greenroom_domain::policy::action::CleanupManage;
 
 use crate::app::{cleanup, deployment, environment};
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{EnvironmentPath, PathParams};
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{EnvironmentPath, PathParams};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
 /// Run a failed teardown again

@@ -20,14 +20,14 @@ use crate::app::command::OpenCommand;
 use crate::app::deployment::{self, attempt, check_outcome, stage, to_summary};
 use crate::app::deployment_rights::require;
 use crate::app::failure::Failure;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::page::{PageQuery, list_with, page};
-use crate::http::path::{DeploymentPath, PathParams, PipelinePath, StagePath, parse_id};
-use crate::http::permit::{Narrowed, Permit};
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::page::{PageQuery, list_with, page};
+use crate::http::rules::path::{DeploymentPath, PathParams, PipelinePath, StagePath, parse_id};
+use crate::http::rules::permit::{Narrowed, Permit};
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 
 /// The operation requires one of these; which one depends on the deployment (`app/deployment_rights.rs`).
 type CancelOrRetry = (DeploymentRun, DeploymentRunOwn, DeploymentRunAny);

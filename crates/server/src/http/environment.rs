@@ -18,10 +18,10 @@ use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::planted;
 use crate::app::session::read;
-use crate::http::path::{EnvironmentPath, PathParams, PipelinePath};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::path::{EnvironmentPath, PathParams, PipelinePath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
 /// All environments, in the envelope of lists but without pages.

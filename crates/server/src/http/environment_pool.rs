@@ -11,12 +11,12 @@ use crate::app::command::Interruption;
 use crate::app::failure::Failure;
 use crate::app::session::pool::{self, PoolClaim};
 use crate::app::session::{ClaimMode, ClaimRequest};
-use crate::http::body::Body;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{PathParams, PipelinePath};
-use crate::http::permit::Permit;
-use crate::http::prefer::Prefer;
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::body::Body;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{PathParams, PipelinePath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::prefer::Prefer;
+use crate::http::rules::request_slot::RequestSlot;
 use crate::http::session::respond_claimed;
 
 /// Claim the least recently used of the free environments that have all the labels

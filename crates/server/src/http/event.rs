@@ -17,12 +17,12 @@ use utoipa::IntoParams;
 
 use crate::app::event::{sees, visible};
 use crate::app::failure::{Code, Failure};
-use crate::http::page::{list_with, page};
-use crate::http::path::{EventPath, PathParams, parse_id};
-use crate::http::permit::{Narrowed, Permit};
-use crate::http::query::{Query, check_timestamp};
-use crate::http::record_response::RecordResponse;
-use crate::http::stream;
+use crate::http::rules::page::{list_with, page};
+use crate::http::rules::path::{EventPath, PathParams, parse_id};
+use crate::http::rules::permit::{Narrowed, Permit};
+use crate::http::rules::query::{Query, check_timestamp};
+use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::stream;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -11,12 +11,12 @@ use greenroom_domain::text::Reason;
 use crate::app::command::OpenCommand;
 use crate::app::deployment::{check_outcome, to_summary};
 use crate::app::failure::Failure;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{DeploymentPath, PathParams, StagePath, parse_id};
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{DeploymentPath, PathParams, StagePath, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 
 /// End a deployment without waiting for its runners, so that the next deployment to its environment can start
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",

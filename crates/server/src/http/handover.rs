@@ -7,12 +7,12 @@ use greenroom_api_types::session::Session;
 use greenroom_domain::policy::action::SessionHold;
 
 use crate::app::session::{ClaimMode, ClaimRequest, handover};
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{PathParams, SessionPath};
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{PathParams, SessionPath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
 /// Ask the holder to release the environment, and wait for it in the queue

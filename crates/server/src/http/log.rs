@@ -17,11 +17,11 @@ use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::log;
 use crate::app::log_read::{LogPart, READ_BYTES};
-use crate::http::download::download;
-use crate::http::path::{PathParams, StepPath, parse_id};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
-use crate::http::range::{not_satisfiable, parse_range};
+use crate::http::rules::download::download;
+use crate::http::rules::path::{PathParams, StepPath, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
+use crate::http::rules::range::{not_satisfiable, parse_range};
 
 /// Header: whether the log is closed.
 const COMPLETE_HEADER: &str = "x-log-complete";

@@ -16,9 +16,9 @@ use crate::app::log_read::LogPart;
 use crate::app::log_tail::{Follower, LogProgress};
 use crate::app::stream_rights::RightsWatch;
 use crate::http::log::{LogQuery, find};
-use crate::http::path::{PathParams, StepPath};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
+use crate::http::rules::path::{PathParams, StepPath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
 use crate::limits::Counted;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@ use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
 
-use crate::http::permit::AuthenticatedRequest;
+use crate::http::rules::permit::AuthenticatedRequest;
 
 /// View the user, organization, role and token of the caller. The path needs no organization id
 #[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>)))]

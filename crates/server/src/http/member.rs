@@ -12,15 +12,15 @@ use greenroom_domain::policy::action::{MemberManage, MemberRead};
 use crate::app::failure::Failure;
 use crate::app::member::{self, Changed};
 use crate::app::precondition::IfMatch;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::dry_run::{DryRun, ended_sessions};
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::page::{PageQuery, list};
-use crate::http::path::{MemberPath, PathParams, parse_id};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::page::{PageQuery, list};
+use crate::http::rules::path::{MemberPath, PathParams, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 
 /// List the members
 #[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",

@@ -16,13 +16,13 @@ use tracing::Instrument;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::http::buffered_body;
-use crate::http::class::{classify, is_upload, uses_database};
-use crate::http::identity::Identity;
-use crate::http::paced_body::PacedBody;
-use crate::http::problem::PendingProblem;
-use crate::http::request_id::{self, RequestId};
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::buffered_body;
+use crate::http::rules::class::{classify, is_upload, uses_database};
+use crate::http::rules::identity::Identity;
+use crate::http::rules::paced_body::PacedBody;
+use crate::http::rules::problem::PendingProblem;
+use crate::http::rules::request_id::{self, RequestId};
+use crate::http::rules::request_slot::RequestSlot;
 use crate::limits::{Class, PeerAddress, Sender, Slot};
 
 const MAX_URI_BYTES: usize = 4 * 1024;

@@ -1,56 +1,30 @@
-//! The API over HTTP: thin handlers, one file per noun, and the extractors, middleware and responses that
-//! they share.
+//! The API over HTTP: thin handlers, one file per noun, and in `rules` the extractors, middleware and
+//! responses that they share.
 
-mod body;
-mod buffered_body;
 mod cache;
-mod class;
 mod cleanup;
-mod command;
 mod definition_schema;
 mod deployment;
 mod docs;
-mod download;
-mod dry_run;
 mod environment;
 mod environment_pool;
 mod event;
-mod examples;
 mod give_up;
 mod handover;
 mod health;
-mod idempotency;
-mod identity;
 mod log;
 mod log_stream;
 mod me;
 mod member;
 mod middleware;
-mod not_modified;
-mod openapi;
 mod organization;
-mod paced_body;
-mod page;
-mod path;
-mod permit;
 mod pipeline;
-mod pipeline_limit;
-mod precondition;
-mod prefer;
-mod problem;
-mod query;
-mod range;
-mod record_response;
-mod rejected_upload;
-mod request_id;
-mod request_slot;
 mod router;
+mod rules;
 mod runner;
 mod runner_pool;
-mod schema;
 mod session;
 mod session_wire;
-mod stream;
 mod token;
 mod transfer;
 mod watch;

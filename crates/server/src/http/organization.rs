@@ -8,11 +8,11 @@ use greenroom_domain::policy::action::{OrganizationRead, OrganizationUpdate};
 use crate::app::failure::Failure;
 use crate::app::organization;
 use crate::app::precondition::IfMatch;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 
 /// View the organization
 #[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",

@@ -23,15 +23,15 @@ use crate::app::failure::Failure;
 use crate::app::pipeline;
 use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
-use crate::http::body::{Body, MAX_DEFINITION_BYTES};
-use crate::http::command::HandlerResult;
-use crate::http::dry_run::{DryRun, ended_sessions};
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::page::{PageQuery, list, list_with, page};
-use crate::http::path::{PathParams, PipelinePath, VersionPath};
-use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::{Body, MAX_DEFINITION_BYTES};
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::page::{PageQuery, list, list_with, page};
+use crate::http::rules::path::{PathParams, PipelinePath, VersionPath};
+use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

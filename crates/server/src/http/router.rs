@@ -12,10 +12,11 @@ use utoipa_axum::routes;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
+use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     cache, cleanup, definition_schema, deployment, docs, environment, environment_pool, event, give_up,
-    handover, health, log, log_stream, me, member, middleware, not_modified, openapi, organization, pipeline,
-    runner, runner_pool, schema, session, token, transfer, watch,
+    handover, health, log, log_stream, me, member, middleware, organization, pipeline, runner, runner_pool,
+    session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]

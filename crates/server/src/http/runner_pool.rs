@@ -10,12 +10,12 @@ use greenroom_store::runner_pool::RunnerPoolRecord;
 use crate::app::failure::Failure;
 use crate::app::precondition::IfMatch;
 use crate::app::runner_pool;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{PathParams, RunnerPoolPath};
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{PathParams, RunnerPoolPath};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 
 /// List the runner pools, with the number of jobs that wait for their runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",

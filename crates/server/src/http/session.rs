@@ -11,15 +11,15 @@ use crate::app::command::Interruption;
 use crate::app::failure::Failure;
 use crate::app::session::view::SessionView;
 use crate::app::session::{ClaimMode, ClaimRequest, claim, hold, read, waiting};
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
 use crate::http::environment::find;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{EnvironmentPath, PathParams, SessionPath, parse_id};
-use crate::http::permit::Permit;
-use crate::http::prefer::Prefer;
-use crate::http::record_response::RecordResponse;
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{EnvironmentPath, PathParams, SessionPath, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::prefer::Prefer;
+use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::request_slot::RequestSlot;
 use crate::http::session_wire;
 
 /// Claim an environment, or join its queue

@@ -12,14 +12,14 @@ use utoipa::IntoParams;
 
 use crate::app::failure::Failure;
 use crate::app::token;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::page::{list, page};
-use crate::http::path::{PathParams, TokenPath, parse_id};
-use crate::http::permit::{AuthenticatedRequest, Narrowed, Permit};
-use crate::http::query::Query;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::page::{list, page};
+use crate::http::rules::path::{PathParams, TokenPath, parse_id};
+use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

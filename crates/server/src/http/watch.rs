@@ -17,10 +17,10 @@ use crate::app::session::refusal::not_own;
 use crate::app::watcher_heartbeat::WatcherGuard;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
-use crate::http::path::{EnvironmentPath, PathParams, parse_id};
-use crate::http::permit::Permit;
-use crate::http::query::Query;
-use crate::http::stream;
+use crate::http::rules::path::{EnvironmentPath, PathParams, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::query::Query;
+use crate::http::rules::stream;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

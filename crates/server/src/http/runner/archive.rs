@@ -18,10 +18,10 @@ use crate::app::archive::ArchiveDownload;
 use crate::app::failure::Failure;
 use crate::app::objects::ByteStream;
 use crate::app::{archive, artifact, cache};
-use crate::http::download::download;
-use crate::http::path::parse_id;
-use crate::http::rejected_upload::reject;
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::download::download;
+use crate::http::rules::path::parse_id;
+use crate::http::rules::rejected_upload::reject;
+use crate::http::rules::request_slot::RequestSlot;
 use crate::http::runner::auth::JobAuth;
 
 /// Enough for an archive of several gigabytes over a slow connection.

@@ -11,9 +11,9 @@ use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::job::gone;
-use crate::http::identity::Identity;
-use crate::http::path::parse_id;
-use crate::http::permit::with_capacity;
+use crate::http::rules::identity::Identity;
+use crate::http::rules::path::parse_id;
+use crate::http::rules::permit::with_capacity;
 
 /// The runner, authenticated by its token.
 pub struct RunnerAuth(pub RunnerPrincipal);

@@ -20,10 +20,10 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::{job, log};
-use crate::http::body::{Body, read};
-use crate::http::path::parse_id;
-use crate::http::rejected_upload::reject;
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::body::{Body, read};
+use crate::http::rules::path::parse_id;
+use crate::http::rules::rejected_upload::reject;
+use crate::http::rules::request_slot::RequestSlot;
 use crate::http::runner::archive;
 use crate::http::runner::auth::{JobAuth, RequestApp, RunnerAuth};
 

@@ -12,12 +12,12 @@ use greenroom_domain::policy::action::RunnerManage;
 
 use crate::app::failure::Failure;
 use crate::app::runner;
-use crate::http::body::Body;
-use crate::http::command::HandlerResult;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::path::{PathParams, RunnerPath, parse_id};
-use crate::http::permit::Permit;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::{PathParams, RunnerPath, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::record_response::RecordResponse;
 
 /// List the runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",

@@ -14,9 +14,9 @@ use greenroom_domain::principal::Principal;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::http::identity::Identity;
-use crate::http::pipeline_limit;
-use crate::http::request_id::RequestId;
+use crate::http::rules::identity::Identity;
+use crate::http::rules::pipeline_limit;
+use crate::http::rules::request_id::RequestId;
 use crate::limits::Capacity;
 
 /// A request whose sender is authenticated and a member of the organization in the path. It grants no

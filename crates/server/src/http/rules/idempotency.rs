@@ -14,8 +14,8 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use crate::app::App;
 use crate::app::command::OperationKey;
 use crate::app::failure::{Code, Failure};
-use crate::http::openapi::header;
-use crate::http::permit::with_capacity;
+use crate::http::rules::openapi::header;
+use crate::http::rules::permit::with_capacity;
 
 const MAX_KEY_LENGTH: usize = 255;
 const ORGANIZATION: &str = "orgId";

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::command::OpenCommand;
-use crate::http::command::HandlerResult;
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

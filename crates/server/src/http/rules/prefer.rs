@@ -9,9 +9,9 @@ use axum::response::{IntoResponse, Response};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::http::command::HandlerResult;
-use crate::http::openapi::header;
-use crate::http::request_slot::RequestSlot;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::openapi::header;
+use crate::http::rules::request_slot::RequestSlot;
 
 /// The maximum wait within a request: proxies would close a longer one.
 const MAX_WAIT_SECONDS: u64 = 30;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::app::failure::Failure;
-use crate::http::precondition::etag;
+use crate::http::rules::precondition::etag;
 
 /// A serialized record, ready to be sent and to be stored under an Idempotency-Key.
 pub struct RecordResponse {

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
 use crate::app::watcher_heartbeat::WatcherGuard;
-use crate::http::permit::AuthenticatedRequest;
+use crate::http::rules::permit::AuthenticatedRequest;
 use crate::limits::Counted;
 
 const PAGE_SIZE: i64 = 500;

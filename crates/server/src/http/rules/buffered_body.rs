@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 
 use crate::app::failure::{Code, Failure};
-use crate::http::body::MAX_DEFINITION_BYTES;
-use crate::http::paced_body::{PacedBody, TooSlow};
+use crate::http::rules::body::MAX_DEFINITION_BYTES;
+use crate::http::rules::paced_body::{PacedBody, TooSlow};
 use crate::limits::{Bearer, Charge, Limits};
 
 /// One byte more than any handler accepts, so that the handler can detect a body that is too large.

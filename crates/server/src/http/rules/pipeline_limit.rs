@@ -10,7 +10,7 @@ use greenroom_store::pipeline::PipelineName;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::http::path::{CheckedPipeline, parse_id};
+use crate::http::rules::path::{CheckedPipeline, parse_id};
 
 /// Rejects a request for another pipeline as not found, and one that belongs to no pipeline as forbidden.
 pub async fn check(app: &App, principal: &Principal, parts: &mut Parts) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
-use crate::http::openapi;
+use crate::http::rules::openapi;
 
 pub fn etag(revision: i64) -> String {
     format!("\"{revision}\"")

@@ -8,8 +8,8 @@ use utoipa::openapi::{
     OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder, Schema, ServerBuilder, Type,
 };
 
-use crate::http::examples;
-use crate::http::problem::CONTENT_TYPE;
+use crate::http::rules::examples;
+use crate::http::rules::problem::CONTENT_TYPE;
 
 pub fn base() -> OpenApi {
     let mut components = Components::new();

@@ -7,9 +7,9 @@ use greenroom_store::idempotency::StoredResponse;
 
 use crate::app::command::{Authorize, CommandRequest, Interruption, OpenCommand, Replayable};
 use crate::app::failure::Failure;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::permit::{AuthenticatedRequest, Permit};
-use crate::http::record_response::RecordResponse;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::permit::{AuthenticatedRequest, Permit};
+use crate::http::rules::record_response::RecordResponse;
 
 pub type HandlerResult = Result<RecordResponse, Interruption>;
 

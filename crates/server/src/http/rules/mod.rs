@@ -1,0 +1,30 @@
+//! What all handlers have in common: extractors, middleware, and the form of responses and of the OpenAPI
+//! document. Nothing here imports a handler.
+
+pub mod body;
+pub mod buffered_body;
+pub mod class;
+pub mod command;
+pub mod download;
+pub mod dry_run;
+pub mod examples;
+pub mod idempotency;
+pub mod identity;
+pub mod not_modified;
+pub mod openapi;
+pub mod paced_body;
+pub mod page;
+pub mod path;
+pub mod permit;
+pub mod pipeline_limit;
+pub mod precondition;
+pub mod prefer;
+pub mod problem;
+pub mod query;
+pub mod range;
+pub mod record_response;
+pub mod rejected_upload;
+pub mod request_id;
+pub mod request_slot;
+pub mod schema;
+pub mod stream;
