@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 
-use crate::app::job_timing::JobTiming;
+use crate::app::job::timing::JobTiming;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::App;
-use crate::app::job_timing::JobTiming;
-use crate::app::object_gc;
+use crate::app::job::timing::JobTiming;
+use crate::app::live::object_gc;
 use crate::app::objects::Objects;
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,

@@ -7,9 +7,9 @@ use greenroom_store::job::{JobCredentials, UploadPermission};
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::{fence_outdated, gone};
-use crate::app::job_credentials::OwnedJobCredentials;
-use crate::app::object_gc;
+use crate::app::live::object_gc;
 use crate::app::objects::ByteStream;
 
 const MAX_ARCHIVE_BYTES: u64 = 10 * 1024 * 1024 * 1024;

@@ -1,5 +1,5 @@
-//! Use cases: one file per noun. They validate requests, apply the domain's rules, and write through the
-//! store.
+//! Use cases: one file or folder per noun. They validate requests, apply the domain's rules, and write through
+//! the store, within a command (`command`). `live` has what runs beside requests. Nothing here depends on HTTP.
 
 pub mod archive;
 pub mod artifact;
@@ -14,18 +14,11 @@ pub mod deployment_rights;
 pub mod environment;
 pub mod event;
 pub mod failure;
-pub mod feed;
-pub mod heartbeat_throttle;
 pub mod job;
-pub mod job_credentials;
-pub mod job_response;
-pub mod job_timing;
+pub mod live;
 pub mod log;
-pub mod log_read;
-pub mod log_tail;
 pub mod member;
 pub mod next_action;
-pub mod object_gc;
 pub mod objects;
 pub mod organization;
 pub mod pipeline;
@@ -35,9 +28,7 @@ pub mod precondition;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
-pub mod stream_rights;
 pub mod token;
-pub mod watcher_heartbeat;
 
 use std::sync::Arc;
 
@@ -49,14 +40,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::authentication::Authentication;
-use self::feed::Feed;
-use self::heartbeat_throttle::HeartbeatThrottle;
-use self::job_timing::JobTiming;
-use self::log_read::LogReader;
-use self::log_tail::LogTails;
+use self::job::heartbeat_throttle::HeartbeatThrottle;
+use self::job::timing::JobTiming;
+use self::live::feed::Feed;
+use self::live::stream_rights::StreamRights;
+use self::live::watcher_heartbeat::WatcherHeartbeat;
+use self::log::read::LogReader;
+use self::log::tail::LogTails;
 use self::objects::Objects;
-use self::stream_rights::StreamRights;
-use self::watcher_heartbeat::WatcherHeartbeat;
 use crate::limits::{Capacity, Limits};
 
 /// The dependencies of every use case. Cheap to clone.

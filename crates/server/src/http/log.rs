@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::log;
-use crate::app::log_read::{LogPart, READ_BYTES};
+use crate::app::log::read::{LogPart, READ_BYTES};
 use crate::http::rules::download::download;
 use crate::http::rules::path::{PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;

@@ -12,9 +12,9 @@ use greenroom_domain::policy::action::DeploymentRead;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log_read::LogPart;
-use crate::app::log_tail::{Follower, LogProgress};
-use crate::app::stream_rights::RightsWatch;
+use crate::app::live::stream_rights::RightsWatch;
+use crate::app::log::read::LogPart;
+use crate::app::log::tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
 use crate::http::rules::path::{PathParams, StepPath};
 use crate::http::rules::permit::Permit;

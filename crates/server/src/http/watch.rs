@@ -13,8 +13,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::failure::Failure;
+use crate::app::live::watcher_heartbeat::WatcherGuard;
 use crate::app::session::refusal::not_own;
-use crate::app::watcher_heartbeat::WatcherGuard;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
 use crate::http::rules::path::{EnvironmentPath, PathParams, parse_id};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use greenroom_domain::token::TokenSecret;
 use greenroom_server::app::authentication::Found;
-use greenroom_server::app::log_read::READ_BYTES;
-use greenroom_server::app::stream_rights::RightsWatch;
+use greenroom_server::app::live::stream_rights::RightsWatch;
+use greenroom_server::app::log::read::READ_BYTES;
 use greenroom_server::limits::Class;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Logs and artifacts are removed after their retention, from the database and from the object store.
 
 use greenroom_server::app::failure::Code;
-use greenroom_server::app::object_gc;
+use greenroom_server::app::live::object_gc;
 use greenroom_server::app::objects::Objects;
 use greenroom_worker::housekeeping::{self, Retention};
 use reqwest::Method;

@@ -210,7 +210,7 @@ async fn a_job_has_one_artifact(pool: PgPool) {
     let kept: Vec<i64> = sqlx::query_scalar("select bytes from artifacts").fetch_all(&pool).await.unwrap();
     assert_eq!(kept, [30]);
     let app = &fixture.server.server.app;
-    greenroom_server::app::object_gc::run_once(&app.store, &app.objects).await.unwrap();
+    greenroom_server::app::live::object_gc::run_once(&app.store, &app.objects).await.unwrap();
     assert_eq!(app.objects.names().await.unwrap().len(), 1, "replaced artifacts are removed");
     fixture.end().await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
-use greenroom_server::app::job_timing::JobTiming;
+use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
 use greenroom_server::app::token::new_secret;
 use greenroom_server::config::DatabaseConfig;

@@ -7,7 +7,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
-use crate::app::stream_rights::RightsWatch;
+use crate::app::live::stream_rights::RightsWatch;
 use crate::limits::Counted;
 
 /// The maximum size of a piece that is passed to the connection.

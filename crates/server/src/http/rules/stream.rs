@@ -21,7 +21,7 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::app::App;
 use crate::app::event::matches;
 use crate::app::failure::{Code, Failure};
-use crate::app::watcher_heartbeat::WatcherGuard;
+use crate::app::live::watcher_heartbeat::WatcherGuard;
 use crate::http::rules::permit::AuthenticatedRequest;
 use crate::limits::Counted;
 

@@ -1,6 +1,9 @@
 //! Logs. Pieces are appended at a byte offset, and logs are read by byte range. Large pieces are stored as
 //! objects immediately; small pieces are stored in PostgreSQL until there are enough of them for an object.
 
+pub mod read;
+pub mod tail;
+
 use bytes::{Bytes, BytesMut};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_store::job::JobCredentials;
@@ -11,10 +14,10 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::{self, MAX_LOG_BYTES};
-use crate::app::job_credentials::OwnedJobCredentials;
-use crate::app::log_read::signed;
-use crate::app::object_gc;
+use crate::app::live::object_gc;
+use crate::app::log::read::signed;
 
 pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
 /// A piece of at least this size becomes an object.

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::failure::Failure;
-use crate::app::log_read::{LogPart, LogReader};
+use crate::app::log::read::{LogPart, LogReader};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How much of a log a stream reads in one call, and how much of its end a tail caches for its streams.

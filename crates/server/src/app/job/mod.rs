@@ -1,5 +1,10 @@
 //! Requests of runners about jobs: acquiring one, renewing its lease, reporting its steps, completing it.
 
+pub mod credentials;
+pub mod heartbeat_throttle;
+pub mod response;
+pub mod timing;
+
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
@@ -21,8 +26,8 @@ use tokio::sync::oneshot;
 use crate::app::App;
 use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
-pub use crate::app::job_response::MAX_LOG_BYTES;
-use crate::app::job_response::job_response;
+pub use crate::app::job::response::MAX_LOG_BYTES;
+use crate::app::job::response::job_response;
 use crate::app::token::new_secret_of;
 
 /// The longest time that a request waits for a job.
