@@ -19,6 +19,7 @@ mod definitions;
 mod drain;
 mod extremes;
 mod forged_tokens;
+mod handlers;
 mod idempotency;
 mod limits;
 mod migrations;
