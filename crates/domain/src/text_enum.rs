@@ -5,7 +5,16 @@
 #[error("unknown variant of `{0}`")]
 pub struct UnknownVariant(pub &'static str);
 
-/// Implements `as_str`, `FromStr`, `Display` and `Serialize` for an enum whose variants have the given texts.
+/// An enum whose variants have texts. Implemented by `text_enum!`.
+pub trait TextEnum: Copy + std::str::FromStr + 'static {
+    /// All variants, in the order of their definition.
+    const ALL: &'static [Self];
+
+    fn as_str(self) -> &'static str;
+}
+
+/// Implements [`TextEnum`], `FromStr`, `Display` and `Serialize` for an enum whose variants have the given
+/// texts.
 macro_rules! text_enum {
     ($type:ident { $($variant:ident = $text:literal),* $(,)? }) => {
         impl $type {
@@ -15,6 +24,14 @@ macro_rules! text_enum {
                 match self {
                     $(Self::$variant => $text),*
                 }
+            }
+        }
+
+        impl $crate::text_enum::TextEnum for $type {
+            const ALL: &'static [Self] = <$type>::ALL;
+
+            fn as_str(self) -> &'static str {
+                <$type>::as_str(self)
             }
         }
 

@@ -8,6 +8,7 @@ mod plan;
 mod retry;
 mod rights;
 mod status;
+mod trigger;
 mod waiting;
 
 pub use branch::{BranchProof, required_proof};
@@ -16,5 +17,6 @@ pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, advance, next_ad
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
 pub use retry::{NotRetried, cancel_stage, give_up_stage, retry_stage};
 pub use rights::{RequiredRight, required_right};
-pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus};
+pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
+pub use trigger::Trigger;
 pub use waiting::{BlockerInput, LiveStage, WaitingOn, waiting_on};

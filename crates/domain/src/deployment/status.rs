@@ -1,6 +1,20 @@
-//! The statuses of deployments, stages and jobs, and the reasons for them.
+//! The statuses of deployments, stages, jobs and steps, and the reasons for them.
 
 use crate::text_enum::text_enum;
+
+/// Implements `FINAL` and `is_final` for the enum of a status. This is the only list of its final statuses.
+macro_rules! final_statuses {
+    ($type:ident { $($variant:ident),* $(,)? }) => {
+        impl $type {
+            /// The statuses that do not change any more, except by a retry.
+            pub const FINAL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub const fn is_final(self) -> bool {
+                matches!(self, $(Self::$variant)|*)
+            }
+        }
+    };
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeploymentStatus {
@@ -36,11 +50,7 @@ text_enum!(DeploymentStatus {
     Superseded = "superseded",
 });
 
-impl DeploymentStatus {
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Errored | Self::Canceled | Self::Superseded)
-    }
-}
+final_statuses!(DeploymentStatus { Succeeded, Failed, Errored, Canceled, Superseded });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StageStatus {
@@ -70,11 +80,7 @@ text_enum!(StageStatus {
     Skipped = "skipped",
 });
 
-impl StageStatus {
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Errored | Self::Canceled | Self::Skipped)
-    }
-}
+final_statuses!(StageStatus { Succeeded, Failed, Errored, Canceled, Skipped });
 
 /// The status of one attempt of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,11 +104,44 @@ text_enum!(JobStatus {
     Canceled = "canceled",
 });
 
+final_statuses!(JobStatus { Succeeded, Failed, Errored, Canceled });
+
 impl JobStatus {
-    pub const fn is_final(self) -> bool {
-        !matches!(self, Self::Queued | Self::Running)
+    /// Returns the status of a step that was running when its job ended with this status.
+    pub const fn of_running_step(self) -> StepStatus {
+        match self {
+            Self::Errored => StepStatus::Errored,
+            _ => StepStatus::Canceled,
+        }
     }
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepStatus {
+    /// The step has not started.
+    Pending,
+    Running,
+    Succeeded,
+    /// The step of the user failed.
+    Failed,
+    /// The platform failed, not the step.
+    Errored,
+    Canceled,
+    /// The job ended before the step started.
+    Skipped,
+}
+
+text_enum!(StepStatus {
+    Pending = "pending",
+    Running = "running",
+    Succeeded = "succeeded",
+    Failed = "failed",
+    Errored = "errored",
+    Canceled = "canceled",
+    Skipped = "skipped",
+});
+
+final_statuses!(StepStatus { Succeeded, Failed, Errored, Canceled, Skipped });
 
 /// Why a deployment, a stage or a job has its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,6 +184,8 @@ pub enum Reason {
     UpstreamFailed,
     UpstreamSkipped,
     DeploymentCanceled,
+    /// A newer deployment of the same session superseded it.
+    NewerDeployment,
 }
 
 text_enum!(Reason {
@@ -171,4 +212,36 @@ text_enum!(Reason {
     UpstreamFailed = "upstream_failed",
     UpstreamSkipped = "upstream_skipped",
     DeploymentCanceled = "deployment_canceled",
+    // The API published this text before reasons were an enum, so it stays.
+    NewerDeployment = "a newer deployment",
 });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The live statuses are listed here, so that a new status has to be classified.
+    #[test]
+    fn every_status_is_live_or_final() {
+        macro_rules! live {
+            ($type:ident) => {
+                $type::ALL.iter().filter(|status| !status.is_final()).map(|status| status.as_str()).collect()
+            };
+        }
+        let (deployments, stages): (Vec<_>, Vec<_>) = (live!(DeploymentStatus), live!(StageStatus));
+        let (jobs, steps): (Vec<_>, Vec<_>) = (live!(JobStatus), live!(StepStatus));
+        assert_eq!(deployments, ["queued", "running", "waiting", "paused", "canceling"]);
+        assert_eq!(stages, ["pending", "waiting", "queued", "running"]);
+        assert_eq!(jobs, ["queued", "running"]);
+        assert_eq!(steps, ["pending", "running"]);
+    }
+
+    #[test]
+    fn a_running_step_errors_only_with_its_job() {
+        for status in JobStatus::ALL {
+            let expected =
+                if *status == JobStatus::Errored { StepStatus::Errored } else { StepStatus::Canceled };
+            assert_eq!(status.of_running_step(), expected, "{status}");
+        }
+    }
+}
