@@ -4,6 +4,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::{
+    AttemptStatus, DeploymentPurpose, DeploymentReason, DeploymentStatus, DeploymentTrigger, StageStatus,
+    StepStatus,
+};
 use crate::environment::Holder;
 use crate::session::{Person, WaitingOn};
 
@@ -17,20 +21,15 @@ pub struct Deployment {
     pub pipeline: String,
     /// The version of the pipeline definition that the deployment runs.
     pub definition_version: i32,
-    /// `pipeline`: the deployment runs all stages of the pipeline. `session`: it runs the stages of an
-    /// ephemeral environment. `teardown`: it cleans up an ephemeral environment after a session.
-    pub purpose: String,
-    /// A code for what started the deployment.
-    pub trigger: String,
+    pub purpose: DeploymentPurpose,
+    pub trigger: DeploymentTrigger,
     pub env_name: Option<String>,
     pub session_id: Option<String>,
     pub commit_id: String,
     pub branch: Option<String>,
-    /// One of: `queued`, `running`, `waiting`, `paused`, `canceling`. A deployment ends with one of:
-    /// `succeeded`, `failed`, `errored`, `canceled`, `superseded`.
-    pub status: String,
+    pub status: DeploymentStatus,
     /// A code for the reason why the deployment ended with this status; null if there is none.
-    pub reason: Option<String>,
+    pub reason: Option<DeploymentReason>,
     /// Human-readable explanation of `reason`.
     pub detail: Option<String>,
     pub created_by: Person,
@@ -64,12 +63,9 @@ pub struct Stage {
     pub needs: Vec<String>,
     /// The pool whose runners run this stage.
     pub pool: String,
-    /// One of: `pending`, `waiting`, `queued`, `running`. A stage ends with one of: `succeeded`, `failed`,
-    /// `errored`, `canceled`, `skipped`.
-    pub status: String,
-    /// A code for the reason of this status, for example `step_failed`, `timed_out` or `runner_lost`; null if
-    /// there is none.
-    pub reason: Option<String>,
+    pub status: StageStatus,
+    /// A code for the reason of this status; null if there is none.
+    pub reason: Option<DeploymentReason>,
     pub detail: Option<String>,
     /// The number of the newest attempt, starting at 1; 0 before the first attempt.
     pub attempt: i32,
@@ -96,8 +92,9 @@ pub struct Attempt {
     #[schema(example = "job_0190a0b0-0000-7000-8000-000000000001")]
     pub job_id: String,
     pub attempt: i32,
-    pub status: String,
-    pub reason: Option<String>,
+    pub status: AttemptStatus,
+    /// A code for the reason of this status; null if there is none.
+    pub reason: Option<DeploymentReason>,
     pub detail: Option<String>,
     /// The name of the runner that runs or ran this attempt; null if no runner has taken it.
     pub runner: Option<String>,
@@ -113,10 +110,9 @@ pub struct StepRun {
     #[schema(example = "stp_0190a0b0-0000-7000-8000-000000000001")]
     pub id: String,
     pub name: String,
-    /// One of: `pending`, `running`. A step ends with one of: `succeeded`, `failed`, `errored`, `canceled`,
-    /// `skipped`.
-    pub status: String,
+    pub status: StepStatus,
     pub exit_code: Option<i32>,
+    /// Human-readable description of the error; null if there is none. The stage has the code.
     pub reason: Option<String>,
     /// The outputs that the step wrote to the file `$GREENROOM_OUTPUT`.
     pub outputs: serde_json::Value,

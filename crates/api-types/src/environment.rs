@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::DeploymentReason;
 use crate::session_deployment::SessionDeployment;
 use crate::token::TokenKind;
 
@@ -44,7 +45,7 @@ pub struct CleanupFailed {
     pub deployment_id: String,
     pub at: Timestamp,
     /// A code for the reason why the teardown did not succeed.
-    pub reason: String,
+    pub reason: DeploymentReason,
 }
 
 /// A request to run a failed teardown again.

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod deployment;
+pub mod deployment_status;
 pub mod envelope;
 pub mod environment;
 pub mod environment_pool;
@@ -9,6 +10,7 @@ pub mod event;
 pub mod handover;
 pub mod me;
 pub mod member;
+pub mod open_enum;
 pub mod organization;
 pub mod pipeline;
 pub mod problem;

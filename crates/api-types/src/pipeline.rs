@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::{DeploymentPurpose, DeploymentStatus};
 use crate::session_ending::EndedSession;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -114,11 +115,10 @@ pub struct Pipeline {
 #[serde(rename_all = "camelCase")]
 pub struct LastDeployment {
     pub id: String,
-    /// `pipeline`: the deployment runs all stages of the pipeline. `session`: it runs the stages of an
-    /// ephemeral environment.
-    pub purpose: String,
+    /// `pipeline` or `session`: teardowns are not included.
+    pub purpose: DeploymentPurpose,
     pub commit_id: String,
-    pub status: String,
+    pub status: DeploymentStatus,
     pub created_at: Timestamp,
 }
 

@@ -8,6 +8,8 @@ use greenroom_domain::runner_pool::Network as DomainNetwork;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::DeploymentReason;
+
 /// The header with a job's token.
 pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
 /// The header with the number of jobs that a runner runs concurrently, in its requests for a job. The server
@@ -205,7 +207,7 @@ pub struct Heartbeat {
 pub struct Cancel {
     /// How long the running step may take to end before it is killed.
     pub grace_seconds: u32,
-    pub reason: String,
+    pub reason: DeploymentReason,
 }
 
 /// The report that a step is about to start. The body may be left out.

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::{DeploymentPurpose, DeploymentReason, DeploymentStatus};
+
 /// Why a deployment is blocked.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -55,11 +57,12 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
 pub struct SessionDeployment {
     #[schema(example = "dep_0190a0b0-0000-7000-8000-000000000001")]
     pub id: String,
-    /// `session`: the deployment runs the environment's stages. `teardown`: it cleans up after the session.
-    pub purpose: String,
+    /// `session` or `teardown`.
+    pub purpose: DeploymentPurpose,
     pub commit_id: String,
-    pub status: String,
-    pub reason: Option<String>,
+    pub status: DeploymentStatus,
+    /// A code for the reason why the deployment ended with this status; null if there is none.
+    pub reason: Option<DeploymentReason>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,

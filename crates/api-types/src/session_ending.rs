@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::session::SessionStatus;
+
 /// A session that ends because its user may no longer hold it, or because its pipeline is archived.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -12,7 +14,7 @@ pub struct EndedSession {
     pub pipeline_id: String,
     pub env_name: String,
     /// The session's status before it ended: `active` or `queued`.
-    pub status: String,
+    pub status: SessionStatus,
     pub user_id: String,
     pub user_name: String,
 }

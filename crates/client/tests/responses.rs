@@ -112,6 +112,14 @@ async fn gone_is_its_own_error() {
 }
 
 #[tokio::test]
+async fn an_unknown_value_of_an_open_enum_is_accepted() {
+    let body = r#"{"data":{"leaseSeconds":30,"cancel":{"graceSeconds":5,"reason":"budget_exceeded"}}}"#;
+    let server = CannedServer::respond(&with_body("200 OK", "", body)).await;
+    let cancel = server.job().heartbeat(TIMEOUT).await.unwrap().cancel.unwrap();
+    assert_eq!((cancel.reason.known(), cancel.reason.as_str()), (None, "budget_exceeded"));
+}
+
+#[tokio::test]
 async fn a_refusal_has_its_code() {
     let server = CannedServer::problem(409, "fence_outdated", "").await;
     let error = server.job().start_step("stp_1", &StepStart::default()).await.unwrap_err();

@@ -1,10 +1,11 @@
 //! Ephemeral environments: their configuration, and the current state of their lock.
 
+use greenroom_domain::deployment::Reason;
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
 use jiff::Timestamp;
 
-use crate::error::parse_column;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -37,7 +38,7 @@ pub struct Deployed {
 pub struct CleanupFailed {
     pub deployment_id: DeploymentId,
     pub at: Timestamp,
-    pub reason: String,
+    pub reason: Reason,
 }
 
 /// The state of the lock by the database's clock. An expired lease does not count as held.
@@ -160,10 +161,19 @@ impl TryFrom<Row> for Environment {
             }),
             _ => None,
         };
-        let cleanup_failed = row.cleanup_failed_deployment_id.zip(row.cleanup_failed_at).map(|(id, at)| {
-            let reason = row.cleanup_failed_reason.unwrap_or_default();
-            CleanupFailed { deployment_id: id.into(), at: at.to_jiff(), reason }
-        });
+        let cleanup_failed = match (
+            row.cleanup_failed_deployment_id,
+            row.cleanup_failed_at,
+            parse_nullable_column(
+                "environments.cleanup_failed_reason",
+                row.cleanup_failed_reason.as_deref(),
+            )?,
+        ) {
+            (Some(id), Some(at), Some(reason)) => {
+                Some(CleanupFailed { deployment_id: id.into(), at: at.to_jiff(), reason })
+            }
+            _ => None,
+        };
         let deployed = row.deployed_deployment_id.zip(row.deployed_at).map(|(id, at)| Deployed {
             deployment_id: id.into(),
             commit_id: row.deployed_commit_id.unwrap_or_default(),

@@ -70,3 +70,11 @@ impl From<sqlx::Error> for StoreError {
 pub(crate) fn parse_column<T: std::str::FromStr>(column: &'static str, value: &str) -> Result<T, StoreError> {
     value.parse().map_err(|_| StoreError::Unreadable { column, value: value.to_owned() })
 }
+
+/// Like [`parse_column`], for a column that may be null.
+pub(crate) fn parse_nullable_column<T: std::str::FromStr>(
+    column: &'static str,
+    value: Option<&str>,
+) -> Result<Option<T>, StoreError> {
+    value.map(|value| parse_column(column, value)).transpose()
+}

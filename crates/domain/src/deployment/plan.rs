@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::status::{Reason, StageStatus};
+use super::trigger::Trigger;
 use crate::definition::{
     ConditionContext, ConditionError, Definition, Expired, Limit, Only, Stage, Step, StepWork,
     evaluate_condition,
@@ -38,7 +39,7 @@ pub struct PlanInput {
     pub pipeline: String,
     pub branch: String,
     pub commit_id: String,
-    pub trigger: String,
+    pub trigger: Trigger,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,7 +224,7 @@ fn condition_context(definition: &Definition, input: &PlanInput, stage: &Stage) 
         commit_id: input.commit_id.clone(),
         environment: input.environment.as_ref().or(stage.environment.as_ref()).cloned().unwrap_or_default(),
         pipeline: input.pipeline.clone(),
-        trigger: input.trigger.clone(),
+        trigger: input.trigger.to_string(),
         variables: variables_of(definition, input.environment.as_deref(), stage),
     }
 }
@@ -274,7 +275,7 @@ stages:
             pipeline: "shop".to_owned(),
             branch: String::new(),
             commit_id: "abc".to_owned(),
-            trigger: "session".to_owned(),
+            trigger: Trigger::Session,
         }
     }
 

@@ -30,7 +30,8 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &Cancell
                 lease.renew(sent + Duration::from_secs(heartbeat.lease_seconds.into()));
                 if let Some(cancel) = heartbeat.cancel {
                     let grace = Duration::from_secs(cancel.grace_seconds.into());
-                    lease.cancel(Cancellation { grace, reason: cancel.reason, by: CanceledBy::Server });
+                    let reason = cancel.reason.to_string();
+                    lease.cancel(Cancellation { grace, reason, by: CanceledBy::Server });
                 }
                 sent + interval
             }

@@ -39,7 +39,7 @@ async fn heavy_a_canceled_step_gets_sigterm_and_is_then_killed() {
     let script = "trap 'echo terminated' TERM; echo ready; while :; do sleep 0.1 || :; done";
     server.give(job(&[("deploy", script)]));
     server.until("the step runs", |record| record.log("deploy") == b"ready\n").await;
-    server.configure(|rules| rules.cancel = Some(Cancel { grace_seconds: 2, reason: "enough".to_owned() }));
+    server.configure(|rules| rules.cancel = Some(Cancel { grace_seconds: 2, reason: "enough".into() }));
     server.until_complete().await;
     server.recorded(|record| {
         assert_eq!(record.end("deploy").status, StepEndStatus::Canceled);

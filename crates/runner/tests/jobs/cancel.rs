@@ -9,7 +9,7 @@ use crate::support::server::Server;
 use crate::support::test_runner::TestRunner;
 
 fn cancel(grace_seconds: u32) -> Option<Cancel> {
-    Some(Cancel { grace_seconds, reason: "claimed by another user".to_owned() })
+    Some(Cancel { grace_seconds, reason: "claimed by another user".into() })
 }
 
 #[tokio::test]

@@ -29,8 +29,7 @@ async fn a_simulated_step_can_be_stopped_and_killed() {
         let runner = TestRunner::with(server.port, |_| Dummy);
         server.give(job(&[("wait", script)]));
         server.until("it runs", |record| record.log("wait") == b"ready\n").await;
-        server
-            .configure(|rules| rules.cancel = Some(Cancel { grace_seconds: 1, reason: "enough".to_owned() }));
+        server.configure(|rules| rules.cancel = Some(Cancel { grace_seconds: 1, reason: "enough".into() }));
         server.until_complete().await;
         server.recorded(|record| assert_eq!(record.end("wait").exit_code, Some(code)));
         runner.finish().await;

@@ -79,7 +79,7 @@ async fn a_canceled_job_stops_retrying_the_start_of_its_step() {
     server.give(job(&[("build", "true")]));
     server.until("the start is retried", |record| record.rejected_calls >= 3).await;
     server.configure(|rules| {
-        rules.cancel = Some(Cancel { grace_seconds: 600, reason: "not needed".to_owned() });
+        rules.cancel = Some(Cancel { grace_seconds: 600, reason: "not needed".into() });
     });
     let canceled = Instant::now();
     server.until_complete().await;

@@ -3,7 +3,7 @@
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::Person;
-use greenroom_domain::deployment::{NotRetried, Reason};
+use greenroom_domain::deployment::{NotRetried, Reason, Trigger};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::{Branch, CommitId};
@@ -35,7 +35,7 @@ pub async fn create(
     }
     branch.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))?;
     let id = DeploymentId::from(Uuid::now_v7());
-    command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, "api")).await?;
+    command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, Trigger::Api)).await?;
     Ok(id)
 }
 
@@ -95,14 +95,14 @@ pub fn to_summary(record: DeploymentRecord) -> Deployment {
         pipeline_id: record.pipeline_id.to_string(),
         pipeline: record.pipeline_slug,
         definition_version: record.definition_version,
-        purpose: record.purpose,
-        trigger: record.trigger,
+        purpose: record.purpose.into(),
+        trigger: record.trigger.into(),
         env_name: record.environment.map(|(_, name)| name),
         session_id: record.session_id.map(|id| id.to_string()),
         commit_id: record.commit_id,
         branch: record.branch,
-        status: record.status,
-        reason: record.reason,
+        status: record.status.into(),
+        reason: record.reason.map(Into::into),
         detail: record.detail,
         created_by: Person {
             id: record.created_by.to_string(),
@@ -128,14 +128,14 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
     let newest = jobs.iter().find(|job| job.stage == record.key && job.attempt == record.attempt);
     let steps = newest.map(|job| job.steps.iter().cloned().map(step).collect()).unwrap_or_default();
     let detail = record.detail.or_else(|| newest.and_then(|job| job.detail.clone()));
-    let detail = detail.or_else(|| restricted(record.reason.as_deref(), &record.pool));
+    let detail = detail.or_else(|| restricted(record.reason, &record.pool));
     Stage {
         key: record.key,
         name: record.name,
         needs: record.needs,
         pool: record.pool,
-        status: record.status,
-        reason: record.reason,
+        status: record.status.into(),
+        reason: record.reason.map(Into::into),
         detail,
         attempt: record.attempt,
         retry_at: record.retry_at,
@@ -149,8 +149,8 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
 }
 
 /// Returns the detail of a stage whose pool does not accept it.
-fn restricted(reason: Option<&str>, pool: &str) -> Option<String> {
-    (reason == Some(Reason::PoolRestricted.as_str())).then(|| {
+fn restricted(reason: Option<Reason>, pool: &str) -> Option<String> {
+    (reason == Some(Reason::PoolRestricted)).then(|| {
         format!(
             "the pool `{pool}` takes no jobs of this pipeline, or none that deploy to this environment: use another pool, or \
              ask an admin to allow it"
@@ -162,8 +162,8 @@ pub fn attempt(record: JobRecord) -> Attempt {
     Attempt {
         job_id: record.id.to_string(),
         attempt: record.attempt,
-        status: record.status,
-        reason: record.reason,
+        status: record.status.into(),
+        reason: record.reason.map(Into::into),
         detail: record.detail,
         runner: record.runner,
         queued_at: record.queued_at,
@@ -177,7 +177,7 @@ fn step(record: StepRecord) -> StepRun {
     StepRun {
         id: record.id.to_string(),
         name: record.name,
-        status: record.status,
+        status: record.status.into(),
         exit_code: record.exit_code,
         reason: record.reason,
         outputs: record.outputs,

@@ -90,7 +90,7 @@ pub fn cleanup_failed(view: &LockView) -> Option<CleanupFailed> {
     view.cleanup_failed.as_ref().map(|failed| CleanupFailed {
         deployment_id: failed.deployment_id.to_string(),
         at: failed.at,
-        reason: failed.reason.clone(),
+        reason: failed.reason.into(),
     })
 }
 

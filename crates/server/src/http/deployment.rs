@@ -42,7 +42,7 @@ pub struct DeploymentQuery {
     /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Include only deployments with this status.
+    /// Include only deployments with this status. A text that is not a status matches none.
     status: Option<String>,
     /// Include only deployments to this ephemeral environment.
     env_name: Option<String>,

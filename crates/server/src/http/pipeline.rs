@@ -279,9 +279,9 @@ fn etag_suffix(last: &DeploymentRecord) -> String {
 fn last_deployment(last: DeploymentRecord) -> LastDeployment {
     LastDeployment {
         id: last.id.to_string(),
-        purpose: last.purpose,
+        purpose: last.purpose.into(),
         commit_id: last.commit_id,
-        status: last.status,
+        status: last.status.into(),
         created_at: last.created_at,
     }
 }

@@ -80,10 +80,10 @@ pub fn history_entry(record: Record, deployments: Vec<DeploymentRecord>) -> Hist
 pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
     SessionDeployment {
         id: deployment.id.to_string(),
-        purpose: deployment.purpose,
+        purpose: deployment.purpose.into(),
         commit_id: deployment.commit_id,
-        status: deployment.status,
-        reason: deployment.reason,
+        status: deployment.status.into(),
+        reason: deployment.reason.map(Into::into),
         created_at: deployment.created_at,
         started_at: deployment.started_at,
         ended_at: deployment.ended_at,

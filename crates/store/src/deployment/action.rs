@@ -2,7 +2,7 @@
 //! retrying a stage.
 
 use greenroom_domain::deployment::{
-    Cancel, Deployment, DeploymentStatus, NotRetried, Purpose, Reason, cancel_stage, retry_stage,
+    Cancel, Deployment, DeploymentStatus, NotRetried, Purpose, Reason, Trigger, cancel_stage, retry_stage,
 };
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
@@ -40,7 +40,7 @@ impl OrgTransaction {
         &mut self,
         id: DeploymentId,
         pipeline: PipelineId,
-        (commit_id, branch, trigger): (&str, Option<&str>, &str),
+        (commit_id, branch, trigger): (&str, Option<&str>, Trigger),
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let user = self.actor().user();
@@ -55,7 +55,7 @@ impl OrgTransaction {
             pipeline.uuid(),
             commit_id,
             branch,
-            trigger,
+            trigger.as_str(),
             user,
         )
         .execute(self.connection())

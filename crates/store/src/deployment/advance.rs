@@ -10,7 +10,7 @@ use std::time::Duration;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
     AdvanceInput, Cancel, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage,
-    StageStatus, Timing, advance, ends_by, next_advance_at,
+    StageStatus, Timing, Trigger, advance, ends_by, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -20,7 +20,7 @@ use crate::StoreError;
 use crate::deployment::planning::{ComputedPlan, PlanKey};
 use crate::deployment::stage_row::StageRow;
 use crate::dispatch::{Advance, Dispatch};
-use crate::error::parse_column;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
 
@@ -44,7 +44,7 @@ pub(crate) struct LockedDeployment {
     pub(crate) purpose: Purpose,
     pub(crate) commit_id: String,
     branch: Option<String>,
-    trigger: String,
+    trigger: Trigger,
     definition_version: i32,
     /// The current version of the pipeline's definition.
     pub(crate) current_version: i32,
@@ -159,11 +159,7 @@ impl OrgTransaction {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let cancel = row
-            .cancel_reason
-            .as_deref()
-            .map(|text| parse_column("deployments.cancel_reason", text))
-            .transpose()?;
+        let cancel = parse_nullable_column("deployments.cancel_reason", row.cancel_reason.as_deref())?;
         let purpose = parse_column("deployments.purpose", &row.purpose)?;
         let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
         Ok(Some(LockedDeployment {
@@ -176,18 +172,14 @@ impl OrgTransaction {
             commit_id: row.commit_id,
             // Without a repository no branch can be proven, so conditions get an empty branch.
             branch: row.branch.filter(|_| row.has_repository),
-            trigger: row.trigger,
+            trigger: parse_column("deployments.trigger", &row.trigger)?,
             definition_version: row.definition_version,
             current_version: row.current_version,
             has_restricted_pools: row.has_restricted_pools,
             planned: row.planned,
             has_slot,
             pipeline_status: parse_column("pipelines.status", &row.pipeline_status)?,
-            stop_mode: row
-                .stop_mode
-                .as_deref()
-                .map(|text| parse_column("pipelines.stop_mode", text))
-                .transpose()?,
+            stop_mode: parse_nullable_column("pipelines.stop_mode", row.stop_mode.as_deref())?,
             state: Deployment {
                 status: parse_column("deployments.status", &row.status)?,
                 reason: None,
@@ -304,7 +296,7 @@ impl LockedDeployment {
             pipeline: self.pipeline_slug.clone(),
             branch: self.branch.clone().unwrap_or_default(),
             commit_id: self.commit_id.clone(),
-            trigger: self.trigger.clone(),
+            trigger: self.trigger,
         };
         PlanKey { definition_version: self.definition_version, input }
     }

@@ -2,7 +2,7 @@
 //! cleaned up.
 
 use greenroom_domain::cleanup;
-use greenroom_domain::deployment::{DeploymentStatus, Purpose};
+use greenroom_domain::deployment::{DeploymentStatus, Purpose, Reason};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::EnvironmentId;
 use serde_json::json;
@@ -82,10 +82,8 @@ impl OrgTransaction {
         .fetch_one(self.connection())
         .await?;
         let retry_at = cleanup::next_retry_at(u32::try_from(attempts).unwrap_or(u32::MAX), deployment.now);
-        let reason = deployment
-            .state
-            .reason
-            .map_or_else(|| deployment.state.status.as_str(), |reason| reason.as_str());
+        // The machine gives a reason to every end except a success.
+        let reason = deployment.state.reason.unwrap_or(Reason::RunnerError).as_str();
         sqlx::query!(
             "update environments
              set cleanup = true, cleanup_failed_deployment_id = $3, cleanup_failed_at = $4, cleanup_failed_reason = $5,

@@ -1,9 +1,11 @@
 //! Records of attempts and their steps, as they are read for the API.
 
+use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, StepRunId};
 use jiff::Timestamp;
 
 use super::stage_record::time;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::{Store, StoreError};
 
 /// An attempt of a stage.
@@ -12,8 +14,8 @@ pub struct JobRecord {
     pub id: JobId,
     pub stage: String,
     pub attempt: i32,
-    pub status: String,
-    pub reason: Option<String>,
+    pub status: JobStatus,
+    pub reason: Option<Reason>,
     pub detail: Option<String>,
     pub runner: Option<String>,
     pub queued_at: Timestamp,
@@ -27,8 +29,9 @@ pub struct JobRecord {
 pub struct StepRecord {
     pub id: StepRunId,
     pub name: String,
-    pub status: String,
+    pub status: StepStatus,
     pub exit_code: Option<i32>,
+    /// The explanation of the runner, which is free text.
     pub reason: Option<String>,
     pub image_digest: Option<String>,
     pub outputs: serde_json::Value,
@@ -67,14 +70,14 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        let mut jobs: Vec<JobRecord> = rows
-            .into_iter()
-            .map(|row| JobRecord {
+        let mut jobs: Vec<JobRecord> = Vec::with_capacity(rows.len());
+        for row in rows {
+            jobs.push(JobRecord {
                 id: row.id.into(),
                 stage: row.stage_key,
                 attempt: row.attempt,
-                status: row.status,
-                reason: row.reason,
+                status: parse_column("jobs.status", &row.status)?,
+                reason: parse_nullable_column("jobs.reason", row.reason.as_deref())?,
                 detail: row.detail,
                 runner: row.runner_name,
                 queued_at: row.queued_at.to_jiff(),
@@ -82,14 +85,14 @@ impl Store {
                 ended_at: time(row.ended_at),
                 lease_expires_at: time(row.lease_expires_at),
                 steps: Vec::new(),
-            })
-            .collect();
+            });
+        }
         for step in steps {
             if let Some(job) = jobs.iter_mut().find(|job| job.id.uuid() == step.job_id) {
                 job.steps.push(StepRecord {
                     id: step.id.into(),
                     name: step.name,
-                    status: step.status,
+                    status: parse_column("step_runs.status", &step.status)?,
                     exit_code: step.exit_code,
                     reason: step.reason,
                     image_digest: step.image_digest,

@@ -14,6 +14,7 @@ use crate::{Store, StoreError};
 #[derive(Clone, Debug, Default)]
 pub struct DeploymentFilter {
     pub pipeline: Option<PipelineId>,
+    /// A text that is not a status matches no deployment.
     pub status: Option<String>,
     pub environment: Option<String>,
     pub commit_id: Option<String>,

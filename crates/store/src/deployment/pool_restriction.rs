@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use greenroom_domain::definition::Definition;
-use greenroom_domain::deployment::{PlannedStage, Reason, StageStatus};
+use greenroom_domain::deployment::{JobStatus, PlannedStage, Reason, StageStatus};
 use greenroom_domain::id::JobId;
 use greenroom_domain::runner_pool::{NotTaken, Restriction, target_environment};
 
@@ -115,7 +115,7 @@ impl OrgTransaction {
         )
         .execute(self.connection())
         .await?;
-        self.end_unfinished_steps(job.uuid(), "canceled").await?;
+        self.end_unfinished_steps(job.uuid(), JobStatus::Failed.of_running_step()).await?;
         Ok(true)
     }
 

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{BlockerInput, Purpose, WaitingOn, ends_by, waiting_on};
+use greenroom_domain::deployment::{
+    BlockerInput, DeploymentStatus, Purpose, Reason, Trigger, WaitingOn, ends_by, waiting_on,
+};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
 
 use super::person::PersonRecord;
 use super::stage_record::{StageRecord, live_stages, time};
-use crate::error::parse_column;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -18,14 +20,14 @@ pub struct DeploymentRecord {
     pub pipeline_id: PipelineId,
     pub pipeline_slug: String,
     pub definition_version: i32,
-    pub purpose: String,
-    pub trigger: String,
+    pub purpose: Purpose,
+    pub trigger: Trigger,
     pub environment: Option<(EnvironmentId, String)>,
     pub session_id: Option<SessionId>,
     pub commit_id: String,
     pub branch: Option<String>,
-    pub status: String,
-    pub reason: Option<String>,
+    pub status: DeploymentStatus,
+    pub reason: Option<Reason>,
     pub detail: Option<String>,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
@@ -90,22 +92,21 @@ impl Row {
         };
         let status = parse_column("deployments.status", &self.status)?;
         let ends_by = ends_by(purpose, time(self.started_at)).filter(|_| self.ended_at.is_none());
-        let stages = live.iter().map(StageRecord::live).collect::<Result<Vec<_>, _>>()?;
         Ok(DeploymentRecord {
             id,
-            waiting_on: waiting_on(status, around, stages),
+            waiting_on: waiting_on(status, around, live.iter().map(StageRecord::live)),
             deadline_at: live.iter().filter_map(|stage| stage.deadline_at).chain(ends_by).min(),
             pipeline_id: self.pipeline_id.into(),
             pipeline_slug: self.pipeline_slug,
             definition_version: self.definition_version,
-            purpose: self.purpose,
-            trigger: self.trigger,
+            purpose,
+            trigger: parse_column("deployments.trigger", &self.trigger)?,
             environment: self.environment_id.map(EnvironmentId::from).zip(self.environment_name),
             session_id: self.session_id.map(SessionId::from),
             commit_id: self.commit_id,
             branch: self.branch,
-            status: self.status,
-            reason: self.reason,
+            status,
+            reason: parse_nullable_column("deployments.reason", self.reason.as_deref())?,
             detail: self.detail,
             created_by: self.created_by.into(),
             created_by_name: self.created_by_name,

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{AttemptTimes, LiveStage, deadline};
+use greenroom_domain::deployment::{AttemptTimes, LiveStage, Reason, StageStatus, deadline};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use jiff::{SignedDuration, Timestamp};
 use sqlx::PgExecutor;
 
 use super::advance::TIMING;
 use super::person::PersonRecord;
-use crate::error::parse_column;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::{Store, StoreError};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct StageRecord {
     pub name: String,
     pub needs: Vec<String>,
     pub pool: String,
-    pub status: String,
-    pub reason: Option<String>,
+    pub status: StageStatus,
+    pub reason: Option<Reason>,
     pub detail: Option<String>,
     pub attempt: i32,
     pub retry_at: Option<Timestamp>,
@@ -70,8 +70,8 @@ impl TryFrom<Row> for StageRecord {
             name: row.name,
             needs: row.needs,
             pool: row.pool,
-            status: row.status,
-            reason: row.reason,
+            status,
+            reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
             detail: row.detail,
             attempt: row.attempt,
             retry_at: time(row.retry_at),
@@ -85,9 +85,8 @@ impl TryFrom<Row> for StageRecord {
 }
 
 impl StageRecord {
-    pub(super) fn live(&self) -> Result<LiveStage<'_>, StoreError> {
-        let status = parse_column("stages.status", &self.status)?;
-        Ok(LiveStage { key: &self.key, pool: &self.pool, status, retry_at: self.retry_at })
+    pub(super) fn live(&self) -> LiveStage<'_> {
+        LiveStage { key: &self.key, pool: &self.pool, status: self.status, retry_at: self.retry_at }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use greenroom_domain::deployment::{JobStatus, Reason};
+use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
 
 use super::JobCredentials;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
@@ -68,7 +69,7 @@ impl Store {
         .fetch_optional(transaction.connection())
         .await?;
         let Some(job) = job else { return Ok(None) };
-        let before: JobStatus = crate::error::parse_column("jobs.status", &job.status)?;
+        let before: JobStatus = parse_column("jobs.status", &job.status)?;
         if before.is_final() {
             // A repeated report, whose first response was lost. Later decisions about the job are not undone.
             return Ok(Some(CompletedJob::default()));
@@ -78,12 +79,16 @@ impl Store {
         {
             return Ok(Some(CompletedJob { other_commit: Some(other), ..CompletedJob::default() }));
         }
+        let steps = job
+            .steps
+            .iter()
+            .map(|status| parse_column("step_runs.status", status))
+            .collect::<Result<Vec<StepStatus>, _>>()?;
         let (status, reason) = if planted::is(Bug::StepsNotAsked) {
             (JobStatus::Succeeded, None)
         } else {
-            outcome(&job.steps, report, job.canceled || deployment.canceled)
+            outcome(&steps, report, job.canceled || deployment.canceled)
         };
-        let running_step_status = if status == JobStatus::Errored { "errored" } else { "canceled" };
         let wake_up = sqlx::query_scalar!(
             "with ended as (
                  update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
@@ -101,7 +106,7 @@ impl Store {
             status.as_str(),
             reason.map(Reason::as_str),
             report.error,
-            running_step_status,
+            status.of_running_step().as_str(),
             deployment.id,
             WAKE_UP_DELAY.as_secs_f64(),
         )
@@ -113,20 +118,20 @@ impl Store {
 }
 
 /// Derives the outcome of an attempt from the statuses of its steps and the report.
-fn outcome(steps: &[String], report: JobReport<'_>, canceled: bool) -> (JobStatus, Option<Reason>) {
-    let any = |status: &str| steps.iter().any(|step| step == status);
-    let all_succeeded = steps.iter().all(|step| step == "succeeded");
-    if any("failed") {
+fn outcome(steps: &[StepStatus], report: JobReport<'_>, canceled: bool) -> (JobStatus, Option<Reason>) {
+    let any = |status: StepStatus| steps.contains(&status);
+    let all_succeeded = steps.iter().all(|step| *step == StepStatus::Succeeded);
+    if any(StepStatus::Failed) {
         let reason = if report.timed_out { Reason::TimedOut } else { Reason::StepFailed };
         (JobStatus::Failed, Some(reason))
-    } else if any("canceled") || canceled && !all_succeeded {
+    } else if any(StepStatus::Canceled) || canceled && !all_succeeded {
         (JobStatus::Canceled, None)
     } else if report.timed_out {
         // Outside of the steps: during the checkout, or while artifacts or caches were stored.
         (JobStatus::Failed, Some(Reason::TimedOut))
     } else if let Some(reason) = report.failure {
         (JobStatus::Failed, Some(reason))
-    } else if report.error.is_some() || any("errored") {
+    } else if report.error.is_some() || any(StepStatus::Errored) {
         (JobStatus::Errored, Some(Reason::RunnerError))
     } else if all_succeeded {
         (JobStatus::Succeeded, None)
@@ -164,7 +169,7 @@ mod tests {
             (["succeeded", "errored"], fine, false, (Errored, Some(Reason::RunnerError))),
             (["succeeded", "pending"], fine, false, (Errored, Some(Reason::RunnerError))),
         ] {
-            let steps = steps.map(str::to_owned);
+            let steps: [StepStatus; 2] = steps.map(|status| status.parse().unwrap());
             assert_eq!(outcome(&steps, report, canceled), expected, "{steps:?} {report:?} {canceled}");
         }
     }

@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
+use greenroom_domain::deployment::Reason;
+
 use super::JobCredentials;
+use crate::error::parse_nullable_column;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// The response to a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeartbeatResult {
-    pub cancel: Option<String>,
+    pub cancel: Option<Reason>,
     pub grace_seconds: i32,
     /// The remaining time of the lease.
     pub lease: Duration,
@@ -47,8 +50,9 @@ impl Store {
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(row.map(|row| HeartbeatResult {
-            cancel: row.cancel,
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(HeartbeatResult {
+            cancel: parse_nullable_column("jobs.cancel_reason", row.cancel.as_deref())?,
             grace_seconds: row.cancel_grace_seconds,
             lease: if row.limited {
                 Duration::try_from_secs_f64(row.left).unwrap_or_default()

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::deployment::Purpose;
+use greenroom_domain::deployment::{Purpose, StepStatus};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
 use sqlx::PgConnection;
 
 use super::JobCredentials;
+use crate::error::parse_column;
 use crate::planted::{self, Bug};
 use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
@@ -27,8 +28,9 @@ pub enum StepStartOutcome {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepResult {
-    pub status: String,
+    pub status: StepStatus,
     pub exit_code: Option<i32>,
+    /// The explanation of the runner, which is free text.
     pub reason: Option<String>,
     pub outputs: BTreeMap<String, String>,
     pub log_bytes: i64,
@@ -223,7 +225,7 @@ async fn record_step_end(
         credentials.job.uuid(),
         credentials.runner.id.uuid(),
         credentials.secret.as_slice(),
-        end.status,
+        end.status.as_str(),
         end.exit_code,
         end.reason,
         serde_json::json!(end.outputs),
@@ -231,11 +233,13 @@ async fn record_step_end(
     )
     .fetch_optional(connection)
     .await?;
-    Ok(match row {
-        Some(row) if row.noted || row.status == end.status => StepEndOutcome::Recorded,
-        Some(row) if row.status == "running" || row.status == "pending" => {
-            StepEndOutcome::LogIncomplete(row.log_bytes)
-        }
-        _ => StepEndOutcome::Gone,
+    let Some(row) = row else { return Ok(StepEndOutcome::Gone) };
+    let before: StepStatus = parse_column("step_runs.status", &row.status)?;
+    Ok(if row.noted || before == end.status {
+        StepEndOutcome::Recorded
+    } else if before.is_final() {
+        StepEndOutcome::Gone
+    } else {
+        StepEndOutcome::LogIncomplete(row.log_bytes)
     })
 }

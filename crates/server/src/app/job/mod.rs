@@ -10,7 +10,7 @@ use std::time::Duration;
 use greenroom_api_types::runner::{
     CheckedOut, Complete, Heartbeat, Job, PermanentFailure, StepEnd, StepEndStatus, StepStart,
 };
-use greenroom_domain::deployment::Reason;
+use greenroom_domain::deployment::{Reason, StepStatus};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{self, MAX_DEPLOYMENT_BYTES};
 use greenroom_domain::reported_text::clean;
@@ -119,7 +119,7 @@ pub async fn heartbeat(app: &App, credentials: JobCredentials<'_>) -> Result<Hea
         lease_seconds: u32::try_from(beat.lease.as_secs()).unwrap_or(u32::MAX),
         cancel: beat.cancel.map(|reason| greenroom_api_types::runner::Cancel {
             grace_seconds: u32::try_from(beat.grace_seconds).unwrap_or_default(),
-            reason,
+            reason: reason.into(),
         }),
     })
 }
@@ -156,17 +156,17 @@ pub async fn end_step(
     end: StepEnd,
 ) -> Result<(), Failure> {
     let status = match end.status {
-        StepEndStatus::Succeeded => "succeeded",
-        StepEndStatus::Failed => "failed",
-        StepEndStatus::Errored => "errored",
-        StepEndStatus::Canceled => "canceled",
+        StepEndStatus::Succeeded => StepStatus::Succeeded,
+        StepEndStatus::Failed => StepStatus::Failed,
+        StepEndStatus::Errored => StepStatus::Errored,
+        StepEndStatus::Canceled => StepStatus::Canceled,
     };
     for (name, value) in &end.outputs {
         output::check(name, value)
             .map_err(|error| Failure::field(&format!("/outputs/{}", clean(name)), error))?;
     }
     let end = StepResult {
-        status: status.to_owned(),
+        status,
         exit_code: end.exit_code,
         reason: end.reason.as_deref().map(clean),
         outputs: end.outputs,

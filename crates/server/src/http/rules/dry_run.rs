@@ -34,7 +34,7 @@ pub fn ended_sessions(ended: Vec<LiveSession>) -> Vec<EndedSession> {
         session_id: session.id.to_string(),
         pipeline_id: session.pipeline_id.to_string(),
         env_name: session.env_name,
-        status: session.status.to_string(),
+        status: session.status.into(),
         user_id: session.user_id.to_string(),
         user_name: session.user_name,
     };

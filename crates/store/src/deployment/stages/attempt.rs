@@ -1,7 +1,7 @@
 //! Attempts of stages: jobs for runners, and their steps.
 
 use greenroom_domain::definition::{Definition, StepWork};
-use greenroom_domain::deployment::{JobStatus, Stage};
+use greenroom_domain::deployment::{Stage, StepStatus};
 
 use super::time;
 use crate::StoreError;
@@ -108,8 +108,7 @@ impl OrgTransaction {
         if let Some(job) = ended
             && after.status.is_final()
         {
-            let running_step_status = if after.status == JobStatus::Errored { "errored" } else { "canceled" };
-            self.end_unfinished_steps(job, running_step_status).await?;
+            self.end_unfinished_steps(job, after.status.of_running_step()).await?;
         }
         Ok(())
     }
@@ -138,7 +137,7 @@ impl OrgTransaction {
     pub(crate) async fn end_unfinished_steps(
         &mut self,
         job: uuid::Uuid,
-        running_step_status: &str,
+        running_step_status: StepStatus,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
@@ -147,7 +146,7 @@ impl OrgTransaction {
              where organization_id = $1 and job_id = $2 and ended_at is null",
             organization,
             job,
-            running_step_status,
+            running_step_status.as_str(),
         )
         .execute(self.connection())
         .await?;

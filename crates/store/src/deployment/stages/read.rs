@@ -5,7 +5,7 @@ use greenroom_domain::id::DeploymentId;
 use jiff::SignedDuration;
 
 use crate::StoreError;
-use crate::error::parse_column;
+use crate::error::{parse_column, parse_nullable_column};
 use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
 
@@ -37,8 +37,6 @@ impl OrgTransaction {
             if let (Some(id), Some(name)) = (row.runner_id, row.runner_name) {
                 runners.push((row.key.clone(), Actor::Runner { id: id.into(), name }));
             }
-            let reason =
-                |column, text: Option<String>| text.map(|text| parse_column(column, &text)).transpose();
             let planned_outcome = match (row.verdict, row.verdict_reason) {
                 (Some(status), Some(why)) => Some((
                     parse_column("stages.verdict", &status)?,
@@ -49,12 +47,12 @@ impl OrgTransaction {
             let job = match (row.job_status, row.queued_at, row.touched) {
                 (Some(status), Some(queued_at), Some(step_started)) => Some(Job {
                     status: parse_column("jobs.status", &status)?,
-                    reason: reason("jobs.reason", row.job_reason)?,
+                    reason: parse_nullable_column("jobs.reason", row.job_reason.as_deref())?,
                     queued_at: queued_at.to_jiff(),
                     started_at: time(row.started_at),
                     lease_expires_at: time(row.lease_expires_at),
                     step_started: step_started && !planted::is(Bug::TouchForgotten),
-                    cancel: reason("jobs.cancel_reason", row.cancel_reason)?,
+                    cancel: parse_nullable_column("jobs.cancel_reason", row.cancel_reason.as_deref())?,
                 }),
                 _ => None,
             };
@@ -62,7 +60,7 @@ impl OrgTransaction {
                 key: row.key,
                 needs: row.needs,
                 status: parse_column("stages.status", &row.status)?,
-                reason: reason("stages.reason", row.reason)?,
+                reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
                 planned_outcome,
                 needs_approval: row.gated,
                 timeout: SignedDuration::from_secs(row.timeout_seconds),
