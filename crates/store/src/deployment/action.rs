@@ -9,6 +9,7 @@ use greenroom_domain::id::{DeploymentId, PipelineId};
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::deployment::person::PersonColumns;
 use crate::transaction::OrgTransaction;
 
@@ -285,16 +286,20 @@ impl OrgTransaction {
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let by = PersonColumns::from(self.actor());
-        let live = sqlx::query_scalar!(
-            "update deployments
+        let live = query_with_final_statuses!(
+            sqlx::query_scalar,
+            [
+                "update deployments
              set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped'),
                  canceled_by = case when cancel_reason is null then $4 else canceled_by end,
                  canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
                  canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
              where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
-               and status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and status not in ",
+                "
                and ($3 or status <> 'queued')
-             returning id",
+             returning id"
+            ],
             organization,
             pipeline.uuid(),
             waiting,

@@ -6,6 +6,7 @@ mod advance;
 mod cleanup;
 mod environment_end;
 mod expiry;
+pub(crate) mod final_statuses;
 mod give_up;
 mod in_session;
 mod job_record;

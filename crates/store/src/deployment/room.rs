@@ -8,6 +8,7 @@ use greenroom_domain::id::PipelineId;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
@@ -62,14 +63,18 @@ impl OrgTransaction {
     /// all teardowns, and as many queued ones as there is room for.
     pub async fn wake_deployments_of_pipeline(&mut self, pipeline: PipelineId) -> Result<(), StoreError> {
         let organization = self.organization();
-        sqlx::query!(
-            "insert into wakes (organization_id, deployment_id)
+        query_with_final_statuses!(
+            sqlx::query,
+            [
+                "insert into wakes (organization_id, deployment_id)
              select d.organization_id, d.id from deployments d
              left join environments e on e.organization_id = $1 and e.id = d.environment_id
              where d.organization_id = $1 and d.pipeline_id = $2
-               and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+               and d.status not in ",
+                "
                and (d.environment_id is null or e.slot_deployment_id = d.id)
-               and (d.status <> 'queued' or d.purpose = 'teardown')",
+               and (d.status <> 'queued' or d.purpose = 'teardown')"
+            ],
             organization,
             pipeline.uuid(),
         )

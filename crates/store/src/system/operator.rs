@@ -4,6 +4,7 @@
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
 use greenroom_domain::slug::Slug;
 
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::pipeline::PipelineName;
 use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
@@ -45,13 +46,17 @@ impl OrgTransaction {
         environment: greenroom_domain::id::EnvironmentId,
     ) -> Result<(Option<DeploymentId>, Option<DeploymentId>), StoreError> {
         let organization = self.organization();
-        let row = sqlx::query!(
-            r#"select e.slot_deployment_id as slot,
+        let row = query_with_final_statuses!(
+            sqlx::query,
+            [
+                r#"select e.slot_deployment_id as slot,
                       (select d.id from deployments d
                        where d.organization_id = $1 and d.environment_id = e.id and d.purpose = 'teardown'
-                         and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+                         and d.status not in "#,
+                r#"
                        order by d.id desc limit 1) as teardown
-               from environments e where e.organization_id = $1 and e.id = $2"#,
+               from environments e where e.organization_id = $1 and e.id = $2"#
+            ],
             organization,
             environment.uuid(),
         )

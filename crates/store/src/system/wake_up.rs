@@ -1,5 +1,6 @@
 //! The outbox of wake-ups, for the relay: rows of all organizations.
 
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::engine::WakeUp;
 use crate::{Store, StoreError};
 
@@ -51,10 +52,14 @@ impl Store {
     /// Wakes up the workflow of every live deployment in all organizations. This restores an engine that has
     /// lost its state.
     pub async fn wake_all_deployments(&self) -> Result<u64, StoreError> {
-        let woken = sqlx::query!(
-            "insert into wakes (organization_id, deployment_id)
+        let woken = query_with_final_statuses!(
+            sqlx::query,
+            [
+                "insert into wakes (organization_id, deployment_id)
              select organization_id, id from deployments
-             where status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')"
+             where status not in ",
+                ""
+            ]
         )
         .execute(&self.pool())
         .await?;

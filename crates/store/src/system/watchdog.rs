@@ -5,6 +5,7 @@
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
@@ -37,11 +38,12 @@ impl Store {
         after: Option<DeploymentId>,
         batch: i64,
     ) -> Result<ScanBatch, StoreError> {
-        let row = sqlx::query!(
-            r#"with looked as materialized (
+        let row = query_with_final_statuses!(
+            sqlx::query,
+            [r#"with looked as materialized (
                    select d.organization_id, d.id, d.pipeline_id, d.environment_id, d.status, d.purpose, d.cancel_reason
                    from deployments d
-                   where d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')
+                   where d.status not in "#, r#"
                      and d.id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
                    order by d.id limit $2
                ),
@@ -103,12 +105,12 @@ impl Store {
                              and looked.id = w.deployment_id)
                           or not exists (select 1 from deployments d where d.organization_id = w.organization_id
                              and d.id = w.deployment_id
-                             and d.status not in ('succeeded', 'failed', 'errored', 'canceled', 'superseded')))
+                             and d.status not in "#, r#"))
                    returning w.deployment_id, w.since
                )
                select (select count(*) from looked) as "looked!", (select max(id::text)::uuid from looked) as last,
                       (select count(*) from engine_waits where since <= clock_timestamp() - interval '1 minute')
-                      - (select count(*) from over where since <= clock_timestamp() - interval '1 minute') as "overdue!""#,
+                      - (select count(*) from over where since <= clock_timestamp() - interval '1 minute') as "overdue!""#],
             after.map(DeploymentId::uuid),
             batch,
         )

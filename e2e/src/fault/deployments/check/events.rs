@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_domain::deployment::{DeploymentStatus, JobStatus};
 use uuid::Uuid;
 
 use crate::fault::deployments::check::{Evidence, short};
@@ -12,7 +13,6 @@ use crate::fault::finding::Finding;
 
 const DEPLOYMENT: &str = "deployment.";
 const STAGE: &str = "deployment.stage.";
-const ENDS: [&str; 5] = ["succeeded", "failed", "errored", "canceled", "superseded"];
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut of: HashMap<Uuid, Vec<&EventRow>> = HashMap::new();
@@ -54,10 +54,10 @@ fn event_errors(events: &[&EventRow], end: Option<&str>) -> Vec<String> {
         } else if let Some((stage, attempt)) = event.stage.as_deref().zip(event.attempt) {
             // A stage that was skipped or canceled before its first attempt has the number 0, and this may
             // happen again.
-            if attempt > 0 && event.kind.strip_prefix(STAGE).is_some_and(|verb| ENDS.contains(&verb)) {
+            if attempt > 0 && event.kind.strip_prefix(STAGE).is_some_and(ends_attempt) {
                 *attempts.entry((stage, attempt)).or_default() += 1;
             }
-        } else if let Some(verb) = event.kind.strip_prefix(DEPLOYMENT).filter(|verb| ENDS.contains(verb)) {
+        } else if let Some(verb) = event.kind.strip_prefix(DEPLOYMENT).filter(|verb| ends(verb)) {
             if ended {
                 errors.push(format!("ended twice: {} after {}", verb, last.unwrap_or_default()));
             }
@@ -74,6 +74,15 @@ fn event_errors(events: &[&EventRow], end: Option<&str>) -> Vec<String> {
     let twice = attempts.into_iter().filter(|(_, count)| *count > 1);
     errors.extend(twice.map(|((stage, attempt), count)| format!("{stage}/{attempt} ended {count} times")));
     errors
+}
+
+/// Returns whether a deployment with an event of this verb has ended.
+fn ends(verb: &str) -> bool {
+    verb.parse().is_ok_and(DeploymentStatus::is_final)
+}
+
+fn ends_attempt(verb: &str) -> bool {
+    verb.parse().is_ok_and(JobStatus::is_final)
 }
 
 #[cfg(test)]

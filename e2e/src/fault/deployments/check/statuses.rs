@@ -1,12 +1,12 @@
 //! D7: statuses match what ran. Every step that succeeded had its effect; a step that was never started has
 //! reported nothing; an ended deployment or attempt has no part that has not ended.
 
+use greenroom_domain::deployment::{JobStatus, StageStatus, StepStatus};
+
 use crate::fault::deployments::check::{CLOCK_MARGIN, Evidence, name, short};
 use crate::fault::deployments::ledger::{JobRow, StepRow};
 use crate::fault::deployments::target::{ReportKind, TargetReport};
 use crate::fault::finding::Finding;
-
-const ENDS: [&str; 6] = ["succeeded", "failed", "errored", "canceled", "superseded", "skipped"];
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut wrong = unknown_steps(evidence);
@@ -28,7 +28,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         let stages = || evidence.ledger.stages.iter().filter(|stage| stage.deployment == row.id);
         let fits = |status: &str| match row.status.as_str() {
             "succeeded" => matches!(status, "succeeded" | "skipped"),
-            _ => ENDS.contains(&status),
+            _ => status.parse().is_ok_and(StageStatus::is_final),
         };
         let unfit = stages().find(|stage| row.ended_at.is_some() && !fits(&stage.status));
         if let Some(stage) = unfit {
@@ -76,8 +76,9 @@ fn step_is_wrong(job: &JobRow, step: &StepRow, reports: &[&TargetReport]) -> Opt
     if job.status == "succeeded" && step.status != "succeeded" {
         return Some("its attempt has succeeded without it");
     }
-    let over = ENDS.contains(&job.status.as_str());
-    (over && !ENDS.contains(&step.status.as_str())).then_some("its attempt has ended, and it has not")
+    let has_job_ended = job.status.parse().is_ok_and(JobStatus::is_final);
+    let has_step_ended = step.status.parse().is_ok_and(StepStatus::is_final);
+    (has_job_ended && !has_step_ended).then_some("its attempt has ended, and it has not")
 }
 
 #[cfg(test)]

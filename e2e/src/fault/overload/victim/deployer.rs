@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use greenroom_domain::deployment::DeploymentStatus;
 use reqwest::Method;
 use serde_json::json;
 
@@ -67,9 +68,9 @@ async fn follow(caller: &Caller, id: &str) {
         let deployment = caller.get(&path(&format!("/deployments/{id}"))).await;
         if deployment.is_good() {
             last = deployment.text("status").unwrap_or_default();
-            match last.as_str() {
-                "succeeded" => break None,
-                "failed" | "errored" | "canceled" | "superseded" | "skipped" => {
+            match last.parse() {
+                Ok(DeploymentStatus::Succeeded) => break None,
+                Ok(status) if status.is_final() => {
                     break Some(format!("{last}: {}", deployment.body["reason"]));
                 }
                 _ => {}
