@@ -4,6 +4,8 @@
 mod action;
 mod advance;
 mod cleanup;
+#[cfg(test)]
+mod column_checks;
 mod environment_end;
 mod expiry;
 pub(crate) mod final_statuses;

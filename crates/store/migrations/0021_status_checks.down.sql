@@ -1,0 +1,16 @@
+alter table step_runs
+    drop constraint step_runs_status_check;
+alter table jobs
+    drop constraint jobs_cancel_reason_check,
+    drop constraint jobs_reason_check,
+    drop constraint jobs_status_check;
+alter table stages
+    drop constraint stages_verdict_reason_check,
+    drop constraint stages_verdict_check,
+    drop constraint stages_reason_check,
+    drop constraint stages_status_check;
+alter table deployments
+    drop constraint deployments_cancel_reason_check,
+    drop constraint deployments_reason_check,
+    drop constraint deployments_trigger_check;
+drop function is_deployment_reason(text);

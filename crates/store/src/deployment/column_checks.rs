@@ -1,0 +1,49 @@
+//! Tests that the texts which the schema lists are those of the domain's enums.
+
+use greenroom_domain::deployment::{
+    DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
+};
+use greenroom_domain::text_enum::TextEnum;
+use sqlx::migrate::MigrationType;
+
+use crate::MIGRATOR;
+
+/// Returns the list between `open` and `close`, after `marker`, of the newest migration that contains all three.
+fn listed(marker: &str, open: &str, close: &str) -> Vec<String> {
+    let mut lists = MIGRATOR.iter().filter_map(|migration| {
+        let is_up = migration.migration_type == MigrationType::ReversibleUp;
+        let (_, rest) = migration.sql.as_str().split_once(marker).filter(|_| is_up)?;
+        let (list, _) = rest.split_once(open)?.1.split_once(close)?;
+        Some(list.split(',').map(|text| text.trim().trim_matches(['\'', '"']).to_owned()).collect())
+    });
+    lists.next_back().unwrap_or_default()
+}
+
+fn array(marker: &str) -> Vec<String> {
+    listed(marker, "'{", "}'")
+}
+
+fn texts<T: TextEnum>(values: &[T]) -> Vec<&'static str> {
+    values.iter().map(|value| value.as_str()).collect()
+}
+
+#[test]
+fn checks_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table deployments (", "status in (", ")"), texts(DeploymentStatus::ALL));
+    assert_eq!(listed("add column purpose", "purpose in (", ")"), texts(Purpose::ALL));
+    assert_eq!(array("add constraint deployments_trigger_check"), texts(Trigger::ALL));
+    assert_eq!(array("add constraint stages_status_check"), texts(StageStatus::ALL));
+    assert_eq!(array("add constraint stages_verdict_check"), texts(StageStatus::FINAL));
+    assert_eq!(array("add constraint jobs_status_check"), texts(JobStatus::ALL));
+    assert_eq!(array("add constraint step_runs_status_check"), texts(StepStatus::ALL));
+    assert_eq!(array("function is_deployment_reason"), texts(Reason::ALL));
+}
+
+/// A deployment has an end if its status is final, and the partial indexes contain the others.
+#[test]
+fn final_statuses_of_the_schema_are_those_of_the_domain() {
+    let ends = texts(DeploymentStatus::FINAL);
+    assert_eq!(listed("create table deployments (", "check ((status in (", ")"), ends);
+    assert_eq!(listed("create index deployments_live on", "status not in (", ")"), ends);
+    assert_eq!(listed("create index deployments_live_by_id on", "status not in (", ")"), ends);
+}
