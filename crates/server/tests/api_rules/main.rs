@@ -17,6 +17,7 @@ mod console;
 mod database;
 mod definitions;
 mod drain;
+mod enumerations;
 mod extremes;
 mod forged_tokens;
 mod handlers;

@@ -1,0 +1,145 @@
+//! Enumerated texts in the OpenAPI document: none is a bare string, and those of deployments are open.
+
+use std::collections::BTreeSet;
+
+use greenroom_api_types::open_enum::OPEN;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::support::TestServer;
+
+/// Fields and parameters with the name of an enumeration that accept any text, by schema or path, and why.
+const FREE_TEXT: [(&str, &str, &str); 7] = [
+    (
+        "/organizations/{orgId}/deployments",
+        "status",
+        "a filter: the status of a newer version matches no deployment",
+    ),
+    ("GiveUp", "reason", "an admin explains the request"),
+    ("Override", "reason", "the context that a user gave for the force claim"),
+    ("PipelineStop", "reason", "the user who stopped the pipeline explains it"),
+    ("ResumePipeline", "reason", "a user explains the request"),
+    ("StepRun", "reason", "the runner explains the outcome to people; the code is in the stage"),
+    ("StopPipeline", "reason", "a user explains the request"),
+];
+
+fn committed() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/api.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn is_enumeration(name: &str) -> bool {
+    matches!(name, "status" | "reason" | "purpose" | "trigger") || name.ends_with("Status")
+}
+
+/// Returns whether the schema, or one of its alternatives, allows a string and does not list the values.
+fn is_bare_string(document: &Value, schema: &Value) -> bool {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return is_bare_string(document, document.pointer(reference.trim_start_matches('#')).unwrap());
+    }
+    let alternatives = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array());
+    if alternatives.flatten().any(|schema| is_bare_string(document, schema)) {
+        return true;
+    }
+    let is_string = match &schema["type"] {
+        Value::Array(types) => types.iter().any(|only| only == "string"),
+        only => only == "string",
+    };
+    is_string && schema.get("enum").is_none()
+}
+
+/// Collects the bare strings among the fields and parameters below `value`, each as `(owner, name)`.
+fn collect(document: &Value, owner: &str, value: &Value, found: &mut BTreeSet<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            let fields = members.get("properties").and_then(Value::as_object).into_iter().flatten();
+            let parameter = members.get("in").and(members.get("name")).and_then(Value::as_str);
+            let parameter = parameter.map(|name| (name, &value["schema"]));
+            for (name, schema) in fields.map(|(name, schema)| (name.as_str(), schema)).chain(parameter) {
+                if is_enumeration(name) && is_bare_string(document, schema) {
+                    found.insert((owner.to_owned(), name.to_owned()));
+                }
+            }
+            members.values().for_each(|member| collect(document, owner, member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(document, owner, item, found)),
+        _ => {}
+    }
+}
+
+fn bare_strings(document: &Value) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        // `Data_Session` contains a session.
+        collect(document, name.rsplit('_').next().unwrap(), schema, &mut found);
+    }
+    for (path, item) in document["paths"].as_object().unwrap() {
+        collect(document, path, item, &mut found);
+    }
+    found
+}
+
+#[test]
+fn no_enumeration_is_a_bare_string() {
+    let allowed: BTreeSet<_> =
+        FREE_TEXT.iter().map(|(schema, field, _)| ((*schema).to_owned(), (*field).to_owned())).collect();
+    assert_eq!(bare_strings(&committed()), allowed, "type the field, or add it to FREE_TEXT with the reason");
+}
+
+#[test]
+fn the_search_finds_fields_and_parameters() {
+    let document = json!({
+        "components": { "schemas": {
+            "Text": { "type": "string" },
+            "Data_Thing": { "properties": { "data": { "properties": {
+                "status": { "type": ["string", "null"] },
+                "lastStatus": { "oneOf": [{ "$ref": "#/components/schemas/Text" }, { "type": "null" }] },
+                "purpose": { "type": "string", "enum": ["a"] },
+            } } } },
+        } },
+        "paths": { "/things": { "get": { "parameters": [
+            { "name": "status", "in": "query", "schema": { "type": "string" } },
+            { "name": "limit", "in": "query", "schema": { "type": "integer" } },
+        ] } } },
+    });
+    let found = bare_strings(&document);
+    let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(found, [("/things", "status"), ("Thing", "lastStatus"), ("Thing", "status")]);
+}
+
+#[test]
+fn an_open_enum_states_that_it_is_open() {
+    let document = committed();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let open: Vec<&str> = schemas
+        .iter()
+        .filter(|(_, schema)| schema.get("x-extensible-enum").is_some())
+        .map(|(name, schema)| {
+            assert!(schema["description"].as_str().is_some_and(|text| text.ends_with(OPEN)), "{name}");
+            assert_eq!(schema["x-extensible-enum"], schema["enum"], "{name}");
+            name.as_str()
+        })
+        .collect();
+    let expected = [
+        "AttemptStatus",
+        "DeploymentPurpose",
+        "DeploymentReason",
+        "DeploymentStatus",
+        "DeploymentTrigger",
+        "StageStatus",
+        "StepStatus",
+    ];
+    assert_eq!(open, expected);
+}
+
+/// A client that is newer than the server may filter by a status that the server does not have.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn an_unknown_status_matches_no_deployment(pool: PgPool) {
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    for status in ["queued", "rolling_back", ""] {
+        let page = server.get(&owner, &format!("/deployments?status={status}")).await;
+        assert_eq!(page["data"], json!([]), "{status}: {page}");
+    }
+    server.end().await;
+}
