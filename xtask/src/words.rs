@@ -10,14 +10,12 @@ mod script;
 mod vocabulary;
 
 use std::fs;
-use std::io::ErrorKind;
-use std::process::Command;
 
 use anyhow::{Context, bail};
 
 use self::scanner::Line;
 use crate::output;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 /// Folders and files with Rust, Python and shell sources.
 const CHECKED: [&str; 6] = ["crates", "e2e", "xtask", "dev", ".ci", "docs/guides"];
@@ -25,22 +23,9 @@ const VOCABULARY: &str = "xtask/src/words/vocabulary.rs";
 
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     let root = &workspace.workspace_root;
-    // Files that are not added yet are checked too.
-    let mut git = Command::new("git");
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "--"])
-        .args(CHECKED)
-        .current_dir(root);
-    let mut paths: Vec<String> = workspace::output(&mut git)?.lines().map(str::to_owned).collect();
-    paths.sort();
-    paths.dedup();
-
     let (mut findings, mut files) = (Vec::new(), 0_usize);
-    for path in paths {
-        let bytes = match fs::read(root.join(&path)) {
-            // Deleted, but not in the index yet.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            bytes => bytes.with_context(|| format!("cannot read {path}"))?,
-        };
+    for path in workspace.files(&CHECKED)? {
+        let bytes = fs::read(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
         if let Some(lines) = std::str::from_utf8(&bytes).ok().and_then(|text| scan(&path, text)) {
             files += 1;
             findings.extend(finder::find(&path, &lines));

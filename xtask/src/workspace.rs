@@ -62,6 +62,22 @@ impl Workspace {
         serde_json::from_str(&output(&mut command)?).context("cargo metadata has an unknown form")
     }
 
+    /// Returns the paths of the files that git tracks or would add, relative to the root and sorted. With
+    /// `folders`, only those in them.
+    pub(crate) fn files(&self, folders: &[&str]) -> anyhow::Result<Vec<String>> {
+        let mut git = Command::new("git");
+        git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"])
+            .args(folders)
+            .current_dir(&self.workspace_root);
+        let listed = output(&mut git)?;
+        let mut paths: Vec<String> = listed.split_terminator('\0').map(str::to_owned).collect();
+        paths.sort();
+        paths.dedup();
+        // A file that was deleted may still be in the index.
+        paths.retain(|path| self.workspace_root.join(path).exists());
+        Ok(paths)
+    }
+
     /// Returns a cargo command that runs in the workspace's root.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo_program());
