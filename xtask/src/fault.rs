@@ -25,6 +25,8 @@ pub(crate) enum Target {
     Overload(overload::Options),
     /// Lock and deployment campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
+    /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
+    CheckPlanted,
     /// Two installations on one Temporal namespace: neither may touch the other's workflows. Same exit codes
     SecondInstallation(second_installation::Options),
 }
@@ -62,6 +64,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Deployments(options) => deployments::run(workspace, options),
         Target::Overload(options) => overload::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
+        Target::CheckPlanted => planted::check(workspace),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),
     }
 }

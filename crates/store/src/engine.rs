@@ -5,7 +5,6 @@ use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::deployment::Advanced;
 pub use crate::dispatch::{Advance, Dispatch};
-use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -49,9 +48,6 @@ impl Store {
 impl OrgTransaction {
     /// Adds a wake-up of the deployment's workflow to the outbox. It is delivered after the commit.
     pub(crate) async fn wake(&mut self, deployment: DeploymentId) -> Result<(), StoreError> {
-        if planted::is(Bug::WakeForgotten) && deployment.uuid().as_bytes()[15].is_multiple_of(4) {
-            return Ok(());
-        }
         let organization = self.organization();
         sqlx::query!(
             "insert into wakes (organization_id, deployment_id) values ($1, $2)",

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::planted::{self, Bug};
 use crate::{Command, StoreError};
 
 const MAX_ATTEMPTS: u32 = 5;
@@ -78,9 +77,6 @@ impl Command {
         scope: &KeyScope<'_>,
         response: &StoredResponse,
     ) -> Result<(), StoreError> {
-        if planted::is(Bug::KeyForgotten) {
-            return Ok(());
-        }
         let (organization, user) = (self.organization(), self.principal().user_id.uuid());
         sqlx::query!(
             "insert into idempotency_keys

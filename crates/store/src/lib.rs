@@ -26,7 +26,6 @@ pub mod organization;
 pub mod page;
 pub mod pipeline;
 mod pipeline_limit;
-pub mod planted;
 mod pool;
 mod probe;
 mod readiness;

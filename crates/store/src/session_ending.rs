@@ -8,7 +8,6 @@ use greenroom_domain::session::SessionStatus;
 use crate::StoreError;
 use crate::error::parse_column;
 use crate::lock::NewSession;
-use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
 /// The maximum number of sessions that one transaction ends. The rest are ended afterwards, in the
@@ -120,9 +119,6 @@ impl OrgTransaction {
         of: SessionsOf,
         reason: &str,
     ) -> Result<Vec<LiveSession>, StoreError> {
-        if planted::is(Bug::RightsOutliveRole) {
-            return Ok(Vec::new());
-        }
         let with_reason = NewSession { context: Some(reason.to_owned()), ..NewSession::default() };
         let live = self.live_sessions(of).await?;
         let mut ended = Vec::with_capacity(live.len());

@@ -8,10 +8,9 @@ use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId};
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sqlx::{PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::definitions::Definitions;
-use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// Rolls back when it is dropped without [`OrgTransaction::commit`].
@@ -23,8 +22,6 @@ pub struct OrgTransaction {
     has_wake_ups: bool,
     /// Pipelines in which one more deployment can start after the commit.
     pub(crate) pipelines_with_room: BTreeSet<PipelineId>,
-    /// Events are written through this pool if [`Bug::EventOutsideTransaction`] is planted.
-    event_pool: Option<PgPool>,
     definitions: Arc<Definitions>,
 }
 
@@ -59,18 +56,9 @@ impl OrgTransaction {
         actor: Actor,
         store: &Store,
     ) -> Self {
-        let event_pool = planted::is(Bug::EventOutsideTransaction).then(|| store.pool());
         let definitions = Arc::clone(&store.definitions);
         let pipelines_with_room = BTreeSet::new();
-        Self {
-            transaction,
-            organization_id,
-            actor,
-            has_wake_ups: false,
-            pipelines_with_room,
-            event_pool,
-            definitions,
-        }
+        Self { transaction, organization_id, actor, has_wake_ups: false, pipelines_with_room, definitions }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
@@ -100,14 +88,8 @@ impl OrgTransaction {
 
     /// Returns the database's time. All leases and deadlines are decided by this clock.
     pub async fn now(&mut self) -> Result<Timestamp, StoreError> {
-        if planted::is(Bug::ClientClockForExpiry) {
-            return Ok(planted::local_clock());
-        }
-        let now = if planted::is(Bug::NowOfWaitingTransaction) {
-            sqlx::query_scalar!(r#"select now() as "now!""#).fetch_one(self.connection()).await?
-        } else {
-            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?
-        };
+        let now =
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
         Ok(now.to_jiff())
     }
 
@@ -121,7 +103,7 @@ impl OrgTransaction {
     pub(crate) async fn record_event_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
         let data = data(actor, &event);
         let (organization, actor_id) = (self.organization(), actor.user());
-        let insert = sqlx::query!(
+        sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
              values ($1, $2, $3, $4, $5, $6)",
             organization,
@@ -130,11 +112,9 @@ impl OrgTransaction {
             event.subject,
             actor_id,
             data,
-        );
-        match &self.event_pool {
-            None => insert.execute(self.connection()).await?,
-            Some(pool) => insert.execute(pool).await?,
-        };
+        )
+        .execute(self.connection())
+        .await?;
         Ok(())
     }
 
@@ -148,7 +128,7 @@ impl OrgTransaction {
         let (event_type, subject) = (first.event_type, first.subject.clone());
         let data: Vec<Value> = events.iter().map(|event| data(actor, event)).collect();
         let (organization, actor_id) = (self.organization(), actor.user());
-        let insert = sqlx::query!(
+        sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
              select $1, $2, $3, $4, $5, e.data from unnest($6::jsonb[]) with ordinality as e (data, place)
              order by e.place",
@@ -158,11 +138,9 @@ impl OrgTransaction {
             subject,
             actor_id,
             &data,
-        );
-        match &self.event_pool {
-            None => insert.execute(self.connection()).await?,
-            Some(pool) => insert.execute(pool).await?,
-        };
+        )
+        .execute(self.connection())
+        .await?;
         Ok(())
     }
 

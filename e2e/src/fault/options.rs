@@ -30,7 +30,7 @@ pub(crate) struct Locks {
     /// Keep the stack's folder, with logs and data.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Name of a planted bug, for a daemon built with the feature `planted`.
+    /// Name of a planted bug, for a daemon that `cargo xtask fault planted` has built.
     #[arg(long)]
     pub(crate) planted: Option<String>,
     /// Stop at the first finding.

@@ -1,6 +1,10 @@
 //! `cargo xtask fault planted`: runs the campaigns against daemons with planted bugs, each of which must be
-//! found, and a control run without a bug, in which nothing may be found.
+//! found, and a control run without a bug, in which nothing may be found. The bugs are patches in
+//! `e2e/planted`; `cargo xtask fault check-planted` checks that they can still be planted.
 
+mod source;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,10 +13,11 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::fault::build;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 use crate::{e2e, output};
 
-/// Bugs in locks that a daemon built with the feature `planted` has if the option `--planted` names them.
+/// Bugs in locks. A daemon that is built from the patched sources has the one that the option `--planted`
+/// names.
 const LOCK_BUGS: [&str; 14] = [
     "no_recheck_after_wait",
     "claim_overtakes_waiter",
@@ -96,10 +101,7 @@ struct Programs {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
-    // A separate target folder, so that a daemon with planted bugs is never started by mistake.
-    let separate_target = workspace.target_directory.join("planted");
-    let features = ["-p", "greenroom-server", "--features", "planted"];
-    let daemon = build(workspace, &features, options.release, Some(&separate_target))?;
+    let daemon = build_daemon(workspace, options.release)?;
     let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), e2e::entry(workspace)?);
     let programs = Programs { e2e, daemon, entry };
     let names: &[&str] = match options.campaign {
@@ -136,6 +138,31 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         output::print(format_args!("{found} of {} found", bugs.len()))?;
     }
     Ok(if is_control_clean && found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
+    let bugs = bugs();
+    let manifest = source::prepare(workspace, &bugs)?;
+    // Without binaries, so that the target folder can be the usual one: its dependencies are compiled already.
+    let mut cargo = workspace.cargo(&["check", "-p", "greenroom-server", "--manifest-path"]);
+    cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
+    workspace::run(&mut cargo).context("the sources with planted bugs do not compile")?;
+    output::print(format_args!("All {} bugs can be planted.", bugs.len()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn bugs() -> BTreeSet<&'static str> {
+    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).collect()
+}
+
+/// Builds the daemon with all bugs, one of which can be chosen when it is started.
+fn build_daemon(workspace: &Workspace, release: bool) -> anyhow::Result<PathBuf> {
+    let manifest = source::prepare(workspace, &bugs())?;
+    let manifest = manifest.to_str().context("the path of the target folder is not UTF-8")?;
+    // A separate target folder, so that a daemon with planted bugs is never started by mistake.
+    let separate_target = workspace.target_directory.join("planted");
+    let package = ["-p", "greenroom-server", "--manifest-path", manifest];
+    build(workspace, &package, release, Some(&separate_target))
 }
 
 /// Runs the campaign that must find the bug and returns its result.

@@ -14,7 +14,6 @@ use greenroom_store::{Command, OrgTransaction, Store, StoreError};
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::planted;
 
 /// Checks the permission for a command, with the role and the scopes that the token has now.
 pub type Authorize = fn(Role, Scopes) -> Result<(), Denied>;
@@ -170,9 +169,7 @@ impl OpenCommand {
             }
         }
         let has_wake_ups = self.command.has_wake_ups();
-        if let Some(command) = planted::commit_later(self.command, &self.app.bell) {
-            command.commit().await?;
-        }
+        self.command.commit().await?;
         notify(&self.app, has_wake_ups);
         Ok(response)
     }

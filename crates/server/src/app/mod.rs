@@ -23,7 +23,6 @@ pub mod objects;
 pub mod organization;
 pub mod pipeline;
 pub mod pipeline_archive;
-pub mod planted;
 pub mod precondition;
 pub mod runner;
 pub mod runner_pool;

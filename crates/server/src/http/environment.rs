@@ -16,7 +16,6 @@ use utoipa::IntoParams;
 use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::environment;
 use crate::app::failure::Failure;
-use crate::app::planted;
 use crate::app::session::read;
 use crate::http::rules::path::{EnvironmentPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
@@ -142,8 +141,7 @@ pub async fn find_in_pipeline<A: Act>(
     name: &str,
 ) -> Result<Record, Failure> {
     let organization = permit.organization();
-    let read = consistent_read::environment(&permit.app.store, organization, pipeline, name);
-    let found = planted::environment((organization, pipeline, name.to_owned()), read).await?;
+    let found = consistent_read::environment(&permit.app.store, organization, pipeline, name).await?;
     found.ok_or_else(Failure::not_found)
 }
 

@@ -21,7 +21,6 @@ use crate::deployment::planning::{ComputedPlan, PlanKey};
 use crate::deployment::stage_row::StageRow;
 use crate::dispatch::{Advance, Dispatch};
 use crate::error::{parse_column, parse_nullable_column};
-use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
 
 /// Time limits of jobs. After the end of a job's lease plus the grace time, its steps are guaranteed to be
@@ -95,7 +94,7 @@ impl OrgTransaction {
             plan = Some(deployment.apply_plan(computed));
         }
         self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
-        deployment.state = advance(deployment.state.clone(), input, deployment.timing(), deployment.now);
+        deployment.state = advance(deployment.state.clone(), input, TIMING, deployment.now);
         deployment.lift_restrictions();
         self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
         if plan.is_some() {
@@ -107,7 +106,7 @@ impl OrgTransaction {
             return Ok(Advanced::Done(Advance::ENDED));
         }
         let (dispatch, withdrawn) = self.unassigned_jobs(id).await?;
-        let next_advance = next_advance_at(&deployment.state, deployment.timing()).map(|at| {
+        let next_advance = next_advance_at(&deployment.state, TIMING).map(|at| {
             let until = at.duration_since(deployment.now).max(SignedDuration::ZERO);
             // Slightly late rather than slightly early: an early call would change nothing.
             until.unsigned_abs() + Duration::from_millis(50)
@@ -278,13 +277,6 @@ impl OrgTransaction {
 }
 
 impl LockedDeployment {
-    fn timing(&self) -> Timing {
-        if planted::is(Bug::LostAtOnce) {
-            return Timing { lease_grace: SignedDuration::ZERO, ..TIMING };
-        }
-        TIMING
-    }
-
     pub(crate) fn definition_version(&self) -> i32 {
         self.definition_version
     }

@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::StoreError;
 use crate::deployment::person::PersonColumns;
 use crate::lock::LockedEnvironment;
-use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
 
 /// Data of a deployment in an environment for the payload of its events.
@@ -148,9 +147,6 @@ impl OrgTransaction {
                 self.mark_room(environment.pipeline_id);
                 EventType::DeploymentCanceled
             } else {
-                if planted::is(Bug::SlotPassedOnTooEarly) {
-                    self.assign_next_slot_holder(environment.id, id).await?;
-                }
                 self.limit_leases(row.id).await?;
                 self.wake(id).await?;
                 EventType::DeploymentCanceling

@@ -9,7 +9,6 @@ use greenroom_domain::id::PipelineId;
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::deployment::final_statuses::query_with_final_statuses;
-use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -99,9 +98,6 @@ impl OrgTransaction {
         // In the order of ids, so that two concurrent transactions that made room in the same pipelines don't
         // deadlock.
         for pipeline in std::mem::take(&mut self.pipelines_with_room) {
-            if planted::is(Bug::RoomNotHandedOut) {
-                continue;
-            }
             // In a pipeline without a limit no deployment waits for room.
             if self.room(pipeline).await?.is_none() {
                 continue;

@@ -6,7 +6,6 @@ use greenroom_domain::deployment::Reason;
 
 use super::JobCredentials;
 use crate::error::parse_nullable_column;
-use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// The response to a heartbeat.
@@ -28,7 +27,6 @@ impl Store {
         credentials: JobCredentials<'_>,
         lease: Duration,
     ) -> Result<Option<HeartbeatResult>, StoreError> {
-        remove_lease_limit(self, credentials).await?;
         let row = sqlx::query!(
             r#"update jobs j
                set lease_expires_at = case
@@ -92,18 +90,4 @@ impl Store {
         }
         transaction.commit().await
     }
-}
-
-/// Removes the limit of a job's lease before a heartbeat renews it, if that bug is planted.
-async fn remove_lease_limit(store: &Store, credentials: JobCredentials<'_>) -> Result<(), StoreError> {
-    if planted::is(Bug::OverdueKeepsLease) {
-        sqlx::query!(
-            "update jobs set lease_limit = null where organization_id = $1 and id = $2",
-            credentials.runner.organization_id.uuid(),
-            credentials.job.uuid(),
-        )
-        .execute(&store.pool())
-        .await?;
-    }
-    Ok(())
 }

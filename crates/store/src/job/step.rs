@@ -9,7 +9,6 @@ use sqlx::PgConnection;
 
 use super::JobCredentials;
 use crate::error::parse_column;
-use crate::planted::{self, Bug};
 use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -73,7 +72,6 @@ impl Store {
         let mut started_at = None;
         if let Some(place) = place
             && place.purpose != Purpose::Teardown.as_str()
-            && !planted::is(Bug::StepIgnoresFence)
         {
             if place.own != Some(place.fence) {
                 return Ok(StepStartOutcome::FenceOutdated);
@@ -120,9 +118,7 @@ impl Store {
         .await?;
         match begun {
             // Returning without a commit rolls back.
-            Some(found) if found.canceled && !planted::is(Bug::StepIgnoresFence) => {
-                return Ok(StepStartOutcome::Canceled);
-            }
+            Some(found) if found.canceled => return Ok(StepStartOutcome::Canceled),
             Some(found) if found.unproven => return Ok(StepStartOutcome::Unproven),
             Some(found) if found.begun => {}
             _ => return Ok(StepStartOutcome::Gone),

@@ -5,7 +5,6 @@ use greenroom_domain::environment::{self, Applied, Effect, EnvironmentState, Loc
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::lock::Handover;
-use greenroom_domain::queue::Queue;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 
@@ -13,11 +12,7 @@ use crate::StoreError;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::{LockCommandContext, NewSession};
 use crate::lock::departure::departure;
-use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
-
-/// The maximum number of departures in one transaction, if that bug is planted.
-const MAX_PLANTED_DEPARTURES: usize = 60;
 
 impl OrgTransaction {
     /// Settles a locked environment, which means that expired leases are recorded, and applies a command to
@@ -29,10 +24,7 @@ impl OrgTransaction {
         new: &NewSession,
     ) -> Result<Applied, StoreError> {
         let before = environment.state.clone();
-        let (state, settled, applied) = planted_apply(before.clone(), environment.now, command);
-        if planted::is(Bug::SettlingGivesUp) && settled.len() > MAX_PLANTED_DEPARTURES {
-            return Err(StoreError::Unsettled);
-        }
+        let (state, settled, applied) = environment::apply(before.clone(), environment.now, command);
         environment.state = state;
         // Expired leases are recorded without the context of the command: it is not the reason why they
         // ended.
@@ -205,30 +197,4 @@ fn handover_reason(
         (LockCommand::AcceptHandover(own), _) if own == session => Some("handed over".to_owned()),
         _ => None,
     }
-}
-
-/// Applies the domain's machine, with a planted bug if there is one.
-fn planted_apply(
-    mut state: EnvironmentState,
-    now: Timestamp,
-    command: LockCommand,
-) -> (EnvironmentState, Vec<Effect>, Applied) {
-    let (queue, fence) = (state.queue.clone(), state.lock.fence);
-    let ignores_queue = planted::is(Bug::ClaimOvertakesWaiter) && matches!(command, LockCommand::Claim(_));
-    if ignores_queue {
-        state.queue = Queue::default();
-    }
-    let (mut state, settled, mut applied) = environment::apply(state, now, command);
-    if ignores_queue {
-        state.queue = queue;
-    }
-    if planted::is(Bug::FenceNotRaisedOnForce) && matches!(command, LockCommand::Force(_)) {
-        state.lock.fence = fence;
-        for effect in applied.iter_mut().flatten() {
-            if let Effect::Granted { fence: given, .. } = effect {
-                *given = fence;
-            }
-        }
-    }
-    (state, settled, applied)
 }

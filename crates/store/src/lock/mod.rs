@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 
 use crate::StoreError;
 use crate::error::parse_column;
-use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
 pub use self::context::NewSession;
@@ -95,7 +94,6 @@ impl OrgTransaction {
         name: &str,
     ) -> Result<Option<LockedEnvironment>, StoreError> {
         let organization = self.organization();
-        self.planted_peek("savepoint peek").await?;
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
@@ -110,7 +108,6 @@ impl OrgTransaction {
         )
         .fetch_optional(self.connection())
         .await?;
-        self.planted_peek("rollback to savepoint peek").await?;
         match row {
             Some(row) => Ok(Some(self.locked_environment(row).await?)),
             None => Ok(None),
@@ -141,27 +138,16 @@ impl OrgTransaction {
         }
     }
 
-    /// Releases the lock of the row again, if that bug is planted.
-    async fn planted_peek(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        if planted::is(Bug::NoRecheckAfterWait) {
-            sqlx::Executor::execute(self.connection(), sql).await?;
-        }
-        Ok(())
-    }
-
     async fn locked_environment(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
         let force_role = parse_column("environments.force_role", &row.force_role)?;
         let handover = match row.handover_session_id.zip(row.handover_due_at) {
             Some((session, due_at)) => Some(Handover {
                 session: session.into(),
                 due_at: due_at.to_jiff(),
-                on_silence: OnSilence::of(
-                    row.handover_accepts == Some(true) || planted::is(Bug::SilenceAlwaysAccepts),
-                ),
-                can_force: planted::is(Bug::SilenceAlwaysAccepts)
-                    || self
-                        .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
-                        .await?,
+                on_silence: OnSilence::of(row.handover_accepts == Some(true)),
+                can_force: self
+                    .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
+                    .await?,
             }),
             None => None,
         };

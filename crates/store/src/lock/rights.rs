@@ -11,7 +11,6 @@ use jiff::SignedDuration;
 
 use crate::StoreError;
 use crate::error::parse_column;
-use crate::planted::{self, Bug};
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -49,7 +48,7 @@ impl OrgTransaction {
                     max_length: SignedDuration::from_secs(row.longest_seconds),
                 },
                 heartbeat_at: row.heard_at.to_jiff(),
-                rights: planted_rights(Rights::of(role, token(row.token_id, row.allow_force), force_role)),
+                rights: Rights::of(role, token(row.token_id, row.allow_force), force_role),
             });
         }
         Ok(queue)
@@ -102,11 +101,6 @@ impl OrgTransaction {
         .fetch_one(self.connection())
         .await?)
     }
-}
-
-/// Returns the rights unchanged, unless a bug is planted.
-fn planted_rights(rights: Rights) -> Rights {
-    if planted::is(Bug::RightsOutliveRole) { Rights { barred: None, ..rights } } else { rights }
 }
 
 fn token(recorded: Option<uuid::Uuid>, allow_force: Option<bool>) -> TokenState {

@@ -6,7 +6,6 @@
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::deployment::final_statuses::query_with_final_statuses;
-use crate::planted::{self, Bug};
 use crate::{Store, StoreError};
 
 /// The result of scanning one batch.
@@ -123,9 +122,6 @@ impl Store {
     /// Wakes up to `batch` deployments that have waited for over a minute, the longest overdue first. Each is
     /// woken up again after 1, 2, 4, 8 and then every 10 minutes.
     pub async fn wake_overdue(&self, batch: i64) -> Result<Vec<OverdueDeployment>, StoreError> {
-        if planted::is(Bug::RoomNotHandedOut) {
-            return Ok(Vec::new());
-        }
         let rows = sqlx::query!(
             r#"with due as (
                    select organization_id, deployment_id from engine_waits where wake_at <= clock_timestamp()

@@ -33,7 +33,7 @@ pub(crate) struct Deployments {
     /// Path of the `greenroomd` under test, if it is elsewhere.
     #[arg(long)]
     pub(crate) daemon: Option<PathBuf>,
-    /// Name of a planted bug, for a daemon built with the feature `planted`.
+    /// Name of a planted bug, for a daemon that `cargo xtask fault planted` has built.
     #[arg(long)]
     pub(crate) planted: Option<String>,
 }

@@ -1,10 +1,10 @@
 //! Reading sessions.
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
+use greenroom_store::Store;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::Environment;
 use greenroom_store::session::Session;
-use greenroom_store::{Store, planted};
 
 use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::failure::Failure;
@@ -17,7 +17,6 @@ pub async fn session(
     environment: Environment,
     id: SessionId,
 ) -> Result<SessionView, Failure> {
-    planted::read_confirms(store, organization, id).await?;
     let session = consistent_read::session(store, organization, environment.id, id)
         .await?
         .ok_or_else(Failure::not_found)?;

@@ -6,7 +6,6 @@ use jiff::SignedDuration;
 
 use crate::StoreError;
 use crate::error::{parse_column, parse_nullable_column};
-use crate::planted::{self, Bug};
 use crate::transaction::{Actor, OrgTransaction};
 
 impl OrgTransaction {
@@ -51,7 +50,7 @@ impl OrgTransaction {
                     queued_at: queued_at.to_jiff(),
                     started_at: time(row.started_at),
                     lease_expires_at: time(row.lease_expires_at),
-                    step_started: step_started && !planted::is(Bug::TouchForgotten),
+                    step_started,
                     cancel: parse_nullable_column("jobs.cancel_reason", row.cancel_reason.as_deref())?,
                 }),
                 _ => None,
