@@ -7,7 +7,6 @@ mod entry;
 mod fault;
 mod openapi;
 mod output;
-mod sqlx;
 mod walls;
 mod words;
 mod workspace;
@@ -31,11 +30,6 @@ enum Task {
     CheckWalls,
     /// Checks comments, log texts and identifiers against the vocabulary in CONTRIBUTING.md
     CheckWords,
-    /// Maintains .sqlx, the query metadata with which sqlx checks queries without a database
-    Sqlx {
-        #[command(subcommand)]
-        action: sqlx::Action,
-    },
     /// Writes openapi/api.json from the server's code
     Openapi {
         /// Compare only: fail if the file differs from the code
@@ -74,7 +68,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
     match task {
         Task::CheckWalls => walls::check(&workspace)?,
         Task::CheckWords => words::check(&workspace)?,
-        Task::Sqlx { action } => sqlx::run(&workspace, action)?,
         Task::Openapi { check } => openapi::run(&workspace, check)?,
         Task::Bench { target } => return bench::run(&workspace, &target),
         Task::Entry => entry::run(&workspace)?,

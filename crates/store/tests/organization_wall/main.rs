@@ -14,7 +14,7 @@ use checker::Checker;
 fn queries() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
     let mut queries: Vec<String> = std::fs::read_dir(folder)
-        .expect("no .sqlx folder: run `cargo xtask sqlx prepare`")
+        .expect("no .sqlx folder: run `cargo sqlx prepare` as in CONTRIBUTING.md")
         .map(|entry| {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             let saved: serde_json::Value = serde_json::from_str(&text).unwrap();
