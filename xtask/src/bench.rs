@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use clap::{Args, Subcommand};
 
 use crate::workspace::{self, Workspace};
-use crate::{e2e, output};
+use crate::{entry, output};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
@@ -78,7 +78,7 @@ fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Re
             // compile it again.
             build(&["greenroom-server", "greenroom-bare-engine"])?;
             build(&["greenroom-runner"])?;
-            program.arg("--entry").arg(e2e::entry(workspace)?)
+            program.arg("--entry").arg(entry::build(workspace)?)
         }
     };
     workspace::run(&mut program)

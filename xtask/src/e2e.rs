@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::Context;
 use clap::Args;
 
-use crate::fault;
 use crate::workspace::{self, Workspace};
+use crate::{entry, fault};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -39,20 +38,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     program.arg("scenarios").args(&options.names).current_dir(&workspace.workspace_root);
     match &options.bin_dir {
         Some(folder) => program.arg("--bin-dir").arg(folder),
-        None => program.arg("--entry").arg(entry(workspace)?),
+        None => program.arg("--entry").arg(entry::build(workspace)?),
     };
-    for (flag, set) in [("--json", options.json), ("--keep", options.keep)] {
-        if set {
-            program.arg(flag);
-        }
-    }
-    let status = program.args(&options.rest).status().context("cannot start greenroom-e2e")?;
-    Ok(fault::code(status.code()))
-}
-
-/// Builds the static entrypoint with `cargo xtask entry` and returns its path.
-pub(crate) fn entry(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    let mut own = Command::new(std::env::current_exe()?);
-    let printed = workspace::output(own.arg("entry").current_dir(&workspace.workspace_root))?;
-    Ok(printed.trim().into())
+    program.args(&options.rest);
+    fault::run_program(program, &[("--json", options.json), ("--keep", options.keep)])
 }

@@ -1,6 +1,8 @@
 //! `cargo xtask entry`: builds the runner's entrypoint for this machine, linked statically so that it runs in
 //! any image.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 
 use crate::output;
@@ -9,13 +11,18 @@ use crate::workspace::{self, Workspace};
 pub(crate) const PACKAGE: &str = "greenroom-entry";
 
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
+    output::print(build(workspace)?.display()).context("cannot print its path")
+}
+
+/// Builds the entrypoint and returns its path.
+pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<PathBuf> {
     let triple = triple()?;
     workspace::run(&mut workspace.cargo(&arguments(&triple)))?;
     let program = workspace.target_directory.join(triple).join("release").join(PACKAGE);
     let size =
         std::fs::metadata(&program).with_context(|| format!("{} was not built", program.display()))?.len();
     output::progress(format_args!("{} KiB", size / 1024));
-    output::print(program.display()).context("cannot print its path")
+    Ok(program)
 }
 
 /// Returns the target triple of this machine.

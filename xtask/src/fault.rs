@@ -7,12 +7,13 @@ mod overload;
 mod planted;
 mod second_installation;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
+use crate::entry;
 use crate::workspace::{self, Workspace};
 
 #[derive(Subcommand)]
@@ -89,11 +90,35 @@ fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
             program.args([flag, &number.to_string()]);
         });
     }
-    for (flag, set) in [("--json", options.json), ("--keep", options.keep)] {
-        if set {
-            program.arg(flag);
-        }
+    run_program(program, &[("--json", options.json), ("--keep", options.keep)])
+}
+
+/// Builds e2e's program and returns the command that runs it with these arguments. Builds daemon, runner and
+/// entrypoint too, unless there is a folder with them.
+fn build_program(
+    workspace: &Workspace,
+    arguments: &[&str],
+    release: bool,
+    bin_dir: Option<&Path>,
+) -> anyhow::Result<Command> {
+    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
+    // again.
+    let beside = build(workspace, &["-p", "greenroom-e2e"], release, None)?;
+    let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
+    program.args(arguments).current_dir(&workspace.workspace_root);
+    if let Some(folder) = bin_dir {
+        program.arg("--bin-dir").arg(folder);
+    } else {
+        build(workspace, &["-p", "greenroom-server"], release, None)?;
+        build(workspace, &["-p", "greenroom-runner"], release, None)?;
+        program.arg("--entry").arg(entry::build(workspace)?);
     }
+    Ok(program)
+}
+
+/// Runs e2e's program with the flags that are set, and returns its exit code.
+pub(crate) fn run_program(mut program: Command, flags: &[(&str, bool)]) -> anyhow::Result<ExitCode> {
+    program.args(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
     let status = program.status().context("cannot start greenroom-e2e")?;
     Ok(code(status.code()))
 }
@@ -119,6 +144,6 @@ fn build(
 }
 
 /// Converts the program's exit code. A program ended by a signal has none, which becomes 2.
-pub(crate) fn code(code: Option<i32>) -> ExitCode {
+fn code(code: Option<i32>) -> ExitCode {
     code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::from(2), ExitCode::from)
 }

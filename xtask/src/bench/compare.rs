@@ -60,11 +60,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     if let Some(name) = options.only.and_then(|only| only.to_possible_value()) {
         measuring.args(["--only", name.get_name()]);
     }
-    if options.json {
-        measuring.arg("--json");
-    }
-    let status = measuring.args(&options.rest).status().context("cannot start greenroom-e2e")?;
-    Ok(fault::code(status.code()))
+    measuring.args(&options.rest);
+    fault::run_program(measuring, &[("--json", options.json)])
 }
 
 /// Returns the full commit id of a revision.

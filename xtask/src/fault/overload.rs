@@ -2,13 +2,11 @@
 //! with one organization's requests while another organization works.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::e2e;
-use crate::fault::{build, code};
+use crate::fault::{build_program, run_program};
 use crate::workspace::Workspace;
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -43,21 +41,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
-    // again.
-    let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
-    let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
-    program.args(["fault", "overload"]).current_dir(&workspace.workspace_root);
-    match &options.bin_dir {
-        Some(folder) => {
-            program.arg("--bin-dir").arg(folder);
-        }
-        None => {
-            build(workspace, &["-p", "greenroom-server"], options.release, None)?;
-            build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
-            program.arg("--entry").arg(e2e::entry(workspace)?);
-        }
-    }
+    let mut program =
+        build_program(workspace, &["fault", "overload"], options.release, options.bin_dir.as_deref())?;
     let scale = match options.scale {
         Scale::Small => "small",
         Scale::Full => "full",
@@ -69,11 +54,5 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     if let Some(seconds) = options.seconds {
         program.args(["--seconds", &seconds.to_string()]);
     }
-    for (flag, set) in [("--json", options.json), ("--keep", options.keep)] {
-        if set {
-            program.arg(flag);
-        }
-    }
-    let status = program.status().context("cannot start greenroom-e2e")?;
-    Ok(code(status.code()))
+    run_program(program, &[("--json", options.json), ("--keep", options.keep)])
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::fault::build;
 use crate::workspace::{self, Workspace};
-use crate::{e2e, output};
+use crate::{entry, output};
 
 /// Bugs in locks. A daemon that is built from the patched sources has the one that the option `--planted`
 /// names.
@@ -102,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
     let daemon = build_daemon(workspace, options.release)?;
-    let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), e2e::entry(workspace)?);
+    let (e2e, entry) = (beside.with_file_name("greenroom-e2e"), entry::build(workspace)?);
     let programs = Programs { e2e, daemon, entry };
     let names: &[&str] = match options.campaign {
         Campaign::Locks => &LOCK_BUGS,

@@ -2,13 +2,11 @@
 //! installations on one Temporal namespace.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 
-use crate::e2e;
-use crate::fault::{build, code};
+use crate::fault::{build_program, run_program};
 use crate::workspace::Workspace;
 
 #[derive(Args)]
@@ -31,27 +29,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
-    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
-    // again.
-    let beside = build(workspace, &["-p", "greenroom-e2e"], false, None)?;
-    let mut program = Command::new(beside.with_file_name("greenroom-e2e"));
-    program.arg("second-installation").current_dir(&workspace.workspace_root);
-    match &options.bin_dir {
-        Some(folder) => {
-            program.arg("--bin-dir").arg(folder);
-        }
-        None => {
-            build(workspace, &["-p", "greenroom-server"], false, None)?;
-            build(workspace, &["-p", "greenroom-runner"], false, None)?;
-            program.arg("--entry").arg(e2e::entry(workspace)?);
-        }
-    }
+    let mut program = build_program(workspace, &["second-installation"], false, options.bin_dir.as_deref())?;
     program.args(["--minutes", &options.minutes.to_string()]);
-    for (flag, set) in [("--same-id", options.same_id), ("--json", options.json), ("--keep", options.keep)] {
-        if set {
-            program.arg(flag);
-        }
-    }
-    let status = program.status().context("cannot start greenroom-e2e")?;
-    Ok(code(status.code()))
+    let flags = [("--same-id", options.same_id), ("--json", options.json), ("--keep", options.keep)];
+    run_program(program, &flags)
 }
