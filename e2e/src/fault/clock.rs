@@ -7,9 +7,6 @@ pub(crate) type Micros = i64;
 
 pub(crate) const SECOND: Micros = 1_000_000;
 
-/// Exit code of a campaign during which the system clock was stepped.
-pub(crate) const CLOCK_STEPPED: u8 = 4;
-
 /// NTP slews the system clock by less than this in a run of some minutes.
 const TOLERATED_STEP: Micros = SECOND / 10;
 

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use tokio::signal::unix::{SignalKind, signal};
 
+use crate::fault::campaign_report::CampaignReport;
 use crate::fault::check::{self, Evidence, People};
 use crate::fault::client::http::Http;
 use crate::fault::client::{Board, Shared};
@@ -26,6 +26,7 @@ use crate::fault::round::{self, Plan, RoundResult};
 use crate::fault::settle::settle;
 use crate::fault::stack::Stack;
 use crate::fault::target::Target;
+use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
 
 /// Operations per round; fewer if the first finding ends the campaign.
@@ -39,19 +40,12 @@ pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
         options.servers, options.workers
     ));
     let mut stack = Stack::start(&options).await?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let report = tokio::select! {
-        report = campaign(&mut stack, &options, seed) => report,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
-    };
+    let report = Interruption::listen()?.or(campaign(&mut stack, &options, seed)).await;
     if options.keep {
         print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
-    let report = report?;
-    report.print(options.json)?;
-    Ok(report.exit_code())
+    report?.finish(options.json)
 }
 
 async fn campaign(stack: &mut Stack, options: &Locks, seed: u64) -> anyhow::Result<Report> {

@@ -2,6 +2,7 @@
 //! clocks. A checker judges the responses to the clients and the contents of the database by the properties
 //! that a lock must have.
 
+mod campaign_report;
 mod check;
 mod client;
 mod clock;

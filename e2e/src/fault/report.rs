@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::fault::clock::{CLOCK_STEPPED, Step};
+use crate::fault::campaign_report::CampaignReport;
+use crate::fault::clock::Step;
 use crate::fault::faults::Fault;
 use crate::fault::finding::FindingSummary;
 use crate::fault::history::{Op, Outcome};
@@ -72,27 +72,22 @@ impl Report {
             (self.void, self.clock_stepped) = (Some(step.to_string()), true);
         }
     }
+}
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        if self.clock_stepped {
-            return ExitCode::from(CLOCK_STEPPED);
-        }
-        match (self.found.violations, &self.void) {
-            (0, None) => ExitCode::SUCCESS,
-            (0, Some(_)) => ExitCode::from(3),
-            _ => ExitCode::FAILURE,
-        }
+impl CampaignReport for Report {
+    fn found(&self) -> &FindingSummary {
+        &self.found
     }
 
-    pub(crate) fn print(&self, json: bool) -> anyhow::Result<()> {
-        let mut out = std::io::stdout();
-        if json {
-            writeln!(out, "{}", serde_json::to_string(self)?)?;
-            return Ok(());
-        }
-        for finding in &self.found.findings {
-            writeln!(out, "{}: {}", finding.property, finding.text)?;
-        }
+    fn void(&self) -> Option<&str> {
+        self.void.as_deref()
+    }
+
+    fn clock_stepped(&self) -> bool {
+        self.clock_stepped
+    }
+
+    fn write_summary(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let (ops, ok, refused, unknown) = (self.ops, self.ok, self.refused, self.unknown);
         writeln!(
             out,
@@ -100,9 +95,6 @@ impl Report {
             self.faults
         )?;
         writeln!(out, "{} violations in {} s, seed {}", self.found.violations, self.seconds, self.seed)?;
-        if let Some(void) = &self.void {
-            writeln!(out, "void: {void}")?;
-        }
         if self.ops < MIN_OPS_FOR_SHARES {
             writeln!(out, "the run is too small to judge the share of unknown outcomes")?;
         }

@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::parts::deadline::Deadline;
+use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
 pub(crate) use crate::scenarios::options::Scenarios;
 use crate::scenarios::parts::Parts;
@@ -69,14 +69,10 @@ async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let containers = selected.iter().any(|scenario| scenario.script.needs_containers());
-    let (mut terminate, started) = (signal(SignalKind::terminate())?, Instant::now());
+    let (mut interruption, started) = (Interruption::listen()?, Instant::now());
     let parts = Arc::new(Parts::start(options, containers).await?);
     print_progress(&format!("everything runs after {:.1} s", started.elapsed().as_secs_f64()));
-    let result = tokio::select! {
-        result = play_all(&parts, selected, options, &mut report) => result,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
-    };
+    let result = interruption.or(play_all(&parts, selected, options, &mut report)).await;
     if !report.failed().is_empty() {
         parts.print_recent_errors().await;
     }

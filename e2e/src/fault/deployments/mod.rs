@@ -26,9 +26,9 @@ use std::time::Instant;
 use anyhow::bail;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
+use crate::fault::campaign_report::CampaignReport;
 use crate::fault::clock::Clock;
 use crate::fault::deployments::check::Evidence;
 use crate::fault::deployments::client::http::Http;
@@ -47,6 +47,7 @@ use crate::fault::deployments::stack::Stack;
 use crate::fault::deployments::target::{Target, TargetReport};
 use crate::fault::fault_schedule::fault_schedule;
 use crate::fault::finding::Finding;
+use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
 
 const CLIENTS: usize = 7;
@@ -60,19 +61,12 @@ pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
     // Rejected requests need a commit each, too.
     let commits = usize::try_from(options.deployments)? * 10 + 600;
     let mut stack = Box::pin(Stack::start(&options, commits)).await?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let report = tokio::select! {
-        report = Box::pin(campaign(&mut stack, &options, seed)) => report,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
-    };
+    let report = Interruption::listen()?.or(Box::pin(campaign(&mut stack, &options, seed))).await;
     if options.keep {
         print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
-    let report = report?;
-    report.print(options.json)?;
-    Ok(report.exit_code())
+    report?.finish(options.json)
 }
 
 async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow::Result<Report> {

@@ -21,8 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::signal::unix::{SignalKind, signal};
-
+use crate::fault::campaign_report::CampaignReport;
 use crate::fault::clock::Clock;
 use crate::fault::overload::attack::{Attack, Unit};
 pub(crate) use crate::fault::overload::attacker::{Attacker, run as run_attacker};
@@ -37,6 +36,7 @@ use crate::fault::overload::victim::Victim;
 use crate::fault::overload::victim::recorder::Recorder;
 use crate::fault::overload::victim::relay::Relay;
 use crate::fault::overload::window::{Counts, p95_of_reads};
+use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
 
 /// Open files of a program in addition to the attack's connections.
@@ -51,19 +51,12 @@ pub(crate) async fn run(options: Overload) -> anyhow::Result<ExitCode> {
     prepare::raise_open_files(connections + OTHER_FILES).await?;
     print_progress("starting PostgreSQL, Temporal, a server, a worker and a runner");
     let mut stack = Box::pin(Stack::start(&options)).await?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let report = tokio::select! {
-        report = Box::pin(campaign(&mut stack, &options)) => report,
-        _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
-        _ = terminate.recv() => Err(anyhow::anyhow!("terminated")),
-    };
+    let report = Interruption::listen()?.or(Box::pin(campaign(&mut stack, &options))).await;
     if options.keep {
         print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
-    let report = report?;
-    report.print(options.json)?;
-    Ok(report.exit_code())
+    report?.finish(options.json)
 }
 
 async fn campaign(stack: &mut Stack, options: &Overload) -> anyhow::Result<Report> {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::fault::clock::{CLOCK_STEPPED, Step};
+use crate::fault::campaign_report::CampaignReport;
+use crate::fault::clock::Step;
 use crate::fault::finding::FindingSummary;
 use crate::fault::overload::attack::Attack;
 use crate::fault::overload::judge::{Control, Observed, Phase, judge, ratio, shows_harm};
@@ -118,27 +118,22 @@ impl Report {
             complaints,
         }
     }
+}
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        if self.clock_stepped {
-            return ExitCode::from(CLOCK_STEPPED);
-        }
-        match (self.found.violations, &self.void) {
-            (0, None) => ExitCode::SUCCESS,
-            (0, Some(_)) => ExitCode::from(3),
-            _ => ExitCode::FAILURE,
-        }
+impl CampaignReport for Report {
+    fn found(&self) -> &FindingSummary {
+        &self.found
     }
 
-    pub(crate) fn print(&self, json: bool) -> anyhow::Result<()> {
-        let mut out = std::io::stdout();
-        if json {
-            writeln!(out, "{}", serde_json::to_string(self)?)?;
-            return Ok(());
-        }
-        for finding in &self.found.findings {
-            writeln!(out, "{}: {}", finding.property, finding.text)?;
-        }
+    fn void(&self) -> Option<&str> {
+        self.void.as_deref()
+    }
+
+    fn clock_stepped(&self) -> bool {
+        self.clock_stepped
+    }
+
+    fn write_summary(&self, out: &mut dyn Write) -> std::io::Result<()> {
         for phase in &self.phases {
             let PhaseReport { name, p95_ratio, recovery_seconds, max_rss_mib, counts, .. } = phase;
             writeln!(
@@ -151,9 +146,6 @@ impl Report {
             )?;
         }
         writeln!(out, "{} violations in {} s", self.found.violations, self.seconds)?;
-        if let Some(void) = &self.void {
-            writeln!(out, "void: {void}")?;
-        }
         Ok(())
     }
 }
