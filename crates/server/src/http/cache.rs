@@ -13,7 +13,7 @@ use crate::app::cache;
 use crate::app::failure::Failure;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, PipelinePath};
+use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -30,7 +30,7 @@ pub struct CacheQuery {
 
 /// List the caches of a pipeline, sorted by key
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Data<Vec<Cache>>)))]
 pub async fn list_caches(
     permit: Permit<PipelineEdit>,
@@ -44,7 +44,7 @@ pub async fn list_caches(
 
 /// Delete all caches of a pipeline, or only those with a key or in a zone. Returns the deleted caches
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), CacheQuery, IdempotencyKey),
+    params(OrganizationPath, PipelinePath, CacheQuery, IdempotencyKey),
     responses((status = 200, body = Data<Vec<Cache>>)))]
 pub async fn delete_caches(
     permit: Permit<PipelineEdit>,

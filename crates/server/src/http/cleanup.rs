@@ -10,7 +10,7 @@ use crate::app::{cleanup, deployment, environment};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{EnvironmentPath, PathParams};
+use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
@@ -18,8 +18,7 @@ use crate::http::session_wire;
 /// Run a failed teardown again
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), IdempotencyKey),
+    params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body(content = Option<RepeatCleanup>),
     responses((status = 202, description = "The new teardown", body = Data<Deployment>)))]
 pub async fn repeat_cleanup(
@@ -37,8 +36,7 @@ pub async fn repeat_cleanup(
 /// Give up a failed teardown. The environment then counts as clean
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), IdempotencyKey),
+    params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body = GiveUp,
     responses((status = 200, body = Data<Environment>)))]
 pub async fn give_up_cleanup(

@@ -24,7 +24,9 @@ use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with, page};
-use crate::http::rules::path::{DeploymentPath, PathParams, PipelinePath, StagePath, parse_id};
+use crate::http::rules::path::{
+    DeploymentPath, OrganizationPath, PathParams, PipelinePath, StagePath, parse_id,
+};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -52,7 +54,7 @@ pub struct DeploymentQuery {
 
 /// List the deployments of all pipelines, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), DeploymentQuery),
+    params(OrganizationPath, DeploymentQuery),
     responses((status = 200, body = List<Deployment>)))]
 pub async fn list_deployments(
     permit: Permit<DeploymentRead, Narrowed>,
@@ -72,7 +74,7 @@ pub async fn list_deployments(
 
 /// List the deployments of a pipeline, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), PageQuery),
+    params(OrganizationPath, PipelinePath, PageQuery),
     responses((status = 200, body = List<Deployment>)))]
 pub async fn list_pipeline_deployments(
     permit: Permit<DeploymentRead>,
@@ -90,7 +92,7 @@ pub async fn list_pipeline_deployments(
 
 /// Deploy a commit through all stages of a pipeline
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    params(OrganizationPath, PipelinePath, IdempotencyKey),
     request_body = CreateDeployment,
     responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress", body = Data<Deployment>)))]
 pub async fn create_deployment(
@@ -110,7 +112,7 @@ pub async fn create_deployment(
 
 /// View a deployment, with its stages and steps
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path)),
+    params(OrganizationPath, DeploymentPath),
     responses((status = 200, body = Data<Deployment>)))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
@@ -123,7 +125,7 @@ pub async fn get_deployment(
 
 /// Cancel a deployment. Running steps are signaled to end, and killed if they do not
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = CancelDeployment,
     responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon", body = Data<Deployment>)))]
 pub async fn cancel_deployment(
@@ -142,7 +144,7 @@ pub async fn cancel_deployment(
 
 /// View a stage of a deployment
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
+    params(OrganizationPath, StagePath),
     responses((status = 200, body = Data<Stage>)))]
 pub async fn get_stage(
     permit: Permit<DeploymentRead>,
@@ -158,7 +160,7 @@ pub async fn get_stage(
 
 /// List the attempts of a stage, oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path)),
+    params(OrganizationPath, StagePath),
     responses((status = 200, body = Data<Vec<Attempt>>)))]
 pub async fn list_attempts(
     permit: Permit<DeploymentRead>,
@@ -176,7 +178,7 @@ pub async fn list_attempts(
 
 /// Cancel one stage. Stages that need it are skipped, and the other stages continue
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
+    params(OrganizationPath, StagePath, IdempotencyKey),
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn cancel_stage(
     permit: Permit<CancelOrRetry>,
@@ -193,7 +195,7 @@ pub async fn cancel_stage(
 
 /// Retry a stage and all stages that need it
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
+    params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = RetryStage,
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn retry_stage(

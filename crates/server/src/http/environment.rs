@@ -17,7 +17,7 @@ use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::session::read;
-use crate::http::rules::path::{EnvironmentPath, PathParams, PipelinePath};
+use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -48,7 +48,7 @@ pub struct HistoryQuery {
 
 /// List the ephemeral environments of a pipeline, each with its lock
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Environments)))]
 pub async fn list_environments(
     permit: Permit<EnvironmentRead>,
@@ -69,8 +69,7 @@ pub async fn list_environments(
 /// View an environment's configuration and lock
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path)),
+    params(OrganizationPath, EnvironmentPath),
     responses((status = 200, body = Data<Environment>)))]
 pub async fn get_environment(
     permit: Permit<EnvironmentRead>,
@@ -87,8 +86,7 @@ pub async fn get_environment(
 /// List an environment's sessions, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), HistoryQuery),
+    params(OrganizationPath, EnvironmentPath, HistoryQuery),
     responses((status = 200, body = History)))]
 pub async fn get_history(
     permit: Permit<EnvironmentRead>,
@@ -116,8 +114,7 @@ pub async fn get_history(
 /// List the sessions that wait for an environment, in the order of the queue
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path)),
+    params(OrganizationPath, EnvironmentPath),
     responses((status = 200, body = SessionQueue)))]
 pub async fn get_queue(
     permit: Permit<EnvironmentRead>,

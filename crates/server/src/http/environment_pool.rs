@@ -13,7 +13,7 @@ use crate::app::session::pool::{self, PoolClaim};
 use crate::app::session::{ClaimMode, ClaimRequest};
 use crate::http::rules::body::Body;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, PipelinePath};
+use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::request_slot::RequestSlot;
@@ -21,7 +21,7 @@ use crate::http::session::respond_claimed;
 
 /// Claim the least recently used of the free environments that have all the labels
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim", tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
+    params(OrganizationPath, PipelinePath,
         IdempotencyKey, Prefer),
     request_body = ClaimFromPool,
     responses((status = 201, description = "You hold an environment; `envName` is its name", body = Data<Session>)))]

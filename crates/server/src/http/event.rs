@@ -18,7 +18,7 @@ use utoipa::IntoParams;
 use crate::app::event::{sees, visible};
 use crate::app::failure::{Code, Failure};
 use crate::http::rules::page::{list_with, page};
-use crate::http::rules::path::{EventPath, PathParams, parse_id};
+use crate::http::rules::path::{EventPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::query::{Query, check_timestamp};
 use crate::http::rules::record_response::RecordResponse;
@@ -90,7 +90,7 @@ impl EventQuery {
 
 /// List events: newest first, or with `after` oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
-    params(("orgId" = String, Path, description = "Id or slug"), EventQuery),
+    params(OrganizationPath, EventQuery),
     responses((status = 200, body = List<Event>)))]
 pub async fn list_events(
     permit: Permit<EventRead, Narrowed>,
@@ -115,7 +115,7 @@ pub async fn list_events(
 
 /// View an event
 #[utoipa::path(get, path = "/organizations/{orgId}/events/{eventId}", tag = "events",
-    params(("orgId" = String, Path, description = "Id or slug"), ("eventId" = String, Path)),
+    params(OrganizationPath, EventPath),
     responses((status = 200, body = Data<Event>)))]
 pub async fn get_event(
     permit: Permit<EventRead, Narrowed>,
@@ -129,7 +129,7 @@ pub async fn get_event(
 
 /// Follow events as they happen (server-sent events)
 #[utoipa::path(get, path = "/organizations/{orgId}/events/stream", tag = "events",
-    params(("orgId" = String, Path, description = "Id or slug"), StreamQuery,
+    params(OrganizationPath, StreamQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
         event. A message `reset` means that some events can no longer be sent; read the list and reconnect.",

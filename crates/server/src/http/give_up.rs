@@ -14,13 +14,13 @@ use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{DeploymentPath, PathParams, StagePath, parse_id};
+use crate::http::rules::path::{DeploymentPath, OrganizationPath, PathParams, StagePath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 
 /// End a deployment without waiting for its runners, so that the next deployment to its environment can start
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = GiveUp,
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn give_up_deployment(
@@ -38,7 +38,7 @@ pub async fn give_up_deployment(
 
 /// End the job of a stage without waiting for its runner
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stageKey" = String, Path), IdempotencyKey),
+    params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = GiveUp,
     responses((status = 202, body = Data<Deployment>)))]
 pub async fn give_up_stage(

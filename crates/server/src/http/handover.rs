@@ -10,7 +10,7 @@ use crate::app::session::{ClaimMode, ClaimRequest, handover};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, SessionPath};
+use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
@@ -19,8 +19,7 @@ use crate::http::session_wire;
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body(content = Option<RequestHandover>),
     responses((status = 202, description = "The hand-over was requested. The response is your own session, which waits in the queue", body = Data<Session>)))]
 pub async fn request_handover(
@@ -41,8 +40,7 @@ pub async fn request_handover(
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     responses((status = 200, description = "The session was released", body = Data<Session>)))]
 pub async fn accept_handover(
     permit: Permit<SessionHold>,
@@ -59,8 +57,7 @@ pub async fn accept_handover(
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body(content = Option<DeclineHandover>),
     responses((status = 200, description = "The session, which still holds the environment", body = Data<Session>)))]
 pub async fn decline_handover(

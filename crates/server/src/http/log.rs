@@ -18,7 +18,7 @@ use crate::app::failure::Failure;
 use crate::app::log;
 use crate::app::log::read::{LogPart, READ_BYTES};
 use crate::http::rules::download::download;
-use crate::http::rules::path::{PathParams, StepPath, parse_id};
+use crate::http::rules::path::{OrganizationPath, PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::http::rules::range::{not_satisfiable, parse_range};
@@ -52,7 +52,7 @@ pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(L
 
 /// Read a step's log, byte for byte
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stepRunId" = String, Path), LogQuery,
+    params(OrganizationPath, StepPath, LogQuery,
         ("Range" = Option<String>, Header, description = "One range: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`")),
     responses((status = 200, description = "The log as far as it is stored. `X-Log-Complete` is `true` if the log is complete",
         body = String, content_type = "text/plain"), (status = 206, description = "The requested range of the log", body = String, content_type = "text/plain")))]

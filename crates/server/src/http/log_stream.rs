@@ -16,7 +16,7 @@ use crate::app::live::stream_rights::RightsWatch;
 use crate::app::log::read::LogPart;
 use crate::app::log::tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
-use crate::http::rules::path::{PathParams, StepPath};
+use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::limits::Counted;
@@ -25,7 +25,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Follow a step's log while it is written (server-sent events)
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream", tag = "deployments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("deploymentId" = String, Path), ("stepRunId" = String, Path), LogQuery,
+    params(OrganizationPath, StepPath, LogQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The number of bytes that were received")),
     responses((status = 200, description = "Messages `log`: `id` is the number of bytes up to the end of this message, and `data` is JSON \
         with `seq` (the position of its first byte), `at` and `text`. A message `end` means that the log is complete.",

@@ -4,6 +4,7 @@ use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
 
+use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::AuthenticatedRequest;
 
 /// View the user, organization, role and token of the caller. The path needs no organization id
@@ -14,7 +15,7 @@ pub async fn get_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
 
 /// View the user, organization, role and token of the caller
 #[utoipa::path(get, path = "/organizations/{orgId}/me", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath),
     responses((status = 200, body = Data<Me>)))]
 pub async fn get_organization_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     get_me(caller).await

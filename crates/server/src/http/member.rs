@@ -17,14 +17,14 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
-use crate::http::rules::path::{MemberPath, PathParams, parse_id};
+use crate::http::rules::path::{MemberPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the members
 #[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), PageQuery),
+    params(OrganizationPath, PageQuery),
     responses((status = 200, body = List<Member>)))]
 pub async fn list_members(
     permit: Permit<MemberRead>,
@@ -36,7 +36,7 @@ pub async fn list_members(
 
 /// View a member
 #[utoipa::path(get, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path)),
+    params(OrganizationPath, MemberPath),
     responses((status = 200, body = Data<Member>)))]
 pub async fn get_member(
     permit: Permit<MemberRead>,
@@ -49,7 +49,7 @@ pub async fn get_member(
 
 /// Add a member
 #[utoipa::path(post, path = "/organizations/{orgId}/members", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    params(OrganizationPath, IdempotencyKey),
     request_body = AddMember,
     responses((status = 201, body = Data<Member>)))]
 pub async fn add_member(
@@ -64,7 +64,7 @@ pub async fn add_member(
 
 /// Change a member's role or name. If the new role is below developer, the member's sessions end
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
     request_body = UpdateMember,
     responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn update_member(
@@ -84,7 +84,7 @@ pub async fn update_member(
 
 /// Remove a member, revoke their tokens and end their sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("userId" = String, Path), DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<ChangedMember>)))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,

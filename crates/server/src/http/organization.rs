@@ -11,12 +11,13 @@ use crate::app::precondition::IfMatch;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 
 /// View the organization
 #[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath),
     responses((status = 200, body = Data<Organization>)))]
 pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Response, Failure> {
     let found = permit.app.store.organization(permit.organization()).await?.ok_or_else(Failure::not_found)?;
@@ -26,7 +27,7 @@ pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Respon
 
 /// Rename the organization
 #[utoipa::path(patch, path = "/organizations/{orgId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
+    params(OrganizationPath, IdempotencyKey, IfMatch),
     request_body = UpdateOrganization,
     responses((status = 200, body = Data<Organization>)))]
 pub async fn update_organization(

@@ -28,7 +28,7 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list, list_with, page};
-use crate::http::rules::path::{PathParams, PipelinePath, VersionPath};
+use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath, VersionPath};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -50,7 +50,7 @@ pub struct PipelineQuery {
 
 /// List the pipelines, sorted by slug
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), PipelineQuery),
+    params(OrganizationPath, PipelineQuery),
     responses((status = 200, body = List<Pipeline>)))]
 pub async fn list_pipelines(
     permit: Permit<PipelineRead, Narrowed>,
@@ -67,7 +67,7 @@ pub async fn list_pipelines(
 
 /// View a pipeline
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn get_pipeline(
     permit: Permit<PipelineRead>,
@@ -82,7 +82,7 @@ pub async fn get_pipeline(
 
 /// Create a pipeline
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    params(OrganizationPath, IdempotencyKey),
     request_body = CreatePipeline,
     responses((status = 201, body = SavedPipeline)))]
 pub async fn create_pipeline(
@@ -98,7 +98,7 @@ pub async fn create_pipeline(
 
 /// Update a pipeline. A changed definition becomes a new version
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
     responses((status = 200, body = SavedPipeline)))]
 pub async fn update_pipeline(
@@ -123,7 +123,7 @@ pub async fn update_pipeline(
 
 /// Archive a pipeline permanently and end its sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<ArchivedPipeline>)))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
@@ -144,7 +144,7 @@ pub async fn archive_pipeline(
 
 /// Stop a pipeline. New deployments wait until it is resumed
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<StopPipeline>),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn stop_pipeline(
@@ -165,7 +165,7 @@ pub async fn stop_pipeline(
 
 /// Resume a stopped pipeline. Deployments that were waiting for this continue
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<ResumePipeline>),
     responses((status = 200, body = Data<Pipeline>)))]
 pub async fn resume_pipeline(
@@ -186,7 +186,7 @@ pub async fn resume_pipeline(
 
 /// Check a definition without saving it
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/validate", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath),
     request_body = ValidateDefinition,
     responses((status = 200, description = "Whether the definition is valid, with its errors and warnings", body = Data<DefinitionReport>)))]
 pub async fn validate_definition(
@@ -207,7 +207,7 @@ pub async fn validate_definition(
 
 /// List the versions of a pipeline's definition, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"), PageQuery),
+    params(OrganizationPath, PipelinePath, PageQuery),
     responses((status = 200, body = List<PipelineVersion>)))]
 pub async fn list_pipeline_versions(
     permit: Permit<PipelineRead>,
@@ -222,8 +222,7 @@ pub async fn list_pipeline_versions(
 
 /// View one version of a pipeline's definition
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}", tag = "pipelines",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("version" = i32, Path, minimum = 1)),
+    params(OrganizationPath, VersionPath),
     responses((status = 200, body = Data<PipelineVersion>)))]
 pub async fn get_pipeline_version(
     permit: Permit<PipelineRead>,

@@ -13,13 +13,13 @@ use crate::app::runner_pool;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, RunnerPoolPath};
+use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPoolPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runner pools, with the number of jobs that wait for their runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath),
     responses((status = 200, body = Data<Vec<RunnerPool>>)))]
 pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<RunnerPool>>>, Failure> {
     let found = permit.app.store.runner_pools(permit.organization()).await?;
@@ -28,7 +28,7 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
 
 /// View a runner pool
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug"), ("poolName" = String, Path)),
+    params(OrganizationPath, RunnerPoolPath),
     responses((status = 200, body = Data<RunnerPool>)))]
 pub async fn get_runner_pool(
     permit: Permit<RunnerManage>,
@@ -42,7 +42,7 @@ pub async fn get_runner_pool(
 ///
 /// The changes apply to jobs that runners take from then on.
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug"), ("poolName" = String, Path), IdempotencyKey, IfMatch),
+    params(OrganizationPath, RunnerPoolPath, IdempotencyKey, IfMatch),
     request_body = UpdateRunnerPool,
     responses((status = 200, body = Data<RunnerPool>)))]
 pub async fn update_runner_pool(

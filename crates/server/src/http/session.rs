@@ -15,7 +15,7 @@ use crate::http::environment::find;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{EnvironmentPath, PathParams, SessionPath, parse_id};
+use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, SessionPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::record_response::RecordResponse;
@@ -25,8 +25,7 @@ use crate::http::session_wire;
 /// Claim an environment, or join its queue
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), IdempotencyKey, Prefer),
+    params(OrganizationPath, EnvironmentPath, IdempotencyKey, Prefer),
     request_body(content = Option<ClaimSession>),
     responses((status = 201, description = "You hold the environment", body = Data<Session>),
         (status = 202, description = "The session is in the queue. You hold the environment when `status` is `active`", body = Data<Session>)))]
@@ -53,8 +52,7 @@ pub async fn claim_session(
 /// Take an environment over by force
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), IdempotencyKey),
+    params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body(content = Option<ForceClaim>),
     responses((status = 201, description = "You hold the environment; `displaced` is the session that held it before", body = Data<Session>)))]
 pub async fn force_claim(
@@ -72,8 +70,7 @@ pub async fn force_claim(
 #[utoipa::path(get,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path)),
+    params(OrganizationPath, SessionPath),
     responses((status = 200, body = Data<Session>)))]
 pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<SessionPath>) -> HandlerResult {
     let session_id = parse_id(&path.0.session_id)?;
@@ -86,8 +83,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<Sessi
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body = DeployCommit,
     responses((status = 202, description = "The deployment was accepted", body = Data<SessionDeployment>)))]
 pub async fn deploy_commit(
@@ -109,8 +105,7 @@ pub async fn deploy_commit(
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path)),
+    params(OrganizationPath, SessionPath),
     responses((status = 200, description = "The session: `queued` with its next `heartbeatBy`, or `active`", body = Data<Session>)))]
 pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<SessionPath>) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
@@ -121,8 +116,7 @@ pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<Ses
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     responses((status = 200, body = Data<Session>)))]
 pub async fn renew_session(
     permit: Permit<SessionHold>,
@@ -139,8 +133,7 @@ pub async fn renew_session(
 #[utoipa::path(delete,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     responses((status = 200, body = Data<Session>)))]
 pub async fn release_session(
     permit: Permit<(SessionHold, SessionEndAny)>,

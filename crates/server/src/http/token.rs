@@ -16,7 +16,7 @@ use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list, page};
-use crate::http::rules::path::{PathParams, TokenPath, parse_id};
+use crate::http::rules::path::{OrganizationPath, PathParams, TokenPath, parse_id};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -39,7 +39,7 @@ pub struct TokenQuery {
 
 /// List your own API tokens, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), TokenQuery),
+    params(OrganizationPath, TokenQuery),
     responses((status = 200, body = List<ApiToken>)))]
 pub async fn list_api_tokens(
     permit: Permit<TokenManageOwn>,
@@ -56,7 +56,7 @@ pub async fn list_api_tokens(
 
 /// View an API token
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path)),
+    params(OrganizationPath, TokenPath),
     responses((status = 200, body = Data<ApiToken>)))]
 pub async fn get_api_token(
     permit: Permit<TokenManageOwn>,
@@ -69,7 +69,7 @@ pub async fn get_api_token(
 
 /// Create an API token. Only this response contains its secret
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    params(OrganizationPath, IdempotencyKey),
     request_body = CreateApiToken,
     responses((status = 201, body = Data<CreatedApiToken>)))]
 pub async fn create_api_token(
@@ -88,7 +88,7 @@ pub async fn create_api_token(
 
 /// Revoke an API token and all tokens that were created with it. Every token may revoke itself
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
-    params(("orgId" = String, Path, description = "Id or slug"), ("tokenId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, TokenPath, IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>)))]
 pub async fn revoke_api_token(
     caller: AuthenticatedRequest,

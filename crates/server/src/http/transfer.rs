@@ -9,7 +9,7 @@ use crate::app::session::transfer;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, SessionPath};
+use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
@@ -18,8 +18,7 @@ use crate::http::session_wire;
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), ("sessionId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body = TransferSession,
     responses((status = 201, description = "The session of the new holder. The transferred session is now `released`", body = Data<Session>)))]
 pub async fn transfer_session(

@@ -17,7 +17,7 @@ use crate::app::live::watcher_heartbeat::WatcherGuard;
 use crate::app::session::refusal::not_own;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
-use crate::http::rules::path::{EnvironmentPath, PathParams, parse_id};
+use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::query::Query;
 use crate::http::rules::stream;
@@ -41,8 +41,7 @@ pub struct WatchQuery {
 /// stream has no effect on the queue.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events",
     tag = "environments",
-    params(("orgId" = String, Path, description = "Id or slug"), ("pipelineId" = String, Path, description = "Id or slug"),
-        ("envName" = String, Path), WatchQuery,
+    params(OrganizationPath, EnvironmentPath, WatchQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
         event. A message `reset` means that some events can no longer be sent; read the environment and reconnect.",

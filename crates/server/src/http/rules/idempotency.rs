@@ -15,10 +15,10 @@ use crate::app::App;
 use crate::app::command::OperationKey;
 use crate::app::failure::{Code, Failure};
 use crate::http::rules::openapi::header;
+use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::with_capacity;
 
 const MAX_KEY_LENGTH: usize = 255;
-const ORGANIZATION: &str = "orgId";
 const PIPELINE: &str = "pipelineId";
 
 /// One user's key for one operation on the same records, whether the request names them by id or by slug.
@@ -107,7 +107,7 @@ impl Route {
     /// organization.
     fn path(&self, pipeline: Option<PipelineId>) -> String {
         let mut path = self.template.clone();
-        for (name, value) in self.variables.iter().filter(|(name, _)| name != ORGANIZATION) {
+        for (name, value) in self.variables.iter().filter(|(name, _)| name != OrganizationPath::VARIABLE) {
             let place = format!("{{{name}}}");
             path = match pipeline.filter(|_| name == PIPELINE) {
                 Some(id) => path.replace(&place, &id.to_string()),

@@ -1,4 +1,5 @@
-//! Path variables. One that is not valid, such as a malformed id, is `404`.
+//! Path variables, and their parameters in the OpenAPI document. One that is not valid, such as a malformed id, is
+//! `404`.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -7,6 +8,9 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error, MapDeserializer};
+use utoipa::IntoParams;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::{ObjectBuilder, Required, Type};
 
 use crate::app::failure::Failure;
 use crate::app::session::Place;
@@ -39,22 +43,49 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathPar
     }
 }
 
-#[derive(Debug, Deserialize)]
+/// The organization in the path. `AuthenticatedRequest` compares it with the organization of the token, so
+/// handlers do not extract it.
+pub struct OrganizationPath;
+
+impl OrganizationPath {
+    pub const VARIABLE: &'static str = "orgId";
+}
+
+impl IntoParams for OrganizationPath {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let variable = ParameterBuilder::new()
+            .name(Self::VARIABLE)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("Id or slug"))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
+        vec![variable.build()]
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct PipelinePath {
+    /// Id or slug
     pub pipeline_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct VersionPath {
+    /// Id or slug
     pub pipeline_id: String,
+    #[param(value_type = i32, minimum = 1)]
     pub version: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct EnvironmentPath {
+    /// Id or slug
     pub pipeline_id: String,
     pub env_name: String,
 }
@@ -65,9 +96,11 @@ impl EnvironmentPath {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct SessionPath {
+    /// Id or slug
     pub pipeline_id: String,
     pub env_name: String,
     pub session_id: String,
@@ -80,52 +113,60 @@ impl SessionPath {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct DeploymentPath {
     pub deployment_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct StagePath {
     pub deployment_id: String,
     pub stage_key: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct StepPath {
     pub deployment_id: String,
     pub step_run_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct RunnerPath {
     pub runner_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct RunnerPoolPath {
     pub pool_name: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct MemberPath {
     pub user_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct TokenPath {
     pub token_id: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct EventPath {
     pub event_id: String,
 }

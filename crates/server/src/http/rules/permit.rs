@@ -15,6 +15,7 @@ use greenroom_domain::principal::Principal;
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::http::rules::identity::Identity;
+use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::pipeline_limit;
 use crate::http::rules::request_id::RequestId;
 use crate::limits::Capacity;
@@ -41,7 +42,7 @@ impl FromRequestParts<App> for AuthenticatedRequest {
         let request_id = RequestId::from_request_parts(parts, app).await?;
         let principal = authenticate(parts)?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
-        if let Some((_, organization)) = path.iter().find(|(name, _)| *name == "orgId")
+        if let Some((_, organization)) = path.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE)
             && !principal.is_of(organization)
         {
             return Err(Failure::not_found());

@@ -15,13 +15,13 @@ use crate::app::runner;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::path::{PathParams, RunnerPath, parse_id};
+use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug")),
+    params(OrganizationPath),
     responses((status = 200, body = Data<Vec<Runner>>)))]
 pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, Failure> {
     let found = permit.app.store.runners(permit.organization()).await?;
@@ -30,7 +30,7 @@ pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<
 
 /// Create a runner. Only this response contains its token
 #[utoipa::path(post, path = "/organizations/{orgId}/runners", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug"), IdempotencyKey),
+    params(OrganizationPath, IdempotencyKey),
     request_body = CreateRunner,
     responses((status = 201, body = Data<CreatedRunner>)))]
 pub async fn create_runner(
@@ -48,7 +48,7 @@ pub async fn create_runner(
 
 /// Revoke a runner. It gets no more jobs, and loses its current jobs
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
-    params(("orgId" = String, Path, description = "Id or slug"), ("runnerId" = String, Path), IdempotencyKey),
+    params(OrganizationPath, RunnerPath, IdempotencyKey),
     responses((status = 200, body = Data<Runner>)))]
 pub async fn revoke_runner(
     permit: Permit<RunnerManage>,
