@@ -15,6 +15,7 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{CommandProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
@@ -31,7 +32,7 @@ pub struct CacheQuery {
 /// List the caches of a pipeline, sorted by key
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(OrganizationPath, PipelinePath),
-    responses((status = 200, body = Data<Vec<Cache>>)))]
+    responses((status = 200, body = Data<Vec<Cache>>), ReadProblems))]
 pub async fn list_caches(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
@@ -45,7 +46,7 @@ pub async fn list_caches(
 /// Delete all caches of a pipeline, or only those with a key or in a zone. Returns the deleted caches
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(OrganizationPath, PipelinePath, CacheQuery, IdempotencyKey),
-    responses((status = 200, body = Data<Vec<Cache>>)))]
+    responses((status = 200, body = Data<Vec<Cache>>), CommandProblems))]
 pub async fn delete_caches(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,

@@ -12,6 +12,7 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
@@ -20,7 +21,7 @@ use crate::http::session_wire;
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body(content = Option<RepeatCleanup>),
-    responses((status = 202, description = "The new teardown", body = Data<Deployment>)))]
+    responses((status = 202, description = "The new teardown", body = Data<Deployment>), CommandProblems, BodyProblems))]
 pub async fn repeat_cleanup(
     permit: Permit<CleanupManage>,
     path: PathParams<EnvironmentPath>,
@@ -38,7 +39,7 @@ pub async fn repeat_cleanup(
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body = GiveUp,
-    responses((status = 200, body = Data<Environment>)))]
+    responses((status = 200, body = Data<Environment>), CommandProblems, BodyProblems))]
 pub async fn give_up_cleanup(
     permit: Permit<CleanupManage>,
     path: PathParams<EnvironmentPath>,

@@ -5,9 +5,11 @@ use axum::Json;
 use greenroom_domain::definition;
 use serde_json::Value;
 
+use crate::http::rules::problem_responses::PublicProblems;
+
 /// Read the JSON Schema of pipeline definitions
 #[utoipa::path(get, path = "/schemas/pipeline-definition.json", tag = "documents", security(()),
-    responses((status = 200, body = Value)))]
+    responses((status = 200, body = Value), PublicProblems))]
 pub async fn get_definition_schema() -> Json<Value> {
     Json(definition::json_schema())
 }

@@ -28,6 +28,7 @@ use crate::http::rules::path::{
     DeploymentPath, OrganizationPath, PathParams, PipelinePath, StagePath, parse_id,
 };
 use crate::http::rules::permit::{Narrowed, Permit};
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
@@ -55,7 +56,7 @@ pub struct DeploymentQuery {
 /// List the deployments of all pipelines, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
     params(OrganizationPath, DeploymentQuery),
-    responses((status = 200, body = List<Deployment>)))]
+    responses((status = 200, body = List<Deployment>), ReadProblems))]
 pub async fn list_deployments(
     permit: Permit<DeploymentRead, Narrowed>,
     query: Query<DeploymentQuery>,
@@ -75,7 +76,7 @@ pub async fn list_deployments(
 /// List the deployments of a pipeline, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, PageQuery),
-    responses((status = 200, body = List<Deployment>)))]
+    responses((status = 200, body = List<Deployment>), ReadProblems))]
 pub async fn list_pipeline_deployments(
     permit: Permit<DeploymentRead>,
     path: PathParams<PipelinePath>,
@@ -94,7 +95,8 @@ pub async fn list_pipeline_deployments(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, IdempotencyKey),
     request_body = CreateDeployment,
-    responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress", body = Data<Deployment>)))]
+    responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress", body = Data<Deployment>),
+        CommandProblems, BodyProblems))]
 pub async fn create_deployment(
     permit: Permit<DeploymentStart>,
     path: PathParams<PipelinePath>,
@@ -113,7 +115,7 @@ pub async fn create_deployment(
 /// View a deployment, with its stages and steps
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
     params(OrganizationPath, DeploymentPath),
-    responses((status = 200, body = Data<Deployment>)))]
+    responses((status = 200, body = Data<Deployment>), ReadProblems))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
     path: PathParams<DeploymentPath>,
@@ -127,7 +129,8 @@ pub async fn get_deployment(
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
     params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = CancelDeployment,
-    responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon", body = Data<Deployment>)))]
+    responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon", body = Data<Deployment>),
+        CommandProblems, BodyProblems))]
 pub async fn cancel_deployment(
     permit: Permit<CancelOrRetry>,
     path: PathParams<DeploymentPath>,
@@ -145,7 +148,7 @@ pub async fn cancel_deployment(
 /// View a stage of a deployment
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
     params(OrganizationPath, StagePath),
-    responses((status = 200, body = Data<Stage>)))]
+    responses((status = 200, body = Data<Stage>), ReadProblems))]
 pub async fn get_stage(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,
@@ -161,7 +164,7 @@ pub async fn get_stage(
 /// List the attempts of a stage, oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
     params(OrganizationPath, StagePath),
-    responses((status = 200, body = Data<Vec<Attempt>>)))]
+    responses((status = 200, body = Data<Vec<Attempt>>), ReadProblems))]
 pub async fn list_attempts(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,
@@ -179,7 +182,7 @@ pub async fn list_attempts(
 /// Cancel one stage. Stages that need it are skipped, and the other stages continue
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
-    responses((status = 202, body = Data<Deployment>)))]
+    responses((status = 202, body = Data<Deployment>), CommandProblems))]
 pub async fn cancel_stage(
     permit: Permit<CancelOrRetry>,
     path: PathParams<StagePath>,
@@ -197,7 +200,7 @@ pub async fn cancel_stage(
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = RetryStage,
-    responses((status = 202, body = Data<Deployment>)))]
+    responses((status = 202, body = Data<Deployment>), CommandProblems, BodyProblems))]
 pub async fn retry_stage(
     permit: Permit<CancelOrRetry>,
     path: PathParams<StagePath>,

@@ -19,6 +19,7 @@ use crate::app::failure::Failure;
 use crate::app::session::read;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::ReadProblems;
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
@@ -49,7 +50,7 @@ pub struct HistoryQuery {
 /// List the ephemeral environments of a pipeline, each with its lock
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
     params(OrganizationPath, PipelinePath),
-    responses((status = 200, body = Environments)))]
+    responses((status = 200, body = Environments), ReadProblems))]
 pub async fn list_environments(
     permit: Permit<EnvironmentRead>,
     path: PathParams<PipelinePath>,
@@ -70,7 +71,7 @@ pub async fn list_environments(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),
-    responses((status = 200, body = Data<Environment>)))]
+    responses((status = 200, body = Data<Environment>), ReadProblems))]
 pub async fn get_environment(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
@@ -87,7 +88,7 @@ pub async fn get_environment(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, HistoryQuery),
-    responses((status = 200, body = History)))]
+    responses((status = 200, body = History), ReadProblems))]
 pub async fn get_history(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
@@ -115,7 +116,7 @@ pub async fn get_history(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),
-    responses((status = 200, body = SessionQueue)))]
+    responses((status = 200, body = SessionQueue), ReadProblems))]
 pub async fn get_queue(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,

@@ -16,6 +16,7 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::prefer::Prefer;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::session::respond_claimed;
 
@@ -24,7 +25,8 @@ use crate::http::session::respond_claimed;
     params(OrganizationPath, PipelinePath,
         IdempotencyKey, Prefer),
     request_body = ClaimFromPool,
-    responses((status = 201, description = "You hold an environment; `envName` is its name", body = Data<Session>)))]
+    responses((status = 201, description = "You hold an environment; `envName` is its name", body = Data<Session>),
+        CommandProblems, BodyProblems))]
 pub async fn claim_from_pool(
     permit: Permit<SessionHold>,
     path: PathParams<PipelinePath>,

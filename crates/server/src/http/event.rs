@@ -20,6 +20,7 @@ use crate::app::failure::{Code, Failure};
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{EventPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::{Narrowed, Permit};
+use crate::http::rules::problem_responses::{EventStreamProblems, ReadProblems};
 use crate::http::rules::query::{Query, check_timestamp};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::stream;
@@ -91,7 +92,7 @@ impl EventQuery {
 /// List events: newest first, or with `after` oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
     params(OrganizationPath, EventQuery),
-    responses((status = 200, body = List<Event>)))]
+    responses((status = 200, body = List<Event>), ReadProblems))]
 pub async fn list_events(
     permit: Permit<EventRead, Narrowed>,
     query: Query<EventQuery>,
@@ -116,7 +117,7 @@ pub async fn list_events(
 /// View an event
 #[utoipa::path(get, path = "/organizations/{orgId}/events/{eventId}", tag = "events",
     params(OrganizationPath, EventPath),
-    responses((status = 200, body = Data<Event>)))]
+    responses((status = 200, body = Data<Event>), ReadProblems))]
 pub async fn get_event(
     permit: Permit<EventRead, Narrowed>,
     path: PathParams<EventPath>,
@@ -133,7 +134,7 @@ pub async fn get_event(
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
         event. A message `reset` means that some events can no longer be sent; read the list and reconnect.",
-        body = String, content_type = "text/event-stream")))]
+        body = String, content_type = "text/event-stream"), ReadProblems, EventStreamProblems))]
 pub async fn stream_events(
     permit: Permit<EventRead, Narrowed>,
     headers: HeaderMap,

@@ -16,13 +16,14 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{DeploymentPath, OrganizationPath, PathParams, StagePath, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
 
 /// End a deployment without waiting for its runners, so that the next deployment to its environment can start
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",
     params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = GiveUp,
-    responses((status = 202, body = Data<Deployment>)))]
+    responses((status = 202, body = Data<Deployment>), CommandProblems, BodyProblems))]
 pub async fn give_up_deployment(
     permit: Permit<JobGiveUp>,
     path: PathParams<DeploymentPath>,
@@ -40,7 +41,7 @@ pub async fn give_up_deployment(
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = GiveUp,
-    responses((status = 202, body = Data<Deployment>)))]
+    responses((status = 202, body = Data<Deployment>), CommandProblems, BodyProblems))]
 pub async fn give_up_stage(
     permit: Permit<JobGiveUp>,
     path: PathParams<StagePath>,

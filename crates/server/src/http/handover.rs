@@ -12,6 +12,7 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
@@ -21,7 +22,8 @@ use crate::http::session_wire;
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body(content = Option<RequestHandover>),
-    responses((status = 202, description = "The hand-over was requested. The response is your own session, which waits in the queue", body = Data<Session>)))]
+    responses((status = 202, description = "The hand-over was requested. The response is your own session, which waits in the queue", body = Data<Session>),
+        CommandProblems, BodyProblems))]
 pub async fn request_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -41,7 +43,7 @@ pub async fn request_handover(
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
-    responses((status = 200, description = "The session was released", body = Data<Session>)))]
+    responses((status = 200, description = "The session was released", body = Data<Session>), CommandProblems))]
 pub async fn accept_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -59,7 +61,8 @@ pub async fn accept_handover(
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body(content = Option<DeclineHandover>),
-    responses((status = 200, description = "The session, which still holds the environment", body = Data<Session>)))]
+    responses((status = 200, description = "The session, which still holds the environment", body = Data<Session>),
+        CommandProblems, BodyProblems))]
 pub async fn decline_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,

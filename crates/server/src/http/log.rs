@@ -20,6 +20,7 @@ use crate::app::log::read::{LogPart, READ_BYTES};
 use crate::http::rules::download::download;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{LogProblems, RangeProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::range::{not_satisfiable, parse_range};
 
@@ -55,7 +56,8 @@ pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(L
     params(OrganizationPath, StepPath, LogQuery,
         ("Range" = Option<String>, Header, description = "One range: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`")),
     responses((status = 200, description = "The log as far as it is stored. `X-Log-Complete` is `true` if the log is complete",
-        body = String, content_type = "text/plain"), (status = 206, description = "The requested range of the log", body = String, content_type = "text/plain")))]
+        body = String, content_type = "text/plain"), (status = 206, description = "The requested range of the log", body = String, content_type = "text/plain"),
+        ReadProblems, LogProblems, RangeProblems))]
 pub async fn read_log(
     permit: Permit<DeploymentRead>,
     path: PathParams<StepPath>,

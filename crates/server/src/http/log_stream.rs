@@ -18,6 +18,7 @@ use crate::app::log::tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::limits::Counted;
 
@@ -29,7 +30,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
         ("Last-Event-ID" = Option<i64>, Header, description = "The number of bytes that were received")),
     responses((status = 200, description = "Messages `log`: `id` is the number of bytes up to the end of this message, and `data` is JSON \
         with `seq` (the position of its first byte), `at` and `text`. A message `end` means that the log is complete.",
-        body = String, content_type = "text/event-stream")))]
+        body = String, content_type = "text/event-stream"), ReadProblems, LogProblems))]
 pub async fn stream_log(
     permit: Permit<DeploymentRead>,
     path: PathParams<StepPath>,

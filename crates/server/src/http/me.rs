@@ -6,9 +6,10 @@ use greenroom_api_types::me::Me;
 
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::AuthenticatedRequest;
+use crate::http::rules::problem_responses::ReadProblems;
 
 /// View the user, organization, role and token of the caller. The path needs no organization id
-#[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>)))]
+#[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>), ReadProblems))]
 pub async fn get_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     Json(Data { data: Me::from(&*caller.principal) })
 }
@@ -16,7 +17,7 @@ pub async fn get_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
 /// View the user, organization, role and token of the caller
 #[utoipa::path(get, path = "/organizations/{orgId}/me", tag = "identity",
     params(OrganizationPath),
-    responses((status = 200, body = Data<Me>)))]
+    responses((status = 200, body = Data<Me>), ReadProblems))]
 pub async fn get_organization_me(caller: AuthenticatedRequest) -> Json<Data<Me>> {
     get_me(caller).await
 }

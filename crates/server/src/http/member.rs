@@ -19,13 +19,14 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
 use crate::http::rules::path::{MemberPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the members
 #[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",
     params(OrganizationPath, PageQuery),
-    responses((status = 200, body = List<Member>)))]
+    responses((status = 200, body = List<Member>), ReadProblems))]
 pub async fn list_members(
     permit: Permit<MemberRead>,
     query: Query<PageQuery>,
@@ -37,7 +38,7 @@ pub async fn list_members(
 /// View a member
 #[utoipa::path(get, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath),
-    responses((status = 200, body = Data<Member>)))]
+    responses((status = 200, body = Data<Member>), ReadProblems))]
 pub async fn get_member(
     permit: Permit<MemberRead>,
     path: PathParams<MemberPath>,
@@ -51,7 +52,7 @@ pub async fn get_member(
 #[utoipa::path(post, path = "/organizations/{orgId}/members", tag = "identity",
     params(OrganizationPath, IdempotencyKey),
     request_body = AddMember,
-    responses((status = 201, body = Data<Member>)))]
+    responses((status = 201, body = Data<Member>), CommandProblems, BodyProblems))]
 pub async fn add_member(
     permit: Permit<MemberManage>,
     key: IdempotencyKey,
@@ -66,7 +67,7 @@ pub async fn add_member(
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
     request_body = UpdateMember,
-    responses((status = 200, body = Data<ChangedMember>)))]
+    responses((status = 200, body = Data<ChangedMember>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_member(
     permit: Permit<MemberManage>,
     path: PathParams<MemberPath>,
@@ -85,7 +86,7 @@ pub async fn update_member(
 /// Remove a member, revoke their tokens and end their sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
-    responses((status = 200, body = Data<ChangedMember>)))]
+    responses((status = 200, body = Data<ChangedMember>), CommandProblems, ConditionProblems))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,
     path: PathParams<MemberPath>,

@@ -13,12 +13,13 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 
 /// View the organization
 #[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",
     params(OrganizationPath),
-    responses((status = 200, body = Data<Organization>)))]
+    responses((status = 200, body = Data<Organization>), ReadProblems))]
 pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Response, Failure> {
     let found = permit.app.store.organization(permit.organization()).await?.ok_or_else(Failure::not_found)?;
     let revision = found.revision;
@@ -29,7 +30,7 @@ pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Respon
 #[utoipa::path(patch, path = "/organizations/{orgId}", tag = "identity",
     params(OrganizationPath, IdempotencyKey, IfMatch),
     request_body = UpdateOrganization,
-    responses((status = 200, body = Data<Organization>)))]
+    responses((status = 200, body = Data<Organization>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_organization(
     permit: Permit<OrganizationUpdate>,
     key: IdempotencyKey,

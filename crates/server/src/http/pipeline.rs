@@ -30,6 +30,7 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list, list_with, page};
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath, VersionPath};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
@@ -51,7 +52,7 @@ pub struct PipelineQuery {
 /// List the pipelines, sorted by slug
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(OrganizationPath, PipelineQuery),
-    responses((status = 200, body = List<Pipeline>)))]
+    responses((status = 200, body = List<Pipeline>), ReadProblems))]
 pub async fn list_pipelines(
     permit: Permit<PipelineRead, Narrowed>,
     query: Query<PipelineQuery>,
@@ -68,7 +69,7 @@ pub async fn list_pipelines(
 /// View a pipeline
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath),
-    responses((status = 200, body = Data<Pipeline>)))]
+    responses((status = 200, body = Data<Pipeline>), ReadProblems))]
 pub async fn get_pipeline(
     permit: Permit<PipelineRead>,
     path: PathParams<PipelinePath>,
@@ -84,7 +85,7 @@ pub async fn get_pipeline(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreatePipeline,
-    responses((status = 201, body = SavedPipeline)))]
+    responses((status = 201, body = SavedPipeline), CommandProblems, BodyProblems))]
 pub async fn create_pipeline(
     permit: Permit<PipelineEdit>,
     key: IdempotencyKey,
@@ -100,7 +101,7 @@ pub async fn create_pipeline(
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
-    responses((status = 200, body = SavedPipeline)))]
+    responses((status = 200, body = SavedPipeline), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_pipeline(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
@@ -124,7 +125,7 @@ pub async fn update_pipeline(
 /// Archive a pipeline permanently and end its sessions
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, IfMatch),
-    responses((status = 200, body = Data<ArchivedPipeline>)))]
+    responses((status = 200, body = Data<ArchivedPipeline>), CommandProblems, ConditionProblems))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
@@ -146,7 +147,7 @@ pub async fn archive_pipeline(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<StopPipeline>),
-    responses((status = 200, body = Data<Pipeline>)))]
+    responses((status = 200, body = Data<Pipeline>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn stop_pipeline(
     permit: Permit<PipelineStop>,
     path: PathParams<PipelinePath>,
@@ -167,7 +168,7 @@ pub async fn stop_pipeline(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<ResumePipeline>),
-    responses((status = 200, body = Data<Pipeline>)))]
+    responses((status = 200, body = Data<Pipeline>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn resume_pipeline(
     permit: Permit<PipelineStop>,
     path: PathParams<PipelinePath>,
@@ -188,7 +189,8 @@ pub async fn resume_pipeline(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/validate", tag = "pipelines",
     params(OrganizationPath),
     request_body = ValidateDefinition,
-    responses((status = 200, description = "Whether the definition is valid, with its errors and warnings", body = Data<DefinitionReport>)))]
+    responses((status = 200, description = "Whether the definition is valid, with its errors and warnings", body = Data<DefinitionReport>),
+        CommandProblems, BodyProblems))]
 pub async fn validate_definition(
     permit: Permit<PipelineRead>,
     body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,
@@ -208,7 +210,7 @@ pub async fn validate_definition(
 /// List the versions of a pipeline's definition, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions", tag = "pipelines",
     params(OrganizationPath, PipelinePath, PageQuery),
-    responses((status = 200, body = List<PipelineVersion>)))]
+    responses((status = 200, body = List<PipelineVersion>), ReadProblems))]
 pub async fn list_pipeline_versions(
     permit: Permit<PipelineRead>,
     path: PathParams<PipelinePath>,
@@ -223,7 +225,7 @@ pub async fn list_pipeline_versions(
 /// View one version of a pipeline's definition
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}", tag = "pipelines",
     params(OrganizationPath, VersionPath),
-    responses((status = 200, body = Data<PipelineVersion>)))]
+    responses((status = 200, body = Data<PipelineVersion>), ReadProblems))]
 pub async fn get_pipeline_version(
     permit: Permit<PipelineRead>,
     path: PathParams<VersionPath>,

@@ -15,12 +15,13 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPoolPath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runner pools, with the number of jobs that wait for their runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
     params(OrganizationPath),
-    responses((status = 200, body = Data<Vec<RunnerPool>>)))]
+    responses((status = 200, body = Data<Vec<RunnerPool>>), ReadProblems))]
 pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<RunnerPool>>>, Failure> {
     let found = permit.app.store.runner_pools(permit.organization()).await?;
     Ok(Json(Data { data: found.into_iter().map(runner_pool::to_view).collect() }))
@@ -29,7 +30,7 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
 /// View a runner pool
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(OrganizationPath, RunnerPoolPath),
-    responses((status = 200, body = Data<RunnerPool>)))]
+    responses((status = 200, body = Data<RunnerPool>), ReadProblems))]
 pub async fn get_runner_pool(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPoolPath>,
@@ -44,7 +45,7 @@ pub async fn get_runner_pool(
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(OrganizationPath, RunnerPoolPath, IdempotencyKey, IfMatch),
     request_body = UpdateRunnerPool,
-    responses((status = 200, body = Data<RunnerPool>)))]
+    responses((status = 200, body = Data<RunnerPool>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_runner_pool(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPoolPath>,

@@ -18,6 +18,7 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list, page};
 use crate::http::rules::path::{OrganizationPath, PathParams, TokenPath, parse_id};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
@@ -40,7 +41,7 @@ pub struct TokenQuery {
 /// List your own API tokens, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, TokenQuery),
-    responses((status = 200, body = List<ApiToken>)))]
+    responses((status = 200, body = List<ApiToken>), ReadProblems))]
 pub async fn list_api_tokens(
     permit: Permit<TokenManageOwn>,
     query: Query<TokenQuery>,
@@ -57,7 +58,7 @@ pub async fn list_api_tokens(
 /// View an API token
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(OrganizationPath, TokenPath),
-    responses((status = 200, body = Data<ApiToken>)))]
+    responses((status = 200, body = Data<ApiToken>), ReadProblems))]
 pub async fn get_api_token(
     permit: Permit<TokenManageOwn>,
     path: PathParams<TokenPath>,
@@ -71,7 +72,7 @@ pub async fn get_api_token(
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateApiToken,
-    responses((status = 201, body = Data<CreatedApiToken>)))]
+    responses((status = 201, body = Data<CreatedApiToken>), CommandProblems, BodyProblems))]
 pub async fn create_api_token(
     // A token that is limited to pipelines can create tokens with the same limit.
     permit: Permit<TokenManageOwn, Narrowed>,
@@ -89,7 +90,7 @@ pub async fn create_api_token(
 /// Revoke an API token and all tokens that were created with it. Every token may revoke itself
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(OrganizationPath, TokenPath, IdempotencyKey),
-    responses((status = 200, body = Data<ApiToken>)))]
+    responses((status = 200, body = Data<ApiToken>), CommandProblems))]
 pub async fn revoke_api_token(
     caller: AuthenticatedRequest,
     path: PathParams<TokenPath>,

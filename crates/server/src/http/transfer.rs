@@ -11,6 +11,7 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
@@ -20,7 +21,8 @@ use crate::http::session_wire;
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body = TransferSession,
-    responses((status = 201, description = "The session of the new holder. The transferred session is now `released`", body = Data<Session>)))]
+    responses((status = 201, description = "The session of the new holder. The transferred session is now `released`", body = Data<Session>),
+        CommandProblems, BodyProblems))]
 pub async fn transfer_session(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,

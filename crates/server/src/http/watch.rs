@@ -19,6 +19,7 @@ use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{EventStreamProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::stream;
 
@@ -45,7 +46,7 @@ pub struct WatchQuery {
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),
     responses((status = 200, description = "One SSE message per event: `id` is the event's sequence number, `event` its type, and `data` the \
         event. A message `reset` means that some events can no longer be sent; read the environment and reconnect.",
-        body = String, content_type = "text/event-stream")))]
+        body = String, content_type = "text/event-stream"), ReadProblems, EventStreamProblems))]
 pub async fn watch_environment(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,

@@ -71,6 +71,14 @@ fn every_operation_is_complete() {
         if operation.get("requestBody").is_some() {
             problems.extend(["408", "413", "415"]);
         }
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        let takes = |header: &str| parameters.iter().any(|p| p["name"] == header && p["in"] == "header");
+        if takes("If-Match") {
+            problems.push("412");
+        }
+        if takes("Range") {
+            problems.extend(["400", "416"]);
+        }
         for status in problems {
             let schema = &responses[status]["content"]["application/problem+json"]["schema"]["$ref"];
             assert_eq!(schema, "#/components/schemas/Problem", "{name}: {status}");
@@ -83,7 +91,6 @@ fn every_operation_is_complete() {
             assert!(response["description"].is_string(), "{name}: {status}");
         }
         let path = name.split(' ').nth(1).unwrap();
-        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
         for variable in path.split('{').skip(1).map(|rest| rest.split('}').next().unwrap()) {
             let found = parameters
                 .iter()

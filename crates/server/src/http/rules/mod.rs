@@ -20,6 +20,7 @@ pub mod pipeline_limit;
 pub mod precondition;
 pub mod prefer;
 pub mod problem;
+pub mod problem_responses;
 pub mod query;
 pub mod range;
 pub mod record_response;

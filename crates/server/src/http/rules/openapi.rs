@@ -4,12 +4,11 @@ use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn}
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    ArrayBuilder, Components, Content, HeaderBuilder, HttpMethod, InfoBuilder, ObjectBuilder, OpenApi,
-    OpenApiBuilder, Ref, RefOr, Required, ResponseBuilder, Schema, ServerBuilder, Type,
+    ArrayBuilder, Components, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+    Required, Schema, ServerBuilder, Type,
 };
 
 use crate::http::rules::examples;
-use crate::http::rules::problem::CONTENT_TYPE;
 
 pub fn base() -> OpenApi {
     let mut components = Components::new();
@@ -37,21 +36,13 @@ pub fn base() -> OpenApi {
         .build()
 }
 
-/// Adds what is common to all operations: problem responses, headers and examples.
+/// Adds what is common to all operations: headers of responses, and examples.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     for item in document.paths.paths.values_mut() {
-        let operations = [
-            (HttpMethod::Get, &mut item.get),
-            (HttpMethod::Put, &mut item.put),
-            (HttpMethod::Post, &mut item.post),
-            (HttpMethod::Delete, &mut item.delete),
-            (HttpMethod::Patch, &mut item.patch),
-        ];
-        for (method, operation) in operations {
-            if let Some(operation) = operation {
-                complete_operation(&method, operation);
-                examples::complete_path(operation);
-            }
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            complete_operation(operation);
+            examples::complete_path(operation);
         }
     }
     if let Some(components) = &mut document.components {
@@ -85,38 +76,7 @@ fn tags() -> Vec<Tag> {
     ]
 }
 
-fn complete_operation(method: &HttpMethod, operation: &mut Operation) {
-    let is_public = operation.security.is_some();
-    let mut statuses = vec![429, 503];
-    if !is_public {
-        statuses.extend([401, 403, 404, 422]);
-    }
-    let is_mutation = !matches!(method, HttpMethod::Get);
-    if is_mutation {
-        statuses.extend([400, 409]);
-    }
-    if has_header(operation, "If-Match") {
-        statuses.push(412);
-    }
-    if has_header(operation, "Last-Event-ID") {
-        statuses.push(400);
-    }
-    if has_header(operation, "Range") {
-        statuses.extend([400, 416]);
-    }
-    if operation.operation_id.as_deref().is_some_and(|id| id.ends_with("_log")) {
-        statuses.push(410);
-    }
-    if operation.request_body.is_some() {
-        statuses.extend([408, 413, 415]);
-    }
-    statuses.sort_unstable();
-    for status in statuses {
-        let problem = Content::new(Some(Ref::from_schema_name("Problem")));
-        let response =
-            ResponseBuilder::new().description(describe(status)).content(CONTENT_TYPE, problem).build();
-        operation.responses.responses.entry(status.to_string()).or_insert(RefOr::T(response));
-    }
+fn complete_operation(operation: &mut Operation) {
     let id = || HeaderBuilder::new().schema(Some(ObjectBuilder::new().schema_type(Type::String))).build();
     for response in operation.responses.responses.values_mut() {
         if let RefOr::T(response) = response {
@@ -149,13 +109,6 @@ const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
     ),
 ];
 
-fn has_header(operation: &Operation, name: &str) -> bool {
-    operation.parameters.iter().flatten().any(|parameter| match parameter {
-        RefOr::T(parameter) => parameter.name == name,
-        RefOr::Ref(_) => false,
-    })
-}
-
 /// An optional header, for the extractors that read one.
 pub fn header(name: &str, description: &str) -> Parameter {
     ParameterBuilder::new()
@@ -165,26 +118,4 @@ pub fn header(name: &str, description: &str) -> Parameter {
         .description(Some(description))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build()
-}
-
-fn describe(status: u16) -> &'static str {
-    match status {
-        400 => "The body is not JSON, or a header can't be read",
-        401 => "The request has no valid token",
-        403 => "The record is visible to this token, but the request is not permitted",
-        404 => "The record does not exist, or is not visible to this token",
-        408 => "The body was sent too slowly",
-        409 => {
-            "The request conflicts with the current state. `code` names the conflict, and `actions` \
-             suggests other requests"
-        }
-        410 => "The log was deleted because its retention time was over",
-        412 => "The record has changed since you read it",
-        413 => "The body is too large",
-        415 => "The body's content type is not JSON",
-        416 => "The log has no bytes in that range. `Content-Range` contains the total size",
-        422 => "Fields or parameters are wrong or unknown",
-        429 => "The token, its organization or the IP address has reached its request limit",
-        _ => "The server is temporarily unavailable. Try again later",
-    }
 }

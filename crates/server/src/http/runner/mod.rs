@@ -17,12 +17,13 @@ use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPath, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runners
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath),
-    responses((status = 200, body = Data<Vec<Runner>>)))]
+    responses((status = 200, body = Data<Vec<Runner>>), ReadProblems))]
 pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, Failure> {
     let found = permit.app.store.runners(permit.organization()).await?;
     Ok(Json(Data { data: found.into_iter().map(runner::to_view).collect() }))
@@ -32,7 +33,7 @@ pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<
 #[utoipa::path(post, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateRunner,
-    responses((status = 201, body = Data<CreatedRunner>)))]
+    responses((status = 201, body = Data<CreatedRunner>), CommandProblems, BodyProblems))]
 pub async fn create_runner(
     permit: Permit<RunnerManage>,
     key: IdempotencyKey,
@@ -49,7 +50,7 @@ pub async fn create_runner(
 /// Revoke a runner. It gets no more jobs, and loses its current jobs
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
     params(OrganizationPath, RunnerPath, IdempotencyKey),
-    responses((status = 200, body = Data<Runner>)))]
+    responses((status = 200, body = Data<Runner>), CommandProblems))]
 pub async fn revoke_runner(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPath>,
