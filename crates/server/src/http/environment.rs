@@ -123,8 +123,9 @@ pub async fn get_queue(
 ) -> Result<Json<SessionQueue>, Failure> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
-    let lock = (environment.name.as_str(), &environment.lock);
-    let data = waiting.into_iter().map(|session| session_wire::session(session, lock, Vec::new(), None));
+    let data = waiting.into_iter().map(|session| {
+        session_wire::session(session, &environment.name, &environment.lock, Vec::new(), None)
+    });
     Ok(Json(SessionQueue { data: data.collect() }))
 }
 

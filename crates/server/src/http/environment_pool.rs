@@ -31,7 +31,8 @@ pub async fn claim_from_pool(
     permit: Permit<SessionHold>,
     path: PathParams<PipelinePath>,
     key: IdempotencyKey,
-    (prefer, request_slot): (Prefer, RequestSlot),
+    prefer: Prefer,
+    request_slot: RequestSlot,
     body: Body<ClaimFromPool>,
 ) -> Result<Response, Interruption> {
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;

@@ -1,6 +1,7 @@
 //! `…/steps/{stepRunId}/logs`: a step's log, all of it or a range. For the live log see `log_stream`.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -68,11 +69,11 @@ pub async fn read_log(
     let total = u64::try_from(state.bytes).unwrap_or_default();
     let range = headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()?;
     let mut response = match range {
-        Some(Some(range)) => respond_with_part(range, total, open_download(&permit, log_key, range)?)?,
+        Some(Some(range)) => respond_with_part(total, &range, open_download(&permit, log_key, &range)?)?,
         Some(None) => not_satisfiable(total),
         None => {
-            let range = (query.0.after_seq.map_or(0, |after| after.min(total)), total);
-            respond(StatusCode::OK, range, open_download(&permit, log_key, range)?)
+            let range = query.0.after_seq.map_or(0, |after| after.min(total))..total;
+            respond(StatusCode::OK, &range, open_download(&permit, log_key, &range)?)
         }
     };
     let complete = HeaderValue::from_static(if state.closed { "true" } else { "false" });
@@ -83,27 +84,28 @@ pub async fn read_log(
 fn open_download(
     permit: &Permit<DeploymentRead>,
     LogKey { organization, step }: LogKey,
-    (from, to): (u64, u64),
+    range: &Range<u64>,
 ) -> Result<Body, Failure> {
     let counted = permit.app.limits.download(permit.principal.as_ref().into())?;
     let watch = permit.app.stream_rights.watch(&permit.principal);
-    Ok(download(stream_range(permit.app.clone(), organization, step, from, to), counted, watch))
+    let log = stream_range(permit.app.clone(), organization, step, range.start, range.end);
+    Ok(download(log, counted, watch))
 }
 
-fn respond_with_part((from, to): (u64, u64), total: u64, body: Body) -> Result<Response, Failure> {
-    let mut response = respond(StatusCode::PARTIAL_CONTENT, (from, to), body);
-    let text = format!("bytes {from}-{}/{total}", to.saturating_sub(1));
+fn respond_with_part(total: u64, range: &Range<u64>, body: Body) -> Result<Response, Failure> {
+    let mut response = respond(StatusCode::PARTIAL_CONTENT, range, body);
+    let text = format!("bytes {}-{}/{total}", range.start, range.end.saturating_sub(1));
     let value = HeaderValue::from_str(&text).map_err(Failure::internal)?;
     response.headers_mut().insert(header::CONTENT_RANGE, value);
     Ok(response)
 }
 
-fn respond(status: StatusCode, (from, to): (u64, u64), body: Body) -> Response {
+fn respond(status: StatusCode, range: &Range<u64>, body: Body) -> Response {
     let mut response = (status, body).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(to - from));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
     response
 }
 

@@ -61,7 +61,7 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
     let limits = &app.limits;
     let class = classify(&parts.method, route);
     let address = limits.client_address(parts.extensions.get::<PeerAddress>().copied(), &parts.headers).0;
-    let identity = Identity::find(app, &parts.headers, (address, class));
+    let identity = Identity::find(app, &parts.headers, address, class);
     let identity =
         tokio::time::timeout(limits.deadline, identity).await.map_err(|_| deadline_exceeded())??;
     let sender = identity.sender(address);

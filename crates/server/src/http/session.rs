@@ -35,7 +35,8 @@ pub async fn claim_session(
     permit: Permit<SessionHold>,
     path: PathParams<EnvironmentPath>,
     key: IdempotencyKey,
-    (prefer, request_slot): (Prefer, RequestSlot),
+    prefer: Prefer,
+    request_slot: RequestSlot,
     body: Body<ClaimSession>,
 ) -> Result<Response, Interruption> {
     let ClaimSession { commit_id, branch, context, ttl_seconds, queue } = body.value;

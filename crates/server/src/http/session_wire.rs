@@ -13,13 +13,13 @@ use crate::app::environment::{cleanup_failed, kind, lock};
 use crate::app::session::view::SessionView;
 
 pub fn view(view: SessionView) -> Session {
-    let lock = (view.env_name.as_str(), &view.lock);
-    session(view.session, lock, view.deployments, view.displaced)
+    session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced)
 }
 
 pub fn session(
     record: Record,
-    (env_name, now): (&str, &LockView),
+    env_name: &str,
+    now: &LockView,
     deployments: Vec<DeploymentRecord>,
     displaced: Option<Record>,
 ) -> Session {

@@ -31,7 +31,8 @@ impl Identity {
     pub async fn find(
         app: &App,
         headers: &HeaderMap,
-        (address, class): (IpAddr, Class),
+        address: IpAddr,
+        class: Class,
     ) -> Result<Self, Failure> {
         // The checksum rejects typing errors and noise without a database query.
         let Some((kind, secret)) = bearer_token(headers).and_then(parse_token) else {

@@ -1,12 +1,14 @@
 //! `Range`: one range of bytes (RFC 9110).
 
+use std::ops::Range;
+
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::failure::{Code, Failure};
 
-/// Returns the first byte and the one after the last. `None` if no byte is within the range.
-pub fn parse_range(value: &HeaderValue, total: u64) -> Result<Option<(u64, u64)>, Failure> {
+/// Returns the positions of the bytes. `None` if no byte is within the range.
+pub fn parse_range(value: &HeaderValue, total: u64) -> Result<Option<Range<u64>>, Failure> {
     let text = value.to_str().ok().and_then(|text| text.strip_prefix("bytes=")).ok_or_else(invalid_range)?;
     let (first, last) = text.split_once('-').ok_or_else(invalid_range)?;
     let (from, to) = match (first, last) {
@@ -20,7 +22,7 @@ pub fn parse_range(value: &HeaderValue, total: u64) -> Result<Option<(u64, u64)>
             (first, last.saturating_add(1).min(total))
         }
     };
-    Ok((from < to).then_some((from, to)))
+    Ok((from < to).then_some(from..to))
 }
 
 /// Accepts digits only: `parse` would accept a sign as well.
@@ -57,12 +59,12 @@ mod tests {
     #[test]
     fn valid_ranges_are_parsed() {
         for (text, total, expected) in [
-            ("bytes=0-0", 10, Some((0, 1))),
-            ("bytes=2-5", 10, Some((2, 6))),
-            ("bytes=2-99", 10, Some((2, 10))),
-            ("bytes=9-", 10, Some((9, 10))),
-            ("bytes=-3", 10, Some((7, 10))),
-            ("bytes=-99", 10, Some((0, 10))),
+            ("bytes=0-0", 10, Some(0..1)),
+            ("bytes=2-5", 10, Some(2..6)),
+            ("bytes=2-99", 10, Some(2..10)),
+            ("bytes=9-", 10, Some(9..10)),
+            ("bytes=-3", 10, Some(7..10)),
+            ("bytes=-99", 10, Some(0..10)),
             ("bytes=10-", 10, None),
             ("bytes=10-12", 10, None),
             ("bytes=99999999999999999999-", 10, None),
