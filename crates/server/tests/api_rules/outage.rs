@@ -12,7 +12,7 @@ use sqlx::PgPool;
 use crate::proxy::{Network, Proxy};
 use crate::requests::{new_pipeline, success};
 use crate::sse::{Read, Stream};
-use crate::support::{Caller, TestServer, eventually};
+use crate::support::{Caller, TestServer, eventually, record_large_events};
 
 const DETECTION_TIMEOUT: Duration = Duration::from_secs(5);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(16);
@@ -222,14 +222,7 @@ async fn heavy_connections_that_are_reset_are_replaced(pool: PgPool) {
 async fn heavy_a_stream_that_was_behind_continues_or_ends(pool: PgPool) {
     let outage = OutageFixture::begin(&pool, Network::Good).await;
     let (server, owner) = (&outage.server, &outage.owner);
-    sqlx::query(
-        "insert into event_intake (organization_id, type, category, subject, data)
-         select id, 'pipeline.updated', 'deployment', 'pipelines/x', jsonb_build_object('reason', repeat('x', 4000))
-         from organizations, generate_series(1, 6000)",
-    )
-    .execute(&pool)
-    .await
-    .unwrap();
+    record_large_events(&pool, "acme", 6_000, 4_000).await;
     let head = server.head(&pool, owner).await;
     let mut stream = Stream::open(server, owner, "?after=0").await;
     let mut last_id = stream.message().await.id;

@@ -4,7 +4,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 use crate::sse::{Message, Stream};
-use crate::support::TestServer;
+use crate::support::{TestServer, record_large_events};
 use crate::totals::write_history;
 
 fn ids(messages: &[Message]) -> Vec<i64> {
@@ -64,16 +64,7 @@ async fn a_slow_reader_loses_nothing(pool: PgPool) {
     let head = server.head(&pool, &owner).await;
     let mut stream = Stream::open(&server, &owner, "").await;
     // More and larger events than the feed and the sockets buffer, so the stream has to read the history.
-    let reason = "x".repeat(500);
-    sqlx::query(
-        "insert into event_intake (organization_id, type, category, subject, data)
-         select id, 'pipeline.updated', 'deployment', 'pipelines/x', jsonb_build_object('reason', repeat($1, 8))
-         from organizations, generate_series(1, 6000)",
-    )
-    .bind(&reason)
-    .execute(&pool)
-    .await
-    .unwrap();
+    record_large_events(&pool, "acme", 6_000, 4_000).await;
     server.events_are_sequenced(&pool).await;
     server.pipeline(&owner, "Last").await;
     assert_eq!(ids(&stream.messages(6_001).await), (head + 1..=head + 6_001).collect::<Vec<_>>());

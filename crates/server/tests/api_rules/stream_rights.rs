@@ -9,7 +9,7 @@ use sqlx::PgPool;
 
 use crate::requests::{problem, success};
 use crate::sse::{Read, Stream};
-use crate::support::{Caller, TestServer, eventually};
+use crate::support::{Caller, TestServer, eventually, record_large_events};
 
 const TIMEOUT: Duration = Duration::from_millis(1_500);
 
@@ -146,14 +146,7 @@ async fn a_stream_ends_for_a_reader_that_does_not_read(pool: PgPool) {
     let mut stream = Stream::open(&server, &second, "").await;
     let mut reading = Stream::open(&server, &second, "?type=runner_pool.updated").await;
     // Fills the buffers between the server and a reader that does not read.
-    sqlx::query(
-        "insert into event_intake (organization_id, type, category, subject, data)
-         select id, 'pipeline.updated', 'deployment', 'pipelines/x', jsonb_build_object('reason', repeat('x', 4000))
-         from organizations, generate_series(1, 6000)",
-    )
-    .execute(&pool)
-    .await
-    .unwrap();
+    record_large_events(&pool, "acme", 6_000, 4_000).await;
     server.events_are_sequenced(&pool).await;
     let revoke = server
         .request(&owner, Method::DELETE, &format!("/api-tokens/{}", second.token_id))

@@ -7,7 +7,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
-use crate::support::{Caller, eventually};
+use crate::support::{Caller, eventually, record_large_events};
 
 /// Streams are checked every second; the rest is a margin.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -116,15 +116,7 @@ async fn a_check_does_not_end_a_stream_opened_meanwhile(pool: PgPool) {
 async fn a_busy_stream_ends_with_its_token(pool: PgPool) {
     let fixture = PermissionFixture::new(&pool).await;
     let victim = fixture.member("viewer").await;
-    sqlx::query(
-        "insert into event_intake (organization_id, type, category, subject, data)
-         select o.id, 'pipeline.updated', 'deployment', 'pipelines/x', jsonb_build_object('reason', repeat('x', 10000))
-         from organizations o cross join generate_series(1, $1) where o.slug = 'acme'",
-    )
-    .bind(BACKLOG)
-    .execute(&pool)
-    .await
-    .unwrap();
+    record_large_events(&pool, "acme", BACKLOG, 10_000).await;
     let sequenced = eventually(Duration::from_secs(20), async || {
         let waiting: i64 =
             sqlx::query_scalar("select count(*) from event_intake").fetch_one(&pool).await.unwrap();

@@ -166,6 +166,21 @@ impl TestServer {
     }
 }
 
+/// Records large events in an organization, to fill the buffers between the server and a reader of its stream.
+pub async fn record_large_events(pool: &PgPool, slug: &str, count: i64, bytes: i32) {
+    sqlx::query(
+        "insert into event_intake (organization_id, type, category, subject, data)
+         select id, 'pipeline.updated', 'deployment', 'pipelines/x', jsonb_build_object('reason', repeat('x', $3))
+         from organizations, generate_series(1, $2) where slug = $1",
+    )
+    .bind(slug)
+    .bind(count)
+    .bind(bytes)
+    .execute(pool)
+    .await
+    .unwrap();
+}
+
 /// Polls a condition until it holds. Returns `false` after the timeout.
 pub async fn eventually<F: Future<Output = bool>>(within: Duration, mut holds: impl FnMut() -> F) -> bool {
     let started = std::time::Instant::now();
