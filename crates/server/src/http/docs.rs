@@ -13,68 +13,6 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::app::failure::{Code, Failure};
 
-macro_rules! pages {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../docs/errors/", $name, ".md")))),*]
-    };
-}
-
-/// A test compares this list with the codes.
-const PAGES: &[(&str, &str)] = pages![
-    "already_member",
-    "already_queued",
-    "body_too_large",
-    "busy",
-    "database_unavailable",
-    "deadline_exceeded",
-    "environment_locked",
-    "fence_outdated",
-    "forbidden",
-    "handover_not_requested",
-    "handover_pending",
-    "held_by_you",
-    "idempotency_in_progress",
-    "idempotency_key_reused",
-    "internal",
-    "invalid_definition",
-    "invalid_header",
-    "invalid_request",
-    "invalid_state",
-    "job_canceled",
-    "job_gone",
-    "last_owner",
-    "log_expired",
-    "log_limit_exceeded",
-    "log_offset",
-    "malformed_json",
-    "method_not_allowed",
-    "not_found",
-    "object_missing",
-    "objects_unavailable",
-    "overloaded",
-    "pipeline_archived",
-    "pool_exhausted",
-    "precondition_failed",
-    "queue_full",
-    "range_not_satisfiable",
-    "rate_limited",
-    "request_timeout",
-    "runner_revoked",
-    "scope_missing",
-    "session_canceled",
-    "session_expired",
-    "session_overridden",
-    "session_queued",
-    "session_released",
-    "slug_taken",
-    "template_full",
-    "token_exceeds_parent",
-    "token_limited",
-    "unauthenticated",
-    "unsupported_media_type",
-    "uri_too_long",
-];
-
 const STYLE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
     <style>:root{color-scheme:light dark}body{font:1rem/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;\
@@ -135,16 +73,15 @@ async fn front_page() -> Html<String> {
 
 /// All codes with status and meaning, sorted by status.
 async fn error_index() -> Html<String> {
-    let mut codes: Vec<(u16, &str)> = Code::ALL.iter().map(|code| (code.status(), code.name())).collect();
-    codes.sort_unstable();
+    let mut codes = Code::ALL.to_vec();
+    codes.sort_unstable_by_key(|code| (code.status(), code.name()));
     let mut text = String::from(
         "# Error codes\n\nEach problem that the API answers with carries one of these as its `code`.\n\n\
          | Status | Code | Meaning |\n|---|---|---|\n",
     );
-    for (status, code) in codes {
-        let found = PAGES.iter().find(|(name, _)| *name == code);
-        let meaning = found.map(|(_, text)| meaning(text)).unwrap_or_default();
-        text += &format!("| {status} | [`{code}`](/docs/errors/{code}) | {meaning} |\n");
+    for code in codes {
+        let (status, name, meaning) = (code.status(), code.name(), meaning(code.page()));
+        text += &format!("| {status} | [`{name}`](/docs/errors/{name}) | {meaning} |\n");
     }
     page("Error codes", &text)
 }
@@ -159,8 +96,8 @@ fn meaning(page: &str) -> String {
 }
 
 async fn error_page(Path(code): Path<String>) -> Response {
-    match PAGES.iter().find(|(name, _)| *name == code) {
-        Some((name, text)) => page(name, text).into_response(),
+    match Code::ALL.iter().find(|known| known.name() == code) {
+        Some(code) => page(code.name(), code.page()).into_response(),
         None => Failure::not_found().into_response(),
     }
 }
@@ -182,18 +119,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_served() {
-        let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
-        codes.sort_unstable();
-        let pages: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(pages, codes);
-    }
-
-    #[test]
     fn every_page_begins_with_a_sentence_of_meaning() {
-        for (name, text) in PAGES {
-            let meaning = meaning(text);
-            assert!(meaning.len() > 10 && meaning.ends_with('.'), "{name}: {meaning:?}");
+        for code in Code::ALL {
+            let meaning = meaning(code.page());
+            assert!(meaning.len() > 10 && meaning.ends_with('.'), "{}: {meaning:?}", code.name());
         }
     }
 
