@@ -22,6 +22,11 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub errors: Vec<FieldProblem>,
+    /// Requests that this token may send instead of the rejected one. The problems `environment_locked`,
+    /// `held_by_you`, `handover_pending` and `pool_exhausted` have them; they are left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub actions: Vec<SuggestedRequest>,
     /// Additional data for programs, which differs by `code`.
     #[serde(flatten)]
     pub extensions: serde_json::Map<String, serde_json::Value>,

@@ -4,8 +4,8 @@ use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn}
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    ArrayBuilder, Components, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
-    Required, Schema, ServerBuilder, Type,
+    Components, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, RefOr, Required,
+    ServerBuilder, Type,
 };
 
 use crate::http::rules::examples;
@@ -47,19 +47,8 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     }
     if let Some(components) = &mut document.components {
         examples::complete_schemas(components);
-        describe_actions(components);
     }
     document
-}
-
-/// Problem extensions differ by code. `actions` is in the schema because programs follow it.
-fn describe_actions(components: &mut Components) {
-    if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
-        let actions = ArrayBuilder::new()
-            .items(Ref::from_schema_name("SuggestedRequest"))
-            .description(Some("Requests that this token may send instead, if there are any."));
-        problem.properties.insert("actions".to_owned(), actions.build().into());
-    }
 }
 
 /// The groups of operations, in the order of the reference.

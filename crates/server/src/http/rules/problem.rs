@@ -2,7 +2,9 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use greenroom_api_types::problem::Problem;
+use greenroom_api_types::problem::{Problem, SuggestedRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::app::failure::{Code, Failure};
 
@@ -45,6 +47,8 @@ impl IntoResponse for Failure {
         if let Some(limit) = &self.limit {
             limit.write(headers);
         }
+        let mut extensions = self.extensions;
+        let actions = take_actions(&mut extensions);
         response.extensions_mut().insert(PendingProblem(Problem {
             r#type: format!("/docs/errors/{}", self.code.name()),
             title: self.code.title().to_owned(),
@@ -53,8 +57,41 @@ impl IntoResponse for Failure {
             code: self.code.name().to_owned(),
             request_id: String::new(),
             errors: self.errors,
-            extensions: self.extensions,
+            actions,
+            extensions,
         }));
         response
+    }
+}
+
+/// Moves the suggested requests to the field that the document describes. Other data stays as it is.
+fn take_actions(extensions: &mut Map<String, Value>) -> Vec<SuggestedRequest> {
+    match extensions.get("actions").map(Vec::deserialize) {
+        Some(Ok(actions)) => {
+            extensions.remove("actions");
+            actions
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_problem_contains_the_suggested_requests() {
+        let actions = json!([
+            { "action": "queue", "method": "POST", "href": "/api/v1/x/sessions", "path": "sessions", "body": { "queue": true } },
+            { "action": "release", "method": "DELETE", "href": "/api/v1/x/sessions/y", "path": "sessions/y" },
+        ]);
+        let failure = Failure::new(Code::EnvironmentLocked, "It is held.").with("actions", actions.clone());
+        let response = failure.with("envName", "qa-1".into()).into_response();
+        let PendingProblem(problem) = response.extensions().get().unwrap();
+        assert_eq!(problem.actions.len(), 2);
+        assert_eq!(problem.extensions.keys().collect::<Vec<_>>(), ["envName"]);
+        assert_eq!(serde_json::to_value(problem).unwrap()["actions"], actions);
     }
 }
