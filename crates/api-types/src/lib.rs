@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod environment;
 pub mod environment_pool;
 pub mod event;
+pub mod example;
 pub mod handover;
 pub mod me;
 pub mod member;

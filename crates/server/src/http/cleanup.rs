@@ -14,6 +14,7 @@ use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Run a failed teardown again
@@ -39,7 +40,7 @@ pub async fn repeat_cleanup(
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body = GiveUp,
-    responses((status = 200, body = Data<Environment>), CommandProblems, BodyProblems))]
+    responses((status = 200, body = Data<Environment>, example = json!(examples::environment())), CommandProblems, BodyProblems))]
 pub async fn give_up_cleanup(
     permit: Permit<CleanupManage>,
     path: PathParams<EnvironmentPath>,

@@ -31,6 +31,7 @@ use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::response_examples as examples;
 
 /// The operation requires one of these; which one depends on the deployment (`app/deployment_rights.rs`).
 type CancelOrRetry = (DeploymentRun, DeploymentRunOwn, DeploymentRunAny);
@@ -56,7 +57,7 @@ pub struct DeploymentQuery {
 /// List the deployments of all pipelines, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
     params(OrganizationPath, DeploymentQuery),
-    responses((status = 200, body = List<Deployment>), ReadProblems))]
+    responses((status = 200, body = List<Deployment>, example = json!(examples::deployments())), ReadProblems))]
 pub async fn list_deployments(
     permit: Permit<DeploymentRead, Narrowed>,
     query: Query<DeploymentQuery>,
@@ -76,7 +77,7 @@ pub async fn list_deployments(
 /// List the deployments of a pipeline, newest first
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, PageQuery),
-    responses((status = 200, body = List<Deployment>), ReadProblems))]
+    responses((status = 200, body = List<Deployment>, example = json!(examples::deployments())), ReadProblems))]
 pub async fn list_pipeline_deployments(
     permit: Permit<DeploymentRead>,
     path: PathParams<PipelinePath>,
@@ -95,7 +96,8 @@ pub async fn list_pipeline_deployments(
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, IdempotencyKey),
     request_body = CreateDeployment,
-    responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress", body = Data<Deployment>),
+    responses((status = 202, description = "The deployment was accepted. Read it, or follow its events, to see its progress",
+        body = Data<Deployment>, example = json!(examples::accepted_deployment())),
         CommandProblems, BodyProblems))]
 pub async fn create_deployment(
     permit: Permit<DeploymentStart>,
@@ -115,7 +117,7 @@ pub async fn create_deployment(
 /// View a deployment, with its stages and steps
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
     params(OrganizationPath, DeploymentPath),
-    responses((status = 200, body = Data<Deployment>), ReadProblems))]
+    responses((status = 200, body = Data<Deployment>, example = json!(examples::deployment())), ReadProblems))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
     path: PathParams<DeploymentPath>,
@@ -129,7 +131,8 @@ pub async fn get_deployment(
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
     params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = CancelDeployment,
-    responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon", body = Data<Deployment>),
+    responses((status = 202, description = "The deployment before the cancellation takes effect. It ends soon",
+        body = Data<Deployment>, example = json!(examples::canceling_deployment())),
         CommandProblems, BodyProblems))]
 pub async fn cancel_deployment(
     permit: Permit<CancelOrRetry>,
@@ -148,7 +151,7 @@ pub async fn cancel_deployment(
 /// View a stage of a deployment
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
     params(OrganizationPath, StagePath),
-    responses((status = 200, body = Data<Stage>), ReadProblems))]
+    responses((status = 200, body = Data<Stage>, example = json!(examples::stage())), ReadProblems))]
 pub async fn get_stage(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,
@@ -164,7 +167,7 @@ pub async fn get_stage(
 /// List the attempts of a stage, oldest first
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
     params(OrganizationPath, StagePath),
-    responses((status = 200, body = Data<Vec<Attempt>>), ReadProblems))]
+    responses((status = 200, body = Data<Vec<Attempt>>, example = json!(examples::attempts())), ReadProblems))]
 pub async fn list_attempts(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,

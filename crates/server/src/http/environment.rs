@@ -22,6 +22,7 @@ use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::ReadProblems;
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// All environments, in the envelope of lists but without pages.
@@ -50,7 +51,7 @@ pub struct HistoryQuery {
 /// List the ephemeral environments of a pipeline, each with its lock
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
     params(OrganizationPath, PipelinePath),
-    responses((status = 200, body = Environments), ReadProblems))]
+    responses((status = 200, body = Environments, example = json!(examples::environments())), ReadProblems))]
 pub async fn list_environments(
     permit: Permit<EnvironmentRead>,
     path: PathParams<PipelinePath>,
@@ -71,7 +72,7 @@ pub async fn list_environments(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),
-    responses((status = 200, body = Data<Environment>), ReadProblems))]
+    responses((status = 200, body = Data<Environment>, example = json!(examples::environment())), ReadProblems))]
 pub async fn get_environment(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
@@ -88,7 +89,7 @@ pub async fn get_environment(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, HistoryQuery),
-    responses((status = 200, body = History), ReadProblems))]
+    responses((status = 200, body = History, example = json!(examples::history())), ReadProblems))]
 pub async fn get_history(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
@@ -116,7 +117,7 @@ pub async fn get_history(
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),
-    responses((status = 200, body = SessionQueue), ReadProblems))]
+    responses((status = 200, body = SessionQueue, example = json!(examples::session_queue())), ReadProblems))]
 pub async fn get_queue(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,

@@ -18,6 +18,7 @@ use crate::http::rules::permit::Permit;
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::request_slot::RequestSlot;
+use crate::http::rules::response_examples as examples;
 use crate::http::session::respond_claimed;
 
 /// Claim the least recently used of the free environments that have all the labels
@@ -25,7 +26,8 @@ use crate::http::session::respond_claimed;
     params(OrganizationPath, PipelinePath,
         IdempotencyKey, Prefer),
     request_body = ClaimFromPool,
-    responses((status = 201, description = "You hold an environment; `envName` is its name", body = Data<Session>),
+    responses((status = 201, description = "You hold an environment; `envName` is its name",
+        body = Data<Session>, example = json!(examples::session())),
         CommandProblems, BodyProblems))]
 pub async fn claim_from_pool(
     permit: Permit<SessionHold>,

@@ -14,6 +14,7 @@ use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Ask the holder to release the environment, and wait for it in the queue
@@ -43,7 +44,8 @@ pub async fn request_handover(
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
-    responses((status = 200, description = "The session was released", body = Data<Session>), CommandProblems))]
+    responses((status = 200, description = "The session was released",
+        body = Data<Session>, example = json!(examples::released_session())), CommandProblems))]
 pub async fn accept_handover(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -61,7 +63,8 @@ pub async fn accept_handover(
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body(content = Option<DeclineHandover>),
-    responses((status = 200, description = "The session, which still holds the environment", body = Data<Session>),
+    responses((status = 200, description = "The session, which still holds the environment",
+        body = Data<Session>, example = json!(examples::session())),
         CommandProblems, BodyProblems))]
 pub async fn decline_handover(
     permit: Permit<SessionHold>,

@@ -21,6 +21,7 @@ use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
+use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Claim an environment, or join its queue
@@ -28,8 +29,10 @@ use crate::http::session_wire;
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey, Prefer),
     request_body(content = Option<ClaimSession>),
-    responses((status = 201, description = "You hold the environment", body = Data<Session>),
-        (status = 202, description = "The session is in the queue. You hold the environment when `status` is `active`", body = Data<Session>),
+    responses((status = 201, description = "You hold the environment",
+        body = Data<Session>, example = json!(examples::session())),
+        (status = 202, description = "The session is in the queue. You hold the environment when `status` is `active`",
+            body = Data<Session>, example = json!(examples::queued_session())),
         CommandProblems, BodyProblems))]
 pub async fn claim_session(
     permit: Permit<SessionHold>,
@@ -57,7 +60,8 @@ pub async fn claim_session(
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
     request_body(content = Option<ForceClaim>),
-    responses((status = 201, description = "You hold the environment; `displaced` is the session that held it before", body = Data<Session>),
+    responses((status = 201, description = "You hold the environment; `displaced` is the session that held it before",
+        body = Data<Session>, example = json!(examples::session())),
         CommandProblems, BodyProblems))]
 pub async fn force_claim(
     permit: Permit<SessionHold>,
@@ -75,7 +79,7 @@ pub async fn force_claim(
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
     params(OrganizationPath, SessionPath),
-    responses((status = 200, body = Data<Session>), ReadProblems))]
+    responses((status = 200, body = Data<Session>, example = json!(examples::session())), ReadProblems))]
 pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<SessionPath>) -> HandlerResult {
     let session_id = parse_id(&path.0.session_id)?;
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
@@ -89,7 +93,8 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<Sessi
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
     request_body = DeployCommit,
-    responses((status = 202, description = "The deployment was accepted", body = Data<SessionDeployment>),
+    responses((status = 202, description = "The deployment was accepted",
+        body = Data<SessionDeployment>, example = json!(examples::session_deployment())),
         CommandProblems, BodyProblems))]
 pub async fn deploy_commit(
     permit: Permit<DeploymentRunOwn>,
@@ -111,7 +116,8 @@ pub async fn deploy_commit(
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
     tag = "environments",
     params(OrganizationPath, SessionPath),
-    responses((status = 200, description = "The session: `queued` with its next `heartbeatBy`, or `active`", body = Data<Session>),
+    responses((status = 200, description = "The session: `queued` with its next `heartbeatBy`, or `active`",
+        body = Data<Session>, example = json!(examples::session())),
         CommandProblems))]
 pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<SessionPath>) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
@@ -123,7 +129,7 @@ pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<Ses
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew",
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
-    responses((status = 200, body = Data<Session>), CommandProblems))]
+    responses((status = 200, body = Data<Session>, example = json!(examples::session())), CommandProblems))]
 pub async fn renew_session(
     permit: Permit<SessionHold>,
     path: PathParams<SessionPath>,
@@ -140,7 +146,7 @@ pub async fn renew_session(
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
     params(OrganizationPath, SessionPath, IdempotencyKey),
-    responses((status = 200, body = Data<Session>), CommandProblems))]
+    responses((status = 200, body = Data<Session>, example = json!(examples::released_session())), CommandProblems))]
 pub async fn release_session(
     permit: Permit<(SessionHold, SessionEndAny)>,
     path: PathParams<SessionPath>,

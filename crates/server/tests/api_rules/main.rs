@@ -16,6 +16,7 @@ mod concurrent_writers;
 mod console;
 mod database;
 mod definitions;
+mod document_examples;
 mod drain;
 mod enumerations;
 mod extremes;

@@ -17,6 +17,7 @@ mod concurrency;
 mod conditions;
 mod downloads;
 mod environments;
+mod examples;
 mod fixture;
 mod give_up;
 mod live;

@@ -27,5 +27,6 @@ pub mod record_response;
 pub mod rejected_upload;
 pub mod request_id;
 pub mod request_slot;
+pub mod response_examples;
 pub mod schema;
 pub mod stream;
