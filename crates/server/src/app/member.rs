@@ -114,7 +114,7 @@ fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Resu
 }
 
 fn last_owner() -> Failure {
-    Failure::new(Code::LastOwner, "An organization must keep an owner. Make somebody else an owner first.")
+    Failure::new(Code::LastOwner, "An organization must keep an owner. Make another member an owner first.")
 }
 
 fn event_payload(member: &Member) -> Value {
