@@ -58,6 +58,13 @@ macro_rules! ids {
                 serializer.collect_str(self)
             }
         }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
     )*};
 }
 
@@ -99,6 +106,14 @@ mod tests {
         let text = "pip_0190a0b0-0000-7000-8000-000000000001";
         let id: PipelineId = text.parse().unwrap();
         assert_eq!(id.to_string(), text);
+    }
+
+    #[test]
+    fn json_is_the_text() {
+        let text = r#""pip_0190a0b0-0000-7000-8000-000000000001""#;
+        let id: PipelineId = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&id).unwrap(), text);
+        assert!(serde_json::from_str::<OrganizationId>(text).is_err());
     }
 
     #[test]

@@ -8,7 +8,6 @@ use greenroom_domain::id::{DeploymentId, InstallationId, JobId, OrganizationId, 
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::common::ActivityDefinition;
 
-use crate::id_text;
 use crate::names::{ADVANCE, RUN_STAGE};
 
 /// Advances a deployment in the store and returns what there is to do. Idempotent.
@@ -40,13 +39,11 @@ impl ActivityDefinition for RunStageOnRunner {
 /// The deployment of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    #[serde(deserialize_with = "id_text::id")]
     pub organization_id: OrganizationId,
-    #[serde(deserialize_with = "id_text::id")]
     pub deployment_id: DeploymentId,
     /// The installation, which is part of the names of the task queues. Workflows that were started before
     /// installations had ids have none.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "id_text::optional_id")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub installation_id: Option<InstallationId>,
 }
 
@@ -64,7 +61,7 @@ pub struct Advanced {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dispatch: Vec<AdvancedJob>,
     /// Jobs that ended before a runner took them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "id_text::ids")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<JobId>,
     /// When to advance again, if nothing happens before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,19 +70,14 @@ pub struct Advanced {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdvancedJob {
-    #[serde(deserialize_with = "id_text::id")]
     pub job_id: JobId,
-    #[serde(deserialize_with = "id_text::id")]
     pub pool_id: PoolId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStage {
-    #[serde(deserialize_with = "id_text::id")]
     pub organization_id: OrganizationId,
-    #[serde(deserialize_with = "id_text::id")]
     pub deployment_id: DeploymentId,
-    #[serde(deserialize_with = "id_text::id")]
     pub job_id: JobId,
 }
 

@@ -5,7 +5,6 @@
 mod backoff;
 pub mod contract;
 pub mod deployment;
-mod id_text;
 mod jobs;
 pub mod names;
 mod wake_timer;
