@@ -1,12 +1,10 @@
 //! Events: each change is recorded once, in the transaction that makes it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::id::{EventId, UserId};
+use crate::text_enum::text_enum;
 
 /// The category of an event, which determines who may read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,28 +15,7 @@ pub enum Category {
     Audit,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be audit or deployment")]
-pub struct InvalidCategory;
-
-impl Category {
-    pub const ALL: [Self; 2] = [Self::Audit, Self::Deployment];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Audit => "audit",
-            Self::Deployment => "deployment",
-        }
-    }
-}
-
-impl FromStr for Category {
-    type Err = InvalidCategory;
-
-    fn from_str(text: &str) -> Result<Self, InvalidCategory> {
-        Self::ALL.into_iter().find(|category| category.as_str() == text).ok_or(InvalidCategory)
-    }
-}
+text_enum!(Category { Audit = "audit", Deployment = "deployment" });
 
 macro_rules! event_types {
     ($($variant:ident $name:literal $category:ident),* $(,)?) => {
@@ -47,16 +24,9 @@ macro_rules! event_types {
             $($variant),*
         }
 
+        text_enum!(EventType { $($variant = $name),* });
+
         impl EventType {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name),*
-                }
-            }
-
             pub const fn category(self) -> Category {
                 match self {
                     $(Self::$variant => Category::$category),*
@@ -119,12 +89,6 @@ event_types! {
     RunnerCreated       "runner.created"       Audit,
     RunnerRevoked       "runner.revoked"       Audit,
     RunnerPoolUpdated   "runner_pool.updated"  Audit,
-}
-
-impl fmt::Display for EventType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// An event to record. The transaction adds the actor and the request.

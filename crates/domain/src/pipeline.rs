@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 
 use crate::id::{PipelineId, UserId};
-pub use crate::text_enum::UnknownVariant;
 use crate::text_enum::text_enum;
 
 /// What a stop does with deployments that are running. New ones never start.

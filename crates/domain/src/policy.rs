@@ -146,7 +146,7 @@ mod tests {
         for action in Action::ALL {
             table += &format!("{:<22}", action.name());
             for role in Role::ALL {
-                table += if is_allowed(role, *action) { " ✔" } else { " ·" };
+                table += if is_allowed(*role, *action) { " ✔" } else { " ·" };
             }
             table += &format!(" {}\n", action.scope());
         }

@@ -1,9 +1,6 @@
 //! A session: the time for which one user waits for, and holds, one environment.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::Serialize;
+use crate::text_enum::text_enum;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SessionStatus {
@@ -14,6 +11,15 @@ pub enum SessionStatus {
     Overridden,
     Canceled,
 }
+
+text_enum!(SessionStatus {
+    Queued = "queued",
+    Active = "active",
+    Released = "released",
+    Expired = "expired",
+    Overridden = "overridden",
+    Canceled = "canceled",
+});
 
 /// How a session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,25 +41,7 @@ pub struct InvalidTransition {
     pub to: SessionStatus,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown session status")]
-pub struct UnknownStatus;
-
 impl SessionStatus {
-    pub const ALL: [Self; 6] =
-        [Self::Queued, Self::Active, Self::Released, Self::Expired, Self::Overridden, Self::Canceled];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Active => "active",
-            Self::Released => "released",
-            Self::Expired => "expired",
-            Self::Overridden => "overridden",
-            Self::Canceled => "canceled",
-        }
-    }
-
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Queued | Self::Active)
     }
@@ -84,26 +72,6 @@ impl SessionEnd {
             Self::Overridden => SessionStatus::Overridden,
             Self::Canceled => SessionStatus::Canceled,
         }
-    }
-}
-
-impl FromStr for SessionStatus {
-    type Err = UnknownStatus;
-
-    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(UnknownStatus)
-    }
-}
-
-impl fmt::Display for SessionStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for SessionStatus {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -2,8 +2,11 @@
 
 /// The text is not a variant of the enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown variant of `{0}`")]
-pub struct UnknownVariant(pub &'static str);
+#[error("must be one of {}", names.join(", "))]
+pub struct UnknownVariant {
+    /// The texts of all variants.
+    pub names: &'static [&'static str],
+}
 
 /// An enum whose variants have texts. Implemented by `text_enum!`.
 pub trait TextEnum: Copy + std::str::FromStr + 'static {
@@ -13,12 +16,14 @@ pub trait TextEnum: Copy + std::str::FromStr + 'static {
     fn as_str(self) -> &'static str;
 }
 
-/// Implements [`TextEnum`], `FromStr`, `Display` and `Serialize` for an enum whose variants have the given
-/// texts.
+/// Implements [`TextEnum`], `FromStr`, `Display`, `Serialize` and `Deserialize` for an enum whose variants
+/// have the given texts.
 macro_rules! text_enum {
     ($type:ident { $($variant:ident = $text:literal),* $(,)? }) => {
         impl $type {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            /// The texts of all variants, in the order of `ALL`.
+            pub const NAMES: &'static [&'static str] = &[$($text),*];
 
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -40,7 +45,7 @@ macro_rules! text_enum {
 
             fn from_str(text: &str) -> Result<Self, $crate::text_enum::UnknownVariant> {
                 let known = Self::ALL.iter().copied().find(|value| value.as_str() == text);
-                known.ok_or($crate::text_enum::UnknownVariant(stringify!($type)))
+                known.ok_or($crate::text_enum::UnknownVariant { names: Self::NAMES })
             }
         }
 
@@ -53,6 +58,13 @@ macro_rules! text_enum {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
             }
         }
     };

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::id::{TokenId, UserId};
 use crate::pipeline_limit::PipelineLimit;
 use crate::scope::{Scope, Scopes};
+use crate::text_enum::text_enum;
 
 /// The prefixes of all kinds have the same length.
 const PREFIX_LENGTH: usize = "grn_".len();
@@ -125,6 +126,8 @@ pub enum TokenKind {
     Agent,
 }
 
+text_enum!(TokenKind { User = "user", Ci = "ci", Agent = "agent" });
+
 /// The lifetime of a token in days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
@@ -132,21 +135,7 @@ pub struct Lifetime {
     pub max_days: i64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be one of user, ci, agent")]
-pub struct InvalidTokenKind;
-
 impl TokenKind {
-    pub const ALL: [Self; 3] = [Self::User, Self::Ci, Self::Agent];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Ci => "ci",
-            Self::Agent => "agent",
-        }
-    }
-
     /// Returns the scopes of a token that was created without scopes. A person's token has all permissions of
     /// its user.
     pub const fn default_scopes(self) -> Scopes {
@@ -176,26 +165,6 @@ impl TokenKind {
     /// By default, people may take over an environment by force, and programs may not.
     pub const fn allows_force_by_default(self) -> bool {
         matches!(self, Self::User)
-    }
-}
-
-impl FromStr for TokenKind {
-    type Err = InvalidTokenKind;
-
-    fn from_str(text: &str) -> Result<Self, InvalidTokenKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(InvalidTokenKind)
-    }
-}
-
-impl fmt::Display for TokenKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl serde::Serialize for TokenKind {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

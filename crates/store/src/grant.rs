@@ -317,8 +317,8 @@ fn max_cached_connections(pool: &PgPool) -> usize {
 
 /// Returns the roles that may hold a session.
 pub(crate) fn holder_roles() -> Vec<String> {
-    let may_hold = |role: &Role| is_allowed(*role, Action::SessionHold);
-    Role::ALL.into_iter().filter(may_hold).map(|role| role.as_str().to_owned()).collect()
+    let may_hold = |role: &&Role| is_allowed(**role, Action::SessionHold);
+    Role::ALL.iter().filter(may_hold).map(|role| role.as_str().to_owned()).collect()
 }
 
 fn actor(request: GrantRequest<'_>) -> Actor {

@@ -98,7 +98,6 @@ pub struct Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForceRule {
-    #[serde(deserialize_with = "role")]
     pub role: Role,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<ForceReason>,
@@ -165,7 +164,6 @@ pub struct Cache {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
-    #[serde(deserialize_with = "roles")]
     pub roles: Vec<Role>,
     pub users: Vec<String>,
     pub count: u32,
@@ -245,13 +243,4 @@ impl<'de> Deserialize<'de> for StepReference {
         let text = String::deserialize(deserializer)?;
         Self::new(&text).ok_or_else(|| serde::de::Error::custom("must be `registry/name@version`"))
     }
-}
-
-fn role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-}
-
-fn roles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Role>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
 }

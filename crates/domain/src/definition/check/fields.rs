@@ -112,7 +112,7 @@ impl Check<'_> {
         if role.is_none() {
             self.report.add(|| {
                 let message = format!("{} is not a role that may act here", quote(&name.value));
-                let roles = Role::ALL.into_iter().filter(|role| *role > Role::Viewer).map(Role::as_str);
+                let roles = Role::ALL.iter().filter(|role| **role > Role::Viewer).map(|role| role.as_str());
                 Diagnostic::new(name.at, path.pointer(), message).choices(&name.value, roles)
             });
         }
