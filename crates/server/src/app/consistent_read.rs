@@ -19,12 +19,11 @@ pub async fn environment(
     pipeline: PipelineId,
     name: &str,
 ) -> Result<Option<Environment>, StoreError> {
-    for _ in 0..MAX_ATTEMPTS {
-        let found = store.environment(organization, pipeline, name).await?;
-        let Some(over) = found.as_ref().filter(|environment| environment.unsettled) else { return Ok(found) };
-        settle(store, organization, over.id).await?;
-    }
-    Err(StoreError::Unsettled)
+    let read = || store.environment(organization, pipeline, name);
+    read_settled(store, organization, read, |found| {
+        found.as_ref().filter(|environment| environment.unsettled).map(|environment| environment.id)
+    })
+    .await
 }
 
 /// Reads each unsettled environment again individually. If the whole list were read again, the leases of
@@ -51,14 +50,11 @@ pub async fn session(
     environment: EnvironmentId,
     id: SessionId,
 ) -> Result<Option<Session>, StoreError> {
-    for _ in 0..MAX_ATTEMPTS {
-        let found = store.session(organization, environment, id).await?;
-        if !found.as_ref().is_some_and(|session| session.unsettled) {
-            return Ok(found);
-        }
-        settle(store, organization, environment).await?;
-    }
-    Err(StoreError::Unsettled)
+    let read = || store.session(organization, environment, id);
+    read_settled(store, organization, read, |found| {
+        found.as_ref().is_some_and(|session| session.unsettled).then_some(environment)
+    })
+    .await
 }
 
 /// A page of an environment's sessions: those with ordinals in `(newest - skip - limit, newest - skip]`.
@@ -76,20 +72,24 @@ pub async fn history(
     window: HistoryWindow,
 ) -> Result<Vec<Session>, StoreError> {
     let HistoryWindow { newest, skip, limit } = window;
-    for _ in 0..MAX_ATTEMPTS {
-        let found = store.session_history(organization, environment, newest, skip, limit).await?;
-        if !found.iter().any(|session| session.unsettled) {
-            return Ok(found);
-        }
-        settle(store, organization, environment).await?;
-    }
-    Err(StoreError::Unsettled)
+    let read = || store.session_history(organization, environment, newest, skip, limit);
+    read_settled(store, organization, read, |found| {
+        found.iter().any(|session| session.unsettled).then_some(environment)
+    })
+    .await
 }
 
-async fn settle(
+/// Reads, and settles the environment that `unsettled` finds in the result, until it finds none.
+async fn read_settled<T, F: Future<Output = Result<T, StoreError>>>(
     store: &Store,
     organization_id: OrganizationId,
-    environment_id: EnvironmentId,
-) -> Result<(), StoreError> {
-    store.sweep_environment(DueEnvironment { organization_id, environment_id }).await
+    read: impl Fn() -> F,
+    unsettled: impl Fn(&T) -> Option<EnvironmentId>,
+) -> Result<T, StoreError> {
+    for _ in 0..MAX_ATTEMPTS {
+        let found = read().await?;
+        let Some(environment_id) = unsettled(&found) else { return Ok(found) };
+        store.sweep_environment(DueEnvironment { organization_id, environment_id }).await?;
+    }
+    Err(StoreError::Unsettled)
 }
