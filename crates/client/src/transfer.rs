@@ -39,7 +39,7 @@ pub(crate) async fn upload(path: &Path) -> Result<Upload> {
         size += count as u64;
     }
     let file = File::open(path).await.map_err(failed)?;
-    Ok(Upload { body: Body::from(file), size, sha256: hexadecimal(&digest.finalize()) })
+    Ok(Upload { body: Body::from(file), size, sha256: format!("{:x}", digest.finalize()) })
 }
 
 pub(crate) async fn download(mut response: Response, into: &Path) -> Result<String> {
@@ -57,15 +57,11 @@ pub(crate) async fn download(mut response: Response, into: &Path) -> Result<Stri
         file.write_all(&chunk).await.map_err(failed)?;
     }
     file.flush().await.map_err(failed)?;
-    let sha256 = hexadecimal(&digest.finalize());
+    let sha256 = format!("{:x}", digest.finalize());
     match announced {
         Some(announced) if !announced.eq_ignore_ascii_case(&sha256) => {
             Err(Error::unavailable("the archive was damaged in transit"))
         }
         _ => Ok(sha256),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -32,7 +32,7 @@ fn input(archive: &[u8]) -> Artifact {
         artifact_id: "art_1".to_owned(),
         stage: "build".to_owned(),
         size: archive.len() as u64,
-        sha256: Sha256::digest(archive).iter().map(|byte| format!("{byte:02x}")).collect(),
+        sha256: format!("{:x}", Sha256::digest(archive)),
     }
 }
 

@@ -249,7 +249,7 @@ async fn logs(
 }
 
 fn has_valid_checksum(headers: &HeaderMap, body: &Bytes) -> bool {
-    let digest: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = format!("{:x}", Sha256::digest(body));
     headers.get("x-greenroom-sha256").is_some_and(|value| value.as_bytes() == digest.as_bytes())
 }
 
