@@ -37,13 +37,11 @@ impl Connection {
     pub fn new(settings: &Settings) -> Result<Self> {
         let base = Url::parse(&settings.base).map_err(|error| Error::local("the server's address", error))?;
         if base.cannot_be_a_base() || !matches!(base.scheme(), "http" | "https") {
-            return Err(Error::Local(
-                "the server's address has to start with http:// or https://".to_owned(),
-            ));
+            return Err(Error::local_message("the server's address has to start with http:// or https://"));
         }
         let mut authorization =
             HeaderValue::from_str(&format!("Bearer {}", settings.token)).map_err(|_| {
-                Error::Local("the token contains characters that are not allowed in a header".to_owned())
+                Error::local_message("the token contains characters that are not allowed in a header")
             })?;
         authorization.set_sensitive(true);
         let client = reqwest::Client::builder()

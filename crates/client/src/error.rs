@@ -41,9 +41,15 @@ pub enum Error {
         status: Option<u16>,
     },
     /// A local error: a file could not be read or written, or a URL is invalid.
-    #[error("{0}")]
-    Local(String),
+    #[error("{}", with_causes(action, source.as_deref().map(|cause| cause as _)))]
+    Local {
+        /// What failed.
+        action: String,
+        source: Option<Cause>,
+    },
 }
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl Error {
     /// Returns whether the runner's token was revoked. A response of a proxy does not count.
@@ -59,8 +65,13 @@ impl Error {
         }
     }
 
-    pub(crate) fn local(action: &str, error: impl std::fmt::Display) -> Self {
-        Error::Local(format!("{action}: {error}"))
+    pub(crate) fn local(action: impl Into<String>, source: impl Into<Cause>) -> Self {
+        Error::Local { action: action.into(), source: Some(source.into()) }
+    }
+
+    /// A local error without another error as its cause.
+    pub(crate) fn local_message(message: impl Into<String>) -> Self {
+        Error::Local { action: message.into(), source: None }
     }
 
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
@@ -95,27 +106,28 @@ impl From<reqwest::Error> for Error {
         // Remove the URL: it may contain a password.
         let error = error.without_url();
         if error.is_builder() {
-            return Error::local("the request could not be made", Chain(&error));
+            return Error::local("the request could not be made", error);
         }
-        let reason =
-            if error.is_timeout() { "no response in time".to_owned() } else { Chain(&error).to_string() };
+        let reason = if error.is_timeout() {
+            "no response in time".to_owned()
+        } else {
+            with_causes(&error, std::error::Error::source(&error))
+        };
         Error::unavailable(reason)
     }
 }
 
-/// An error with its causes, on one line.
-struct Chain<'a>(&'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(formatter, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
+/// Returns a text, then the error that caused it and the causes of that error, on one line.
+fn with_causes(
+    text: impl std::fmt::Display,
+    mut cause: Option<&(dyn std::error::Error + 'static)>,
+) -> String {
+    let mut text = text.to_string();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
     }
+    text
 }
 
 #[cfg(test)]
@@ -154,6 +166,17 @@ mod tests {
             let Error::Unavailable { retry_after, status: kept, .. } = error else { panic!("{status}") };
             assert_eq!((retry_after, kept), (Some(Duration::from_secs(3)), Some(status)));
         }
+    }
+
+    #[test]
+    fn a_local_error_has_the_text_of_its_cause_and_the_cause_itself() {
+        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file");
+        let error = Error::local("the archive could not be read", cause);
+        assert_eq!(error.to_string(), "the archive could not be read: no such file");
+        let source =
+            std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+        assert_eq!(Error::local_message("the token is empty").to_string(), "the token is empty");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl RunnerClient {
     /// Returns a client for the calls about a job, with its token.
     pub fn job(&self, job: &Job) -> Result<JobClient> {
         let mut token = HeaderValue::from_str(&job.job_token).map_err(|_| {
-            Error::Local("the job's token contains characters that are not allowed in a header".to_owned())
+            Error::local_message("the job's token contains characters that are not allowed in a header")
         })?;
         token.set_sensitive(true);
         Ok(JobClient { connection: self.connection.clone(), job_id: job.job_id.clone(), token })

@@ -11,6 +11,7 @@ pub mod archive;
 pub mod backend;
 pub mod checkout;
 pub mod config;
+mod error_chain;
 pub mod job;
 pub mod log;
 pub mod runner;

@@ -32,6 +32,7 @@ pub mod dummy;
 pub mod process;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,14 +46,22 @@ pub const EXIT_SILENCE: i32 = 250;
 /// The exit code of `greenroom-entry` when it failed itself; also defined in `crates/entry/src/main.rs`.
 pub const EXIT_ENTRYPOINT_ERROR: i32 = 251;
 
-/// An error of a backend. Its text is shown to users.
+/// An error of a backend. Its text is shown to users. The sources of its cause are for the log only.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BackendError(pub String);
+pub enum BackendError {
+    #[error("{0}")]
+    Message(String),
+    #[error("{context}: {source}")]
+    Caused { context: String, source: Box<dyn Error + Send + Sync> },
+}
 
 impl BackendError {
-    pub(crate) fn new(context: &str, error: impl std::fmt::Display) -> Self {
-        BackendError(format!("{context}: {error}"))
+    pub(crate) fn message(text: impl Into<String>) -> Self {
+        BackendError::Message(text.into())
+    }
+
+    pub(crate) fn new(context: impl Into<String>, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        BackendError::Caused { context: context.into(), source: cause.into() }
     }
 }
 
@@ -62,8 +71,8 @@ pub type Result<T> = std::result::Result<T, BackendError>;
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     /// Permanent: a retry would not find the image either.
-    #[error("{0}")]
-    ImageNotFound(String),
+    #[error(transparent)]
+    ImageNotFound(BackendError),
     #[error(transparent)]
     Other(#[from] BackendError),
 }

@@ -39,16 +39,18 @@ impl Backend for Process {
 
     async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
         if !self.entry.is_file() {
-            return Err(BackendError(format!("there is no entrypoint at {}", self.entry.display())).into());
+            return Err(
+                BackendError::message(format!("there is no entrypoint at {}", self.entry.display())).into()
+            );
         }
         Ok(Images::new())
     }
 
     async fn prepare(&self, plan: &StepPlan) -> Result<ProcessStep> {
         let folders = &plan.folders;
-        tokio::fs::create_dir_all(&folders.home)
-            .await
-            .map_err(|error| BackendError(format!("could not create {}: {error}", folders.home.display())))?;
+        tokio::fs::create_dir_all(&folders.home).await.map_err(|error| {
+            BackendError::new(format!("could not create {}", folders.home.display()), error)
+        })?;
         let mut command = Command::new(&self.entry);
         command
             .arg("--alive")
@@ -99,14 +101,14 @@ impl Running for ProcessStep {
         let mut child = self.command.spawn().map_err(failed)?;
         let output = child.stdout.take();
         self.child = Some(child);
-        output.ok_or_else(|| BackendError("the step has no output".to_owned()))
+        output.ok_or_else(|| BackendError::message("the step has no output"))
     }
 
     async fn wait(&mut self) -> Result<Ended> {
         use std::os::unix::process::ExitStatusExt;
 
         let Some(child) = &mut self.child else {
-            return Err(BackendError("the step was not started".to_owned()));
+            return Err(BackendError::message("the step was not started"));
         };
         let status =
             child.wait().await.map_err(|error| BackendError::new("could not wait for the step", error))?;
@@ -129,8 +131,8 @@ impl Running for ProcessStep {
                 // The kernel kills the step's first process with its entrypoint; orphans may survive.
                 self.signal(Signal::SIGKILL)?;
                 self.wait().await?;
-                Err(BackendError(
-                    "the step's entrypoint did not react; some processes may still run".to_owned(),
+                Err(BackendError::message(
+                    "the step's entrypoint did not react; some processes may still run",
                 ))
             }
         }

@@ -66,7 +66,7 @@ impl History<'_> {
         match self.fetch(&format!("+{name}:{name}")).await {
             Ok(()) => {}
             Err(error) if error.stderr.contains("couldn't find remote ref") => return Ok(false),
-            Err(error) => return Err(self.fetch_failed(&error)),
+            Err(error) => return Err(self.fetch_failed(error)),
         }
         if !self.has_commit().await {
             return Ok(false);
@@ -79,7 +79,7 @@ impl History<'_> {
     }
 
     async fn any_branch(&self) -> Result<String, CheckoutError> {
-        self.fetch("+refs/heads/*:refs/heads/*").await.map_err(|error| self.fetch_failed(&error))?;
+        self.fetch("+refs/heads/*:refs/heads/*").await.map_err(|error| self.fetch_failed(error))?;
         let mut found = String::new();
         if self.has_commit().await {
             let contains = ["--count=1", "--format=%(refname:strip=2)", "--contains", self.commit];
@@ -98,7 +98,7 @@ impl History<'_> {
         self.git.fetch(&["--filter=blob:none"], self.repository, &[refspec]).await
     }
 
-    fn fetch_failed(&self, error: &GitError) -> CheckoutError {
+    fn fetch_failed(&self, error: GitError) -> CheckoutError {
         CheckoutError::fetch(error, self.git.is_private())
     }
 

@@ -11,11 +11,13 @@ pub struct CheckoutError {
     /// `None` if a retry may help.
     pub failure: Option<PermanentFailure>,
     message: String,
+    /// What git has reported, for the runner's log only.
+    source: Option<GitError>,
 }
 
 impl CheckoutError {
     pub(super) fn transient(message: impl Into<String>) -> Self {
-        CheckoutError { failure: None, message: message.into() }
+        CheckoutError { failure: None, message: message.into(), source: None }
     }
 
     /// The error for an unreachable server, and for every failure in a private network.
@@ -24,27 +26,32 @@ impl CheckoutError {
     }
 
     pub(super) fn commit(message: impl Into<String>) -> Self {
-        CheckoutError { failure: Some(PermanentFailure::CommitNotFound), message: message.into() }
+        CheckoutError { failure: Some(PermanentFailure::CommitNotFound), ..Self::transient(message) }
     }
 
     pub(super) fn not_on_branch(message: impl Into<String>) -> Self {
-        CheckoutError { failure: Some(PermanentFailure::CommitNotOnBranch), message: message.into() }
+        CheckoutError { failure: Some(PermanentFailure::CommitNotOnBranch), ..Self::transient(message) }
     }
 
     pub(super) fn repository(message: impl Into<String>) -> Self {
-        CheckoutError { failure: Some(PermanentFailure::RepositoryUnavailable), message: message.into() }
+        CheckoutError { failure: Some(PermanentFailure::RepositoryUnavailable), ..Self::transient(message) }
     }
 
     /// Classifies a failed fetch by git's standard error. In a private network permanent errors look the same
     /// as others, because they would reveal that a server listens there.
-    pub(super) fn fetch(error: &GitError, is_private: bool) -> Self {
-        tracing::warn!(%error, "could not fetch");
-        if is_permanent(&error.stderr) && !is_private {
-            return Self::repository(
+    pub(super) fn fetch(error: GitError, is_private: bool) -> Self {
+        let failed = if is_permanent(&error.stderr) && !is_private {
+            Self::repository(
                 "could not fetch: the address is not that of a repository which this runner may read",
-            );
-        }
-        Self::could_not_fetch()
+            )
+        } else {
+            Self::could_not_fetch()
+        };
+        failed.with_source(error)
+    }
+
+    pub(super) fn with_source(self, source: GitError) -> Self {
+        CheckoutError { source: Some(source), ..self }
     }
 }
 
@@ -103,8 +110,10 @@ mod tests {
     fn every_error_in_a_private_network_has_the_same_message() {
         for stderr in ["fatal: repository 'http://10.0.0.1/x/' not found", "fatal: Connection refused"] {
             let error = GitError { verb: "fetch".to_owned(), code: Some(128), stderr: stderr.to_owned() };
-            let error = CheckoutError::fetch(&error, true);
+            let error = CheckoutError::fetch(error, true);
             assert_eq!((error.to_string().as_str(), error.failure), ("could not fetch", None));
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            assert_eq!(cause, Some(format!("git fetch failed: {stderr}")));
         }
     }
 

@@ -95,7 +95,7 @@ async fn fetch_only(git: &Git, repository: &str, id: &str) -> bool {
 async fn fetch_everything(git: &Git, repository: &str) -> Result<(), CheckoutError> {
     let (branches, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/remotes/origin-tags/*");
     let fetched = git.fetch(&[], repository, &[branches, tags]).await;
-    fetched.map_err(|error| CheckoutError::fetch(&error, git.is_private()))?;
+    fetched.map_err(|error| CheckoutError::fetch(error, git.is_private()))?;
     // git treats an empty response of any server as a repository without branches.
     if git.is_private() && git.run(&["for-each-ref", "--count=1"]).await?.trim().is_empty() {
         return Err(CheckoutError::could_not_fetch());
@@ -107,8 +107,9 @@ async fn fetch_everything(git: &Git, repository: &str) -> Result<(), CheckoutErr
 async fn resolve(git: &Git, id: &str) -> Result<String, CheckoutError> {
     let wanted = format!("{id}^{{commit}}");
     let found = git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).await;
-    let found =
-        found.map_err(|_| CheckoutError::commit(format!("no commit, or more than one, begins with {id}")))?;
+    let found = found.map_err(|error| {
+        CheckoutError::commit(format!("no commit, or more than one, begins with {id}")).with_source(error)
+    })?;
     let found = found.trim();
     if found.starts_with(id) && FULL_ID_LENGTHS.contains(&found.len()) {
         Ok(found.to_owned())

@@ -65,6 +65,6 @@ fn is_final(error: &Error) -> bool {
     match error {
         Error::Gone { .. } => true,
         Error::Refused { code, .. } => code != UNEXPECTED_RESPONSE,
-        Error::Unavailable { .. } | Error::Local(_) => false,
+        Error::Unavailable { .. } | Error::Local { .. } => false,
     }
 }

@@ -29,6 +29,7 @@ use self::step::StepOutcome;
 use self::work::Work;
 use crate::backend::{Backend, Images, NotReady};
 use crate::checkout::{Access, checkout};
+use crate::error_chain::error_chain;
 use crate::stop::Stop;
 
 /// How long steps may take to end at shutdown, after the drain time is over.
@@ -157,7 +158,7 @@ impl<B: Backend> Work<'_, B> {
         if let Err(error) =
             retry_while_leased(self.lease, "end of the job", || self.client.complete(&complete)).await
         {
-            tracing::warn!(%error, "could not report the end of the job");
+            tracing::warn!(error = error_chain(&error), "could not report the end of the job");
         }
     }
 
@@ -208,21 +209,22 @@ impl<B: Backend> Work<'_, B> {
     async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, JobError> {
         if let Some(source) = &self.job.source {
             let done = checkout(source, &self.folder.workspace(), self.access).await;
-            let done = done.map_err(|error| JobError {
-                failure: error.failure,
-                message: format!("the checkout failed: {error}"),
+            let done = done.map_err(|error| {
+                tracing::warn!(error = error_chain(&error), "the checkout failed");
+                JobError { failure: error.failure, message: format!("the checkout failed: {error}") }
             })?;
             let reported =
                 retry_while_leased(self.lease, "checkout", || self.client.checked_out(&done)).await;
             reported.map_err(|error| format!("could not report the checkout: {error}"))?;
         }
         materials.unpack_inputs().await?;
-        self.backend.ready(self.job, self.slot).await.map_err(|error| JobError {
-            failure: match error {
+        self.backend.ready(self.job, self.slot).await.map_err(|error| {
+            tracing::warn!(error = error_chain(&error), "could not prepare the job");
+            let failure = match error {
                 NotReady::ImageNotFound(_) => Some(PermanentFailure::ImageNotFound),
                 NotReady::Other(_) => None,
-            },
-            message: error.to_string(),
+            };
+            JobError { failure, message: error.to_string() }
         })
     }
 

@@ -20,8 +20,9 @@ pub enum RequestFailure {
     LeaseEnded,
     #[error("{code}: {detail}")]
     Refused { code: String, detail: String },
-    #[error("{0}")]
-    Local(String),
+    /// An error of this machine, [`Error::Local`].
+    #[error(transparent)]
+    Local(Error),
     /// The retries have ended without a usable response.
     #[error("gave up retrying: {0}")]
     GivenUp(String),
@@ -74,7 +75,7 @@ where
                 return Err(RequestFailure::LeaseEnded);
             }
             Err(Error::Refused { code, detail, .. }) => return Err(RequestFailure::Refused { code, detail }),
-            Err(Error::Local(reason)) => return Err(RequestFailure::Local(reason)),
+            Err(error @ Error::Local { .. }) => return Err(RequestFailure::Local(error)),
             Err(Error::Unavailable { reason, retry_after, status }) => {
                 internal_errors += u32::from(status == Some(500));
                 if internal_errors >= MAX_INTERNAL_ERRORS {

@@ -15,6 +15,7 @@ use super::retry::{RequestFailure, retry_while_leased};
 use super::step_end::{FinishedStep, Interruption, step_end};
 use super::work::Work;
 use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
+use crate::error_chain::error_chain;
 use crate::job::outputs;
 use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};
 
@@ -52,12 +53,15 @@ impl<B: Backend> Work<'_, B> {
         };
         let mut running = match self.backend.prepare(&plan).await {
             Ok(running) => running,
-            Err(error) => return StepOutcome::Failed(error.to_string()),
+            Err(error) => {
+                tracing::warn!(error = error_chain(&error), "could not prepare the step");
+                return StepOutcome::Failed(error.to_string());
+            }
         };
         let start = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
         let outcome = self.run_prepared(step, (&plan, &start), &mut running).await;
         if let Err(error) = running.remove().await {
-            tracing::error!(%error, "could not remove a step");
+            tracing::error!(error = error_chain(&error), "could not remove a step");
         }
         outcome
     }
@@ -98,9 +102,8 @@ impl<B: Backend> Work<'_, B> {
                 tracing::info!(code, detail, step = step.name, "the server did not allow the step to start");
                 return StepOutcome::Ended;
             }
-            Err(RequestFailure::Local(reason) | RequestFailure::GivenUp(reason)) => {
-                return StepOutcome::Failed(reason);
-            }
+            Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
+            Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
         }
         let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::LeaseEnded };
         let has_timed_out = matches!(end.interruption, Some(Interruption::TimedOut(_)));
@@ -135,7 +138,11 @@ impl<B: Backend> Work<'_, B> {
                 Box::pin(self.report(step, &rejected)).await
             }
             Err(error) => {
-                tracing::error!(%error, step = step.name, "could not report the end of the step");
+                tracing::error!(
+                    error = error_chain(&error),
+                    step = step.name,
+                    "could not report the end of the step"
+                );
                 StepOutcome::Ended
             }
         }
@@ -162,6 +169,7 @@ impl<B: Backend> Work<'_, B> {
             Ok(output) => output,
             Err(error) => {
                 return Some(FinishedStep::not_started(Interruption::PlatformError(error.to_string())));
+                tracing::warn!(error = error_chain(&error), "could not start the step");
             }
         };
         self.start_signal.notify();
@@ -223,6 +231,7 @@ impl<B: Backend> Work<'_, B> {
                     Ok(ended) => return Some((Some(ended), interruption)),
                     Err(error) => {
                         self.kill(running).await;
+                        tracing::warn!(error = error_chain(&error), "could not wait for the step; killing it");
                         return Some((None, Some(Interruption::PlatformError(error.to_string()))));
                     }
                 },
@@ -269,7 +278,7 @@ impl<B: Backend> Work<'_, B> {
     /// Sends SIGTERM to the step. Returns when the step has to be killed.
     async fn terminate(&self, running: &mut B::Running, grace: Duration) -> Instant {
         if let Err(error) = running.stop().await {
-            tracing::warn!(%error, "could not terminate the step; killing it");
+            tracing::warn!(error = error_chain(&error), "could not terminate the step; killing it");
             return Instant::now();
         }
         Instant::now() + grace
@@ -278,7 +287,7 @@ impl<B: Backend> Work<'_, B> {
     async fn kill(&self, running: &mut B::Running) -> bool {
         let killed = running.kill().await;
         if let Err(error) = &killed {
-            tracing::error!(%error, "could not kill a step");
+            tracing::error!(error = error_chain(error), "could not kill a step");
         }
         killed.is_ok()
     }

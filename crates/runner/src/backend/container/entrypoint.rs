@@ -14,7 +14,7 @@ const MAX_HEADERS: u64 = 1024;
 /// Rejects a file that is not a 64-bit ELF program, or that is dynamically linked.
 pub(super) fn check(entry: &Path) -> Result<()> {
     let unsuitable = |problem: String| {
-        BackendError(format!(
+        BackendError::message(format!(
             "the entrypoint {} can't be used in containers: {problem}. `cargo xtask entry` builds a static one; set --entry",
             entry.display()
         ))

@@ -15,7 +15,7 @@ pub(super) async fn provide(docker: &Docker, image: &str) -> Result<Image, NotRe
         return Ok(found);
     }
     pull(docker, image).await?;
-    let vanished = || BackendError(format!("the image {image} was pulled, but does not exist"));
+    let vanished = || BackendError::message(format!("the image {image} was pulled, but does not exist"));
     Ok(inspect(docker, image).await?.ok_or_else(vanished)?)
 }
 
@@ -27,7 +27,7 @@ async fn inspect(docker: &Docker, image: &str) -> Result<Option<Image>, BackendE
             Ok(Some(Image { reference: id, digest }))
         }
         Err(Error::DockerResponseServerError { status_code: 404, .. }) => Ok(None),
-        Err(error) => Err(BackendError::new(&format!("the image {image} could not be inspected"), error)),
+        Err(error) => Err(BackendError::new(format!("the image {image} could not be inspected"), error)),
     }
 }
 
@@ -37,8 +37,8 @@ async fn pull(docker: &Docker, image: &str) -> Result<(), NotReady> {
     docker.create_image(Some(options), None, None).try_for_each(|_| std::future::ready(Ok(()))).await.map_err(
         |error| {
             let permanent = is_permanent(image, &error);
-            let error = BackendError::new(&format!("the image {image} could not be pulled"), error);
-            if permanent { NotReady::ImageNotFound(error.to_string()) } else { error.into() }
+            let error = BackendError::new(format!("the image {image} could not be pulled"), error);
+            if permanent { NotReady::ImageNotFound(error) } else { error.into() }
         },
     )
 }

@@ -86,7 +86,9 @@ impl Container {
             }
             let image = tokio::time::timeout(PULL_TIMEOUT, image::provide(&self.docker, &step.image))
                 .await
-                .map_err(|_| BackendError(format!("the image {} took too long to pull", step.image)))??;
+                .map_err(|_| {
+                    BackendError::message(format!("the image {} took too long to pull", step.image))
+                })??;
             images.insert(step.image.clone(), image);
         }
         Ok(images)

@@ -101,7 +101,7 @@ impl Running for ContainerStep {
         // after that.
         match tokio::time::timeout(KILL_TIMEOUT, self.wait()).await {
             Ok(ended) => ended.map(drop),
-            Err(_) => Err(BackendError("the step's container still runs after it was killed".to_owned())),
+            Err(_) => Err(BackendError::message("the step's container still runs after it was killed")),
         }
     }
 
