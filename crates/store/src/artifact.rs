@@ -2,7 +2,7 @@
 
 use greenroom_domain::id::{ArtifactId, DeploymentId};
 
-use crate::job::{JobCredentials, UploadPermission};
+use crate::job::{JobCredentials, JobLookup, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -82,15 +82,16 @@ impl Store {
         Ok(UploadPermission::Granted)
     }
 
-    /// Returns an artifact of the job's deployment. The outer `None` means that the job credentials are not
-    /// valid.
+    /// Returns an artifact of the job's deployment.
     pub async fn artifact_for(
         &self,
         credentials: JobCredentials<'_>,
         id: ArtifactId,
-    ) -> Result<Option<Option<Artifact>>, StoreError> {
+    ) -> Result<JobLookup<Artifact>, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
-        let Some(own) = transaction.authenticated_job(credentials).await? else { return Ok(None) };
+        let Some(own) = transaction.authenticated_job(credentials).await? else {
+            return Ok(JobLookup::Gone);
+        };
         let organization = transaction.organization();
         let row = sqlx::query_as!(
             Row,
@@ -102,7 +103,7 @@ impl Store {
         )
         .fetch_optional(transaction.connection())
         .await?;
-        Ok(Some(row.map(Artifact::from)))
+        Ok(row.map(Artifact::from).into())
     }
 }
 

@@ -6,7 +6,7 @@ use greenroom_domain::cache::{CacheAccess, CacheZone, cache_access};
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use jiff::Timestamp;
 
-use crate::job::{JobCredentials, UploadPermission};
+use crate::job::{JobCredentials, JobLookup, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -60,17 +60,18 @@ impl Store {
         self.system_transaction(credentials.runner.organization_id).await?.job_cache(credentials, key).await
     }
 
-    /// Returns the cache of a job's pipeline under a key, and updates its time of use. The outer `None` means
-    /// that the job credentials are not valid.
+    /// Returns the cache of a job's pipeline under a key, and updates its time of use.
     pub async fn use_cache(
         &self,
         credentials: JobCredentials<'_>,
         key: &str,
-    ) -> Result<Option<Option<Cache>>, StoreError> {
+    ) -> Result<JobLookup<Cache>, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
-        let Some(own) = transaction.job_cache(credentials, key).await? else { return Ok(None) };
+        let Some(own) = transaction.job_cache(credentials, key).await? else {
+            return Ok(JobLookup::Gone);
+        };
         if !own.declared {
-            return Ok(Some(None));
+            return Ok(JobLookup::NotFound);
         }
         let organization = transaction.organization();
         let mut found = None;
@@ -92,7 +93,7 @@ impl Store {
             }
         }
         transaction.commit().await?;
-        Ok(Some(found))
+        Ok(found.into())
     }
 
     /// Deletes a cache whose object is missing from the object store.

@@ -202,7 +202,7 @@ impl<'a> RemoteAddress<'a> {
             || CheckoutError::repository(format!("could not fetch: `{repository}` is not an address"));
         let (scheme, rest) = match repository.split_once("://") {
             Some((scheme, rest)) => (scheme, rest),
-            None => return Self::parse_scp(repository).ok_or_else(rejected),
+            None => return Self::parse_scp(repository).map_err(|NotAnAddress| rejected()),
         };
         let default_port = match scheme {
             "http" => 80,
@@ -221,21 +221,23 @@ impl<'a> RemoteAddress<'a> {
         Ok(Some(RemoteAddress { host, port, is_ssh: scheme == "ssh" }))
     }
 
-    /// Parses `user@host:path`, or a path if there is a slash before the first colon. The outer `None` means
-    /// an invalid address.
-    fn parse_scp(repository: &'a str) -> Option<Option<Self>> {
+    /// Parses `user@host:path`. Returns `None` for a path, which has a slash before the first colon.
+    fn parse_scp(repository: &'a str) -> Result<Option<Self>, NotAnAddress> {
         match repository.split_once(':') {
             Some((before, after)) if !before.contains('/') => {
-                if after.starts_with(':') {
-                    return None;
-                }
                 let host = before.rsplit_once('@').map_or(before, |(_, host)| host);
-                is_host(host).then_some(Some(RemoteAddress { host, port: 22, is_ssh: true }))
+                if after.starts_with(':') || !is_host(host) {
+                    return Err(NotAnAddress);
+                }
+                Ok(Some(RemoteAddress { host, port: 22, is_ssh: true }))
             }
-            _ => Some(None),
+            _ => Ok(None),
         }
     }
 }
+
+/// The text is neither a path nor an address that git and this program understand in the same way.
+struct NotAnAddress;
 
 fn host_and_port(authority: &str) -> Option<(&str, Option<&str>)> {
     let (user, address) = authority.split_once('@').unwrap_or(("", authority));

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::Failure;
-use crate::app::job::gone;
+use crate::app::job::found;
 use crate::app::objects::ByteStream;
 
 /// Stores a job's artifact. The caller must have called [`archive::authorize`].
@@ -36,7 +36,6 @@ pub async fn read(
     credentials: JobCredentials<'_>,
     id: ArtifactId,
 ) -> Result<ArchiveDownload, Failure> {
-    let found = app.store.artifact_for(credentials, id).await?.ok_or_else(gone)?;
-    let artifact = found.ok_or_else(Failure::not_found)?;
+    let artifact = found(app.store.artifact_for(credentials, id).await?)?;
     open_download(app, &artifact.object, artifact.sha256).await
 }

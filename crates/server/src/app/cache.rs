@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::{Code, Failure};
-use crate::app::job::{fence_outdated, gone};
+use crate::app::job::{fence_outdated, found, gone};
 use crate::app::objects::ByteStream;
 
 /// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.
@@ -73,8 +73,7 @@ pub async fn read(app: &App, credentials: JobCredentials<'_>, key: &str) -> Resu
     if !is_cache_key(key) {
         return Err(Failure::not_found());
     }
-    let found = app.store.use_cache(credentials, key).await?.ok_or_else(gone)?;
-    let cache = found.ok_or_else(Failure::not_found)?;
+    let cache = found(app.store.use_cache(credentials, key).await?)?;
     match open_download(app, &cache.object, cache.sha256).await {
         // While the record exists, no upload under this key can succeed, so it is deleted.
         Err(failure) if failure.code == Code::ObjectMissing => {

@@ -38,6 +38,21 @@ pub struct JobCredentials<'a> {
     pub secret: &'a TokenHash,
 }
 
+/// The result of reading something with job credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobLookup<T> {
+    Found(T),
+    NotFound,
+    /// The job is not, or no longer, assigned to this runner.
+    Gone,
+}
+
+impl<T> From<Option<T>> for JobLookup<T> {
+    fn from(found: Option<T>) -> Self {
+        found.map_or(Self::NotFound, Self::Found)
+    }
+}
+
 /// Selects columns of a step `s`, if the job credentials are valid: the job is running and assigned to this
 /// runner.
 macro_rules! authenticated_step_query {

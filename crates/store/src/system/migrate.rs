@@ -2,6 +2,7 @@
 //! only for a short time, because other transactions on the same table wait behind it. Then it is rolled back
 //! and retried after a backoff, in which the others continue.
 
+use std::fmt;
 use std::time::Duration;
 
 use sqlx::Connection;
@@ -82,9 +83,8 @@ impl Store {
                 );
             }
             let Err(error) = outcome else { return Ok(()) };
-            let Some(version) = lock_timeout(&error) else { return Err(StoreError::Migrate(error)) };
-            let what = version
-                .map_or_else(|| "the migration".to_owned(), |version| format!("migration {version:04}"));
+            let Some(blocked) = BlockedMigration::of(&error) else { return Err(StoreError::Migrate(error)) };
+            let what = blocked.to_string();
             let waited = started.elapsed().as_secs();
             if started.elapsed() + backoff > retry_for {
                 return Err(StoreError::MigrationLocked { what, seconds: waited });
@@ -147,16 +147,34 @@ impl Store {
     }
 }
 
-/// Returns the migration that timed out waiting for a lock or was aborted by a deadlock, or `None` if it
-/// failed for another reason. The inner `None` means that the lock was the advisory lock of migrations.
-fn lock_timeout(error: &MigrateError) -> Option<Option<i64>> {
-    let (error, version) = match error {
-        MigrateError::Execute(error) => (error, None),
-        MigrateError::ExecuteMigration(error, version) => (error, Some(*version)),
-        _ => return None,
-    };
-    let code = error.as_database_error()?.code()?;
-    matches!(code.as_ref(), "55P03" | "40P01").then_some(version)
+/// What timed out waiting for a lock, or was aborted by a deadlock.
+enum BlockedMigration {
+    /// The run of all migrations, which waited for their advisory lock.
+    Run,
+    /// The migration with this version.
+    Version(i64),
+}
+
+impl BlockedMigration {
+    /// Returns `None` if the migration failed for another reason.
+    fn of(error: &MigrateError) -> Option<Self> {
+        let (error, blocked) = match error {
+            MigrateError::Execute(error) => (error, Self::Run),
+            MigrateError::ExecuteMigration(error, version) => (error, Self::Version(*version)),
+            _ => return None,
+        };
+        let code = error.as_database_error()?.code()?;
+        matches!(code.as_ref(), "55P03" | "40P01").then_some(blocked)
+    }
+}
+
+impl fmt::Display for BlockedMigration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => f.write_str("the migration"),
+            Self::Version(version) => write!(f, "migration {version:04}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use greenroom_domain::reported_text::clean;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_domain::token::SecretKind;
 use greenroom_store::job::{
-    CheckoutOutcome, CompletedJob, JobCredentials, JobReport, RunnerPrincipal, StepEndOutcome, StepResult,
-    StepStartOutcome,
+    CheckoutOutcome, CompletedJob, JobCredentials, JobLookup, JobReport, RunnerPrincipal, StepEndOutcome,
+    StepResult, StepStartOutcome,
 };
 use greenroom_worker::engine::PolledJob;
 use tokio::sync::oneshot;
@@ -98,6 +98,15 @@ async fn assign(
     if let Err(error) = reported {
         // The engine's task will time out.
         tracing::debug!(error = &error as &dyn std::error::Error, %job, "could not notify the engine");
+    }
+}
+
+/// Returns what was read with job credentials.
+pub fn found<T>(lookup: JobLookup<T>) -> Result<T, Failure> {
+    match lookup {
+        JobLookup::Found(found) => Ok(found),
+        JobLookup::NotFound => Err(Failure::not_found()),
+        JobLookup::Gone => Err(gone()),
     }
 }
 
