@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
 
-use crate::backend::container::{Isolation, Ulimit, User};
+use crate::backend::User;
+use crate::backend::container::{Isolation, Ulimit};
 use crate::checkout::{Access, Cidr, Protocols};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use greenroom_api_types::runner::{Acquire, Job};
+use greenroom_api_types::runner::Acquire;
 use greenroom_client::{Error, RunnerClient};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -14,9 +14,10 @@ use tracing::Instrument;
 
 use crate::backend::Backend;
 use crate::checkout::Access;
-use crate::job;
+use crate::error_chain::error_chain;
 use crate::job::folders::WorkDir;
 use crate::job::retry::Backoff;
+use crate::job::{self, AcquiredJob};
 use crate::slots::{Slot, Slots};
 pub use crate::stop::Stop;
 
@@ -44,9 +45,6 @@ pub enum Ending {
     Revoked,
 }
 
-/// A job, when it was requested, and the slot in which it runs.
-type AcquiredJob = (Job, Instant, Slot);
-
 impl<B: Backend> Runner<B> {
     /// Runs until a shutdown or until the token is revoked, and until every job has ended.
     pub async fn run(self, stop: Stop) -> anyhow::Result<Ending> {
@@ -59,17 +57,18 @@ impl<B: Backend> Runner<B> {
             .collect();
         loop {
             while jobs.try_join_next().is_some() {}
-            let (job, backoff) = tokio::select! {
+            let (acquired, backoff) = tokio::select! {
                 biased;
                 () = stop.revoked.cancelled() => break,
                 () = stop.drain.cancelled() => break,
                 Some(acquired) = acquiring.next() => acquired,
             };
             acquiring.push(self.next_job(&slots, backoff, &stop.revoked));
-            let Some((job, requested_at, slot)) = job else { continue };
+            let Some((acquired, slot)) = acquired else { continue };
+            let job = &acquired.job;
             let span =
                 tracing::info_span!("job", id = job.job_id, pipeline = job.pipeline, stage = job.stage);
-            let work = self.run_job((Arc::new(job), requested_at), slot, stop.clone());
+            let work = self.run_job(acquired, slot, stop.clone());
             jobs.spawn(work.instrument(span));
         }
         drop(acquiring);
@@ -81,24 +80,30 @@ impl<B: Backend> Runner<B> {
         }
         // No job runs any more, so everything with this runner's labels can be removed, such as its networks.
         if let Err(error) = self.backend.sweep().await {
-            tracing::warn!(%error, "could not clean up; the next start removes what is left");
+            tracing::warn!(
+                error = error_chain(&error),
+                "could not clean up; the next start removes what is left"
+            );
         }
         Ok(if stop.revoked.is_cancelled() { Ending::Revoked } else { Ending::Stopped })
     }
 
-    /// Waits for a slot and then requests a job. Returns the job, if there was one, and the back-off for the
-    /// next request.
+    /// Waits for a slot and then requests a job. Returns the job with its slot, if there was one, and the
+    /// back-off for the next request.
     async fn next_job(
         &self,
         slots: &Slots,
         mut backoff: Backoff,
         revoked: &CancellationToken,
-    ) -> (Option<AcquiredJob>, Backoff) {
+    ) -> (Option<(AcquiredJob, Slot)>, Backoff) {
         let Some(slot) = slots.take().await else { return (None, backoff) };
         let request = Acquire { wait_seconds: None, version: Some(env!("CARGO_PKG_VERSION").to_owned()) };
         let requested_at = Instant::now();
         let delay = match self.client.acquire(&request).await {
-            Ok(job) => return (job.map(|job| (job, requested_at, slot)), Backoff::default()),
+            Ok(job) => {
+                let acquired = |job| (AcquiredJob { job: Arc::new(job), requested_at }, slot);
+                return (job.map(acquired), Backoff::default());
+            }
             Err(Error::Unavailable { reason, retry_after, .. }) => {
                 tracing::warn!(reason, "could not request a job");
                 backoff.next_delay(retry_after)
@@ -125,7 +130,7 @@ impl<B: Backend> Runner<B> {
 
     fn run_job(
         &self,
-        (job, requested_at): (Arc<Job>, Instant),
+        acquired: AcquiredJob,
         slot: Slot,
         stop: Stop,
     ) -> impl Future<Output = ()> + Send + use<B> {
@@ -133,18 +138,19 @@ impl<B: Backend> Runner<B> {
             (self.client.clone(), Arc::clone(&self.backend), Arc::clone(&self.work_dir));
         let access = Arc::clone(&self.access);
         async move {
+            let job = &acquired.job;
             tracing::info!(attempt = job.attempt, steps = job.steps.len(), "job acquired");
             // Without a folder or a client the job is abandoned: its lease expires, and the server gives it
             // to another runner.
             let prepared = work_dir.job(&job.job_id).map_err(|error| error.to_string());
             let prepared = prepared.and_then(|folder| {
-                client.job(&job).map(|client| (folder, client)).map_err(|error| error.to_string())
+                client.job(job).map(|client| (folder, client)).map_err(|error| error.to_string())
             });
             match prepared {
                 Ok((folder, client)) => {
                     let resources =
                         job::JobResources { folder: &folder, slot: slot.number(), access: &access };
-                    job::run((job, requested_at), &client, resources, backend.as_ref(), &stop).await
+                    job::run(acquired, &client, resources, backend.as_ref(), &stop).await
                 }
                 Err(error) => tracing::error!(error, "could not start the job"),
             }

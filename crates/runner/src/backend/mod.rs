@@ -127,6 +127,13 @@ pub const OUTPUT_FILE: &str = "output";
 /// The variable with the path of the step's output file.
 pub const OUTPUT_VARIABLE: &str = "GREENROOM_OUTPUT";
 
+/// A numeric user and group, because names differ between images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    pub user: u32,
+    pub group: u32,
+}
+
 /// How a step's program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
@@ -147,7 +154,7 @@ pub trait Backend: Send + Sync + 'static {
     ) -> impl Future<Output = std::result::Result<Images, NotReady>> + Send;
     fn prepare(&self, plan: &StepPlan) -> impl Future<Output = Result<Self::Running>> + Send;
     /// Returns user and group that have to own the workspace's files, if not the runner's own.
-    fn owner(&self) -> Option<(u32, u32)> {
+    fn owner(&self) -> Option<User> {
         None
     }
 }

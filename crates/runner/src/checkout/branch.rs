@@ -10,20 +10,27 @@ use super::error::{CheckoutError, GitError};
 use super::network::Route;
 use super::program::Git;
 
+/// The repository, and how it may be reached.
+#[derive(Clone, Copy)]
+pub(super) struct Remote<'a> {
+    pub(super) repository: &'a str,
+    pub(super) route: &'a Route,
+}
+
 /// Returns the proven branch, or an error if the commit may not be used.
 pub(super) async fn prove(
     must: &MustBeOn,
     commit: &str,
-    (repository, route): (&str, &Route),
+    remote: Remote<'_>,
     workspace: &Path,
 ) -> Result<String, CheckoutError> {
     let folder = RemoveOnDrop(branches_folder(workspace));
     tokio::fs::create_dir_all(&folder.0)
         .await
         .map_err(|error| CheckoutError::transient(format!("could not create a folder: {error}")))?;
-    let git = Git::new(&folder.0, route);
+    let git = Git::new(&folder.0, remote.route);
     git.run(&["init", "--quiet", "--bare"]).await?;
-    let history = History { git, repository, commit };
+    let history = History { git, repository: remote.repository, commit };
     let named = match &must.branch {
         Some(branch) if history.is_on(branch).await? => Some(branch.clone()),
         Some(branch) => {

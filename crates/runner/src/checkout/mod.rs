@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use greenroom_api_types::runner::{CheckedOut, Source};
 
+use self::branch::Remote;
 pub use self::cidr::Cidr;
 pub use self::error::CheckoutError;
 pub use self::network::{Access, Protocols};
@@ -72,7 +73,10 @@ async fn fetch_and_check_out(
         return Err(CheckoutError::transient(message));
     }
     let branch = match &source.must_be_on {
-        Some(must) => Some(branch::prove(must, &commit, (&source.repository, &route), folder).await?),
+        Some(must) => {
+            let remote = Remote { repository: &source.repository, route: &route };
+            Some(branch::prove(must, &commit, remote, folder).await?)
+        }
         None => None,
     };
     Ok(CheckedOut { commit_id: commit, branch })

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::backend::{Folders, LIVENESS_FILE, OUTPUT_FILE};
+use crate::backend::{Folders, LIVENESS_FILE, OUTPUT_FILE, User};
 
 /// How long processes may still write into a folder that is being removed, such as steps of a previous runner
 /// process.
@@ -102,7 +102,7 @@ impl JobFolder {
     }
 
     /// Creates the step's script and its output folder.
-    pub fn step(&self, number: usize, script: &str, owner: Option<(u32, u32)>) -> io::Result<Folders> {
+    pub fn step(&self, number: usize, script: &str, owner: Option<User>) -> io::Result<Folders> {
         let name = format!("step-{number}.sh");
         let path = self.control().join(&name);
         fs::write(&path, script)?;
@@ -123,7 +123,7 @@ impl JobFolder {
     }
 
     /// Makes the steps' user the owner of the workspace.
-    pub async fn change_workspace_owner(&self, owner: (u32, u32)) -> io::Result<()> {
+    pub async fn change_workspace_owner(&self, owner: User) -> io::Result<()> {
         let workspace = self.workspace();
         tokio::task::spawn_blocking(move || change_owner(&workspace, owner))
             .await
@@ -136,10 +136,10 @@ impl JobFolder {
 }
 
 /// Changes the owner recursively. Links are not followed.
-fn change_owner(path: &Path, owner: (u32, u32)) -> io::Result<()> {
+fn change_owner(path: &Path, owner: User) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
-    if (found.uid(), found.gid()) != owner {
-        lchown(path, Some(owner.0), Some(owner.1))?;
+    if (User { user: found.uid(), group: found.gid() }) != owner {
+        lchown(path, Some(owner.user), Some(owner.group))?;
     }
     if found.is_dir() {
         for entry in fs::read_dir(path)? {

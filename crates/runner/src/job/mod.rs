@@ -36,6 +36,14 @@ use crate::stop::Stop;
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 const SHUTDOWN_REASON: &str = "the runner was shut down";
 
+/// A job that this runner has acquired.
+#[derive(Clone, Debug)]
+pub struct AcquiredJob {
+    pub job: Arc<Job>,
+    /// When it was requested. Its lease is not counted from a later time.
+    pub requested_at: Instant,
+}
+
 /// The resources of this machine that a job uses.
 #[derive(Clone, Copy, Debug)]
 pub struct JobResources<'a> {
@@ -73,7 +81,7 @@ impl From<String> for JobError {
 /// Runs a job and removes everything that it leaves on this machine. Its steps are terminated gracefully on
 /// `stop.now`, and killed if the runner was revoked.
 pub async fn run<B: Backend>(
-    (job, requested_at): (Arc<Job>, Instant),
+    AcquiredJob { job, requested_at }: AcquiredJob,
     client: &JobClient,
     JobResources { folder, slot, access }: JobResources<'_>,
     backend: &B,

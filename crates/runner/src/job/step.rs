@@ -59,7 +59,7 @@ impl<B: Backend> Work<'_, B> {
             }
         };
         let start = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
-        let outcome = self.run_prepared(step, (&plan, &start), &mut running).await;
+        let outcome = self.run_prepared(step, &plan, &start, &mut running).await;
         if let Err(error) = running.remove().await {
             tracing::error!(error = error_chain(&error), "could not remove a step");
         }
@@ -83,7 +83,8 @@ impl<B: Backend> Work<'_, B> {
     async fn run_prepared(
         &self,
         step: &JobStep,
-        (plan, start): (&StepPlan, &StepStart),
+        plan: &StepPlan,
+        start: &StepStart,
         running: &mut B::Running,
     ) -> StepOutcome {
         let id = &step.step_run_id;
@@ -168,8 +169,8 @@ impl<B: Backend> Work<'_, B> {
         let output = match started {
             Ok(output) => output,
             Err(error) => {
-                return Some(FinishedStep::not_started(Interruption::PlatformError(error.to_string())));
                 tracing::warn!(error = error_chain(&error), "could not start the step");
+                return Some(FinishedStep::not_started(Interruption::PlatformError(error.to_string())));
             }
         };
         self.start_signal.notify();
@@ -230,8 +231,8 @@ impl<B: Backend> Work<'_, B> {
                 ended = running.wait() => match ended {
                     Ok(ended) => return Some((Some(ended), interruption)),
                     Err(error) => {
-                        self.kill(running).await;
                         tracing::warn!(error = error_chain(&error), "could not wait for the step; killing it");
+                        self.kill(running).await;
                         return Some((None, Some(Interruption::PlatformError(error.to_string()))));
                     }
                 },

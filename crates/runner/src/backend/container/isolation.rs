@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
 
-use crate::backend::{LIVENESS_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan};
+use crate::backend::{LIVENESS_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan, User};
 
 const WORKSPACE: &str = "/workspace";
 /// The path of the entrypoint in a container.
@@ -25,13 +25,6 @@ pub struct Isolation {
     pub ulimits: Vec<Ulimit>,
     /// The step's user; the image's user if `None`.
     pub user: Option<User>,
-}
-
-/// A numeric user and group, because names differ between images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct User {
-    pub user: u32,
-    pub group: u32,
 }
 
 impl FromStr for User {

@@ -16,9 +16,9 @@ use bollard::query_parameters::{
 use bollard::{API_DEFAULT_VERSION, Docker};
 use greenroom_api_types::runner::{Job, Network};
 
-pub use self::isolation::{Isolation, Ulimit, User};
+pub use self::isolation::{Isolation, Ulimit};
 pub use self::running::ContainerStep;
-use super::{Backend, BackendError, Images, NotReady, Result, StepPlan};
+use super::{Backend, BackendError, Images, NotReady, Result, StepPlan, User};
 
 /// The timeout of one request to the container engine. Waiting for a container and reading output have none.
 const REQUEST_TIMEOUT_SECONDS: u64 = 60;
@@ -146,7 +146,7 @@ impl Backend for Container {
         Ok(ContainerStep::new(self.docker.clone(), created.id))
     }
 
-    fn owner(&self) -> Option<(u32, u32)> {
-        self.isolation.user.map(|user| (user.user, user.group))
+    fn owner(&self) -> Option<User> {
+        self.isolation.user
     }
 }
