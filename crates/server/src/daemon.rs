@@ -15,10 +15,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::app::App;
 use crate::app::job::timing::JobTiming;
 use crate::app::live::object_gc;
 use crate::app::objects::Objects;
+use crate::app::{App, Stores};
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
 };
@@ -125,12 +125,14 @@ impl Server {
     pub fn start(
         databases: Databases,
         engine: Engine,
-        jobs: (Objects, JobTiming),
-        (listener, limits): (TcpListener, Limits),
+        objects: Objects,
+        job_timing: JobTiming,
+        listener: TcpListener,
+        limits: Limits,
     ) -> Self {
-        let stores = (databases.requests, databases.reserved);
+        let stores = Stores { general: databases.requests, reserved: databases.reserved };
         let connections = Connections::of(&limits);
-        let app = App::new(stores, limits, SequencerBell::default(), databases.health, engine, jobs);
+        let app = App::new(stores, limits, databases.health, engine, objects, job_timing);
         let (tasks, system) = (Tasks::default(), databases.system);
         let health = app.health.clone();
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
@@ -188,7 +190,8 @@ pub async fn run_server(
     database: &DatabaseConfig,
     temporal: &TemporalConfig,
     jobs: &JobConfig,
-    (listen, limits): (&ListenConfig, LimitSettings),
+    listen: &ListenConfig,
+    limits: LimitSettings,
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
     let engine = Engine::new(temporal.engine()?);
@@ -197,9 +200,9 @@ pub async fn run_server(
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
-    let jobs = (Objects::open(&jobs.objects, std::env::vars())?, jobs.timing());
+    let objects = Objects::open(&jobs.objects, std::env::vars())?;
     let limits = Limits::with(DEADLINE, limits);
-    let server = Server::start(databases, engine, jobs, (listener, limits));
+    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits);
     serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     wait_for_stop_signal().await?;

@@ -88,7 +88,7 @@ pub async fn give_up(store: &Store, arguments: &GiveUpCommand) -> anyhow::Result
         }
         GiveUpCommand::Slot { environment, .. } => {
             let locked = lock(&mut command, environment).await?;
-            let (Some(occupant), _) = command.slot_and_teardown_of(locked.id).await? else {
+            let Some(occupant) = command.environment_work(locked.id).await?.in_slot else {
                 bail!("the work slot of `{}` is free", locked.name);
             };
             if !matches!(command.give_up_deployment(occupant, reason.as_str()).await?, ActionOutcome::Done) {
@@ -98,7 +98,7 @@ pub async fn give_up(store: &Store, arguments: &GiveUpCommand) -> anyhow::Result
         }
         GiveUpCommand::Teardown { environment, .. } => {
             let locked = lock(&mut command, environment).await?;
-            let (_, teardown) = command.slot_and_teardown_of(locked.id).await?;
+            let teardown = command.environment_work(locked.id).await?.teardown;
             if let Some(teardown) = teardown {
                 check_done(command.give_up_deployment(teardown, reason.as_str()).await?)?;
             }

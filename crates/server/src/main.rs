@@ -78,7 +78,7 @@ async fn main() -> anyhow::Result<()> {
     telemetry::logs(&arguments.log.filter, arguments.log.format)?;
     match arguments.command {
         Command::Serve { database, temporal, jobs, listen, limits, operator } => {
-            daemon::run_server(&database, &temporal, &jobs, (&listen, *limits), &operator).await
+            daemon::run_server(&database, &temporal, &jobs, &listen, *limits, &operator).await
         }
         Command::Worker { database, temporal, work, operator, retention } => {
             daemon::run_worker(&database, &temporal, &work, &operator, &retention).await

@@ -45,11 +45,27 @@ impl Row {
     }
 }
 
-/// Returns the event types and categories of this version. Queries exclude all others with a condition that
-/// never uses an index, because it excludes almost nothing.
-fn known_types_and_categories() -> (Vec<String>, Vec<String>) {
-    let to_owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    (to_owned(EventType::NAMES), to_owned(Category::NAMES))
+/// The event types and categories of this version. Queries exclude all others with a condition that never
+/// uses an index, because it excludes almost nothing.
+struct KnownNames {
+    types: Vec<String>,
+    categories: Vec<String>,
+}
+
+impl KnownNames {
+    fn new() -> Self {
+        let to_owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self { types: to_owned(EventType::NAMES), categories: to_owned(Category::NAMES) }
+    }
+}
+
+/// The sequence numbers of an organization's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventBounds {
+    /// The oldest one that can still be read; `head + 1` if no event is stored.
+    pub oldest: i64,
+    /// The newest one.
+    pub head: i64,
 }
 
 /// Conditions on events. A field that is `None` matches all events.
@@ -83,7 +99,7 @@ impl Store {
         if !total.capped && page.offset >= total.count {
             return Ok(PageResult { rows: Vec::new(), total });
         }
-        let (types, categories) = known_types_and_categories();
+        let KnownNames { types, categories } = KnownNames::new();
         let rows = sqlx::query_as!(
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
@@ -122,7 +138,7 @@ impl Store {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Event>, StoreError> {
-        let (types, categories) = known_types_and_categories();
+        let KnownNames { types, categories } = KnownNames::new();
         let rows = sqlx::query_as!(
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
@@ -169,9 +185,8 @@ impl Store {
         row.filter(Row::is_known).map(Event::try_from).transpose()
     }
 
-    /// Returns the oldest and the newest sequence that can still be read, or `(head + 1, head)` if no event
-    /// is stored.
-    pub async fn event_bounds(&self, organization: OrganizationId) -> Result<(i64, i64), StoreError> {
+    /// Returns the sequence numbers between which events can still be read.
+    pub async fn event_bounds(&self, organization: OrganizationId) -> Result<EventBounds, StoreError> {
         let row = sqlx::query!(
             r#"select h.sequence as head,
                       (select min(e.sequence) from events e where e.organization_id = $1) as oldest
@@ -180,7 +195,7 @@ impl Store {
         )
         .fetch_one(&self.pool())
         .await?;
-        Ok((row.oldest.unwrap_or(row.head + 1), row.head))
+        Ok(EventBounds { oldest: row.oldest.unwrap_or(row.head + 1), head: row.head })
     }
 
     pub async fn count_events(

@@ -65,6 +65,14 @@ pub struct Store {
     definitions: Arc<Definitions>,
 }
 
+/// The connections of a store's pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    pub open: u32,
+    /// How many of the open connections are idle.
+    pub idle: usize,
+}
+
 impl Store {
     pub fn new(pool: PgPool) -> Self {
         Self {
@@ -95,10 +103,9 @@ impl Store {
         self.connection_cache.clear();
     }
 
-    /// Returns the number of open connections, and how many of them are idle.
-    pub fn connections(&self) -> (u32, usize) {
+    pub fn connections(&self) -> ConnectionCounts {
         let pool = self.pool();
-        (pool.size(), pool.num_idle())
+        ConnectionCounts { open: pool.size(), idle: pool.num_idle() }
     }
 
     /// Returns whether at least a quarter of the pool's maximum connections is not in use.

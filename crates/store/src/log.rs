@@ -2,6 +2,8 @@
 //! enough of them for one object of the object store; the caller moves them there. Readers and writers resume
 //! by byte offset.
 
+use std::ops::Range;
+
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use jiff::Timestamp;
 
@@ -27,6 +29,25 @@ pub struct Segment {
     /// For a compacted segment: the offset and the time in milliseconds of each part, alternating.
     pub marks: Vec<i64>,
     pub content: SegmentContent,
+}
+
+/// A segment to append.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewSegment<'a> {
+    pub offset: i64,
+    pub at: Timestamp,
+    pub content: &'a SegmentContent,
+    /// The number of its bytes.
+    pub length: i64,
+}
+
+/// The maximum number of segments that one query reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentLimit {
+    /// Segments that begin within this many bytes of the first one's start.
+    pub max_bytes: i64,
+    /// Whether the bytes of segments in objects count, which are not read here.
+    pub objects_count: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +97,16 @@ impl Store {
         Ok(row.map(|row| row.log_bytes))
     }
 
-    /// Appends a segment to a log. If a part of it was stored before, only the rest is appended.
+    /// Appends a segment to a log of at most `max_length` bytes. If a part of the segment was stored before,
+    /// only the rest is appended.
     pub async fn append_log(
         &self,
         credentials: JobCredentials<'_>,
         step: StepRunId,
-        (offset, at): (i64, Timestamp),
-        segment: &SegmentContent,
-        (length, max_length): (i64, i64),
+        segment: NewSegment<'_>,
+        max_length: i64,
     ) -> Result<AppendOutcome, StoreError> {
+        let NewSegment { offset, at, content, length } = segment;
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let organization = transaction.organization();
         let row = authenticated_step_query!(
@@ -108,7 +130,7 @@ impl Store {
             return Ok(AppendOutcome::TooLong);
         }
         let already_stored = end - offset;
-        let (content, object) = match segment {
+        let (content, object) = match content {
             SegmentContent::Inline(bytes) => {
                 (bytes.get(usize::try_from(already_stored).unwrap_or(usize::MAX)..), None)
             }
@@ -146,15 +168,13 @@ impl Store {
         Ok(AppendOutcome::Appended { bytes: end + new, loose: end + new - stored, is_new: true })
     }
 
-    /// Returns segments from a byte offset on, in order: the first one, and those that begin within
-    /// `max_bytes` of its start. Segments in objects count only with `objects_count`, because their bytes are
-    /// not read here.
+    /// Returns the segments of a byte range, in order, up to the limit.
     pub async fn log_segments(
         &self,
         organization: OrganizationId,
         step: StepRunId,
-        (from, to): (i64, i64),
-        (max_bytes, objects_count): (i64, bool),
+        range: Range<i64>,
+        limit: SegmentLimit,
     ) -> Result<Vec<Segment>, StoreError> {
         let rows = sqlx::query!(
             r#"select counted.start as "start!", counted.bytes as "bytes!", counted.at as "at!", counted.content,
@@ -173,10 +193,10 @@ impl Store {
                where counted.before < $5 order by counted.start"#,
             organization.uuid(),
             step.uuid(),
-            from,
-            to,
-            max_bytes,
-            objects_count,
+            range.start,
+            range.end,
+            limit.max_bytes,
+            limit.objects_count,
             MAX_SEGMENTS,
         )
         .fetch_all(&self.pool())

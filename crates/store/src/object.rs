@@ -2,6 +2,8 @@
 //! object store has no transactions. So each upload or removal is recorded here first, and a crash in between
 //! leaves no unreferenced object.
 
+use std::ops::Range;
+
 use greenroom_domain::id::{ArtifactId, OrganizationId, PipelineId, StepRunId};
 
 use crate::transaction::OrgTransaction;
@@ -13,13 +15,14 @@ const MAX_UPLOAD_HOURS: i32 = 2;
 /// Reads that are in progress when an object is discarded may continue for this long.
 const MAX_READ_HOURS: i32 = 2;
 
-/// Each upload has its own name, so that removing a rejected one never removes another that was stored.
+/// The name of the object with a range of a log's bytes. Each upload has its own name, so that removing a rejected one never removes another that was stored.
 pub fn log_name(
     organization: OrganizationId,
     step: StepRunId,
-    (start, length): (i64, i64),
+    bytes: Range<i64>,
     upload: uuid::Uuid,
 ) -> String {
+    let (start, length) = (bytes.start, bytes.end - bytes.start);
     format!("{}{start:015}-{length}-{}", log_folder(organization, step), upload.as_simple())
 }
 

@@ -82,15 +82,29 @@ impl Store {
     }
 }
 
+/// A runner to create.
+#[derive(Clone, Copy)]
+pub struct NewRunner<'a> {
+    pub id: RunnerId,
+    pub secret: &'a TokenSecret,
+    pub name: &'a str,
+    /// The name of its pool.
+    pub pool: &'a str,
+    /// The id of the pool if this is its first runner.
+    pub new_pool_id: PoolId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokedRunner {
+    pub runner: Runner,
+    /// It was not revoked before.
+    pub is_new: bool,
+}
+
 impl Command {
     /// Creates a runner in a pool. The pool is created with its first runner.
-    pub async fn create_runner(
-        &mut self,
-        (id, pool_id): (RunnerId, PoolId),
-        secret: &TokenSecret,
-        name: &str,
-        pool: &str,
-    ) -> Result<Runner, StoreError> {
+    pub async fn create_runner(&mut self, new: NewRunner<'_>) -> Result<Runner, StoreError> {
+        let NewRunner { id, secret, name, pool, new_pool_id } = new;
         let (organization, user) = (self.organization(), self.principal().user_id.uuid());
         let hash = secret.hash();
         let row = sqlx::query_as!(
@@ -105,7 +119,7 @@ impl Command {
                returning id, name, $4 as "pool!", hint, version, created_at, last_seen_at, revoked_at"#,
             organization,
             id.uuid(),
-            pool_id.uuid(),
+            new_pool_id.uuid(),
             pool,
             name,
             hash.as_slice(),
@@ -117,9 +131,8 @@ impl Command {
         Ok(row.into())
     }
 
-    /// Revokes a runner: it gets no more jobs, and loses those that it has. Idempotent. Returns the runner,
-    /// and whether it was revoked just now.
-    pub async fn revoke_runner(&mut self, id: RunnerId) -> Result<Option<(Runner, bool)>, StoreError> {
+    /// Revokes a runner: it gets no more jobs, and loses those that it has. Idempotent.
+    pub async fn revoke_runner(&mut self, id: RunnerId) -> Result<Option<RevokedRunner>, StoreError> {
         let organization = self.organization();
         let revoked = sqlx::query!(
             "update runners set revoked_at = clock_timestamp()
@@ -139,6 +152,6 @@ impl Command {
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(row.map(|row| (row.into(), revoked.rows_affected() > 0)))
+        Ok(row.map(|row| RevokedRunner { runner: row.into(), is_new: revoked.rows_affected() > 0 }))
     }
 }

@@ -221,7 +221,7 @@ pub struct Retry {
 
 impl StepReference {
     pub(super) fn new(text: &str) -> Option<Self> {
-        let (registry, name, version) = name_rules::step_reference(text)?;
+        let name_rules::StepReferenceParts { registry, name, version } = name_rules::step_reference(text)?;
         Some(Self { registry: registry.to_owned(), name: name.to_owned(), version: version.to_owned() })
     }
 }

@@ -57,13 +57,21 @@ pub fn is_cache_key(text: &str) -> bool {
     matches_rule(text, 128, |first| first.is_ascii_alphanumeric(), rest)
 }
 
+/// The parts of `registry/name@version`.
+pub(super) struct StepReferenceParts<'a> {
+    pub(super) registry: &'a str,
+    pub(super) name: &'a str,
+    pub(super) version: &'a str,
+}
+
 /// Splits `registry/name@version` into its three parts.
-pub(super) fn step_reference(text: &str) -> Option<(&str, &str, &str)> {
+pub(super) fn step_reference(text: &str) -> Option<StepReferenceParts<'_>> {
     let (place, version) = text.split_once('@')?;
     let (registry, name) = place.split_once('/')?;
     let is_plain =
         |part: &str| !part.is_empty() && part.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
-    (is_plain(registry) && is_plain(name) && is_version(version)).then_some((registry, name, version))
+    let is_valid = is_plain(registry) && is_plain(name) && is_version(version);
+    is_valid.then_some(StepReferenceParts { registry, name, version })
 }
 
 fn is_version(text: &str) -> bool {

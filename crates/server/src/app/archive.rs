@@ -10,7 +10,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::{fence_outdated, gone};
 use crate::app::live::object_gc;
-use crate::app::objects::ByteStream;
+use crate::app::objects::{ByteStream, StoredObject};
 
 const MAX_ARCHIVE_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
@@ -51,19 +51,26 @@ pub fn require(permission: UploadPermission) -> Result<(), Failure> {
     }
 }
 
-/// Stores an archive under the name `object`; `keep` then makes a record refer to it. `sha256` is the digest
-/// that the runner has announced. The upload runs in a detached task: when the client disconnects, the
+/// An archive that a runner uploads.
+pub struct ArchiveUpload {
+    /// The name of its object.
+    pub object: String,
+    /// The digest that the runner has announced.
+    pub sha256: Option<String>,
+    pub body: ByteStream,
+}
+
+/// Stores an archive; `keep` then makes a record refer to it. The upload runs in a detached task: when the client disconnects, the
 /// request's future may be dropped at any point, which would leave an unreferenced object.
 pub async fn upload<F: Future<Output = Result<KeepOutcome, Failure>> + Send + 'static>(
     app: &App,
     credentials: JobCredentials<'_>,
-    (object, sha256): (String, Option<&str>),
-    body: ByteStream,
+    ArchiveUpload { object, sha256, body }: ArchiveUpload,
     keep: impl FnOnce(App, OwnedJobCredentials, StoredArchive) -> F + Send + 'static,
 ) -> Result<(), Failure> {
     let memory = app.limits.upload_memory().await?;
     let organization = credentials.runner.organization_id;
-    let (own, sha256) = (app.clone(), sha256.map(str::to_owned));
+    let own = app.clone();
     let credentials = OwnedJobCredentials::from(credentials);
     let stored = app.detached_tasks.spawn(async move {
         let _memory = memory;
@@ -94,14 +101,14 @@ async fn store_archive(
 ) -> Result<StoredArchive, Failure> {
     app.store.register_object(organization, object).await?;
     let stored = match app.objects.put_stream(object, body, MAX_ARCHIVE_BYTES).await {
-        Ok((_, found)) if sha256.is_some_and(|announced| !announced.eq_ignore_ascii_case(&found)) => {
+        Ok(stored) if sha256.is_some_and(|announced| !announced.eq_ignore_ascii_case(&stored.sha256)) => {
             Err(Failure::new(
                 Code::InvalidRequest,
                 "The archive did not arrive as it was sent: its SHA-256 is another. Send it again.",
             ))
         }
-        Ok((bytes, found)) => {
-            Ok(StoredArchive { bytes: i64::try_from(bytes).unwrap_or(i64::MAX), sha256: found })
+        Ok(StoredObject { bytes, sha256 }) => {
+            Ok(StoredArchive { bytes: i64::try_from(bytes).unwrap_or(i64::MAX), sha256 })
         }
         Err(failure) => Err(failure),
     };

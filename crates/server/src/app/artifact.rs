@@ -7,7 +7,7 @@ use greenroom_store::object::artifact_name;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
+use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::Failure;
 use crate::app::job::found;
 use crate::app::objects::ByteStream;
@@ -22,7 +22,8 @@ pub async fn keep(
     let id = ArtifactId::from(Uuid::now_v7());
     let object = artifact_name(credentials.runner.organization_id, id);
     let name = object.clone();
-    archive::upload(app, credentials, (object, sha256), body, move |app, owned, archive| async move {
+    let upload = ArchiveUpload { object, sha256: sha256.map(str::to_owned), body };
+    archive::upload(app, credentials, upload, move |app, owned, archive| async move {
         let StoredArchive { bytes, sha256 } = archive;
         let artifact = Artifact { id, stage: String::new(), bytes, sha256, object: name };
         let permission = app.store.store_artifact(owned.credentials(), &artifact).await?;

@@ -9,6 +9,7 @@ use greenroom_domain::id::TokenId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token::TokenHash;
 use greenroom_store::job::RunnerPrincipal;
+use greenroom_store::system::runner::AuthenticatedRunner;
 use greenroom_store::{Store, StoreError, with_db_timeout};
 use moka::future::Cache;
 use tokio_util::sync::CancellationToken;
@@ -154,13 +155,13 @@ impl Authentication {
                 return Err(Miss::Rejected(rejection));
             }
             let rejection = match store.authenticate_runner(&hash).await.map_err(Miss::Store)? {
-                Some((runner, false)) => {
+                Some(AuthenticatedRunner { principal: runner, is_revoked: false }) => {
                     let seen = store.record_runner_seen(runner.organization_id, runner.id, None).await;
                     seen.map_err(Miss::Store)?;
                     self.remember(hash).await;
                     return Ok(runner);
                 }
-                Some((_, true)) => Rejection::RevokedRunner,
+                Some(_) => Rejection::RevokedRunner,
                 None => Rejection::Invalid,
             };
             is_new = self.reject(hash, rejection).await;

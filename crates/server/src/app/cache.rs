@@ -15,7 +15,7 @@ use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::app::archive::{self, ArchiveDownload, KeepOutcome, StoredArchive, open_download};
+use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::{Code, Failure};
 use crate::app::job::{fence_outdated, found, gone};
 use crate::app::objects::ByteStream;
@@ -50,13 +50,15 @@ pub async fn authorize(
 pub async fn keep(
     app: &App,
     credentials: JobCredentials<'_>,
-    (pipeline, key): (PipelineId, &str),
+    pipeline: PipelineId,
+    key: &str,
     sha256: Option<&str>,
     body: ByteStream,
 ) -> Result<(), Failure> {
     let object = cache_name(credentials.runner.organization_id, pipeline, Uuid::now_v7());
     let (name, key) = (object.clone(), key.to_owned());
-    archive::upload(app, credentials, (object, sha256), body, move |app, owned, archive| async move {
+    let upload = ArchiveUpload { object, sha256: sha256.map(str::to_owned), body };
+    archive::upload(app, credentials, upload, move |app, owned, archive| async move {
         let StoredArchive { bytes, sha256 } = archive;
         let cache = Cache { bytes, sha256, object: name };
         Ok(match app.store.store_cache(owned.credentials(), &key, &cache).await? {

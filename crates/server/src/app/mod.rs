@@ -85,15 +85,21 @@ pub struct Parts {
     pub draining: CancellationToken,
 }
 
+/// The stores of requests, by their capacity (see [`Capacity`]).
+#[derive(Clone, Debug)]
+pub struct Stores {
+    pub general: Store,
+    pub reserved: Store,
+}
+
 impl App {
-    /// `store` has the general connections, `reserved` the reserved ones (see [`Capacity`]).
     pub fn new(
-        (store, reserved): (Store, Store),
+        Stores { general: store, reserved }: Stores,
         limits: Limits,
-        bell: SequencerBell,
         health: Reachability,
         engine: Engine,
-        (objects, job_timing): (Objects, JobTiming),
+        objects: Objects,
+        job_timing: JobTiming,
     ) -> Self {
         let parts = Arc::new(Parts {
             authentication: Authentication::new(store.clone(), reserved.clone()),
@@ -103,7 +109,7 @@ impl App {
             general: store.clone(),
             reserved,
             limits,
-            bell,
+            bell: SequencerBell::default(),
             relay_bell: RelayBell::default(),
             engine,
             objects,

@@ -40,6 +40,13 @@ const S3_TIMEOUTS: [(ClientConfigKey, &str); 3] = [
 /// The content of an object, piece by piece.
 pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 
+/// What was stored of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredObject {
+    pub bytes: u64,
+    pub sha256: String,
+}
+
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Objects(Arc<dyn ObjectStore>);
@@ -82,14 +89,13 @@ impl Objects {
         Ok(())
     }
 
-    /// Stores a stream of at most `max_bytes`, part by part. Returns its length and its SHA-256. The object
-    /// exists only once all of it is stored.
+    /// Stores a stream of at most `max_bytes`, part by part. The object exists only once all of it is stored.
     pub async fn put_stream(
         &self,
         name: &str,
         body: ByteStream,
         max_bytes: u64,
-    ) -> Result<(u64, String), Failure> {
+    ) -> Result<StoredObject, Failure> {
         let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART_BYTES)
             .with_max_concurrency(MAX_CONCURRENT_PARTS);
         match write_body(&mut upload, body, max_bytes).await {
@@ -162,7 +168,7 @@ async fn write_body(
     upload: &mut BufWriter,
     mut body: ByteStream,
     max_bytes: u64,
-) -> Result<(u64, String), Failure> {
+) -> Result<StoredObject, Failure> {
     let (mut hash, mut length) = (Sha256::new(), 0);
     loop {
         let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, body.next()).await.map_err(|_| {
@@ -179,7 +185,7 @@ async fn write_body(
         hash.update(&part);
         upload.put(part).await.map_err(unavailable)?;
     }
-    Ok((length, format!("{:x}", hash.finalize())))
+    Ok(StoredObject { bytes: length, sha256: format!("{:x}", hash.finalize()) })
 }
 
 /// The failure to read an object that should exist according to PostgreSQL.

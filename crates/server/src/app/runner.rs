@@ -8,7 +8,7 @@ use greenroom_domain::slug::Slug;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::Command;
-use greenroom_store::runner::Runner as Record;
+use greenroom_store::runner::{NewRunner, Runner as Record};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,19 +21,25 @@ pub async fn create(command: &mut Command, request: &CreateRunner) -> Result<(Re
     let pool = request.pool.as_deref().unwrap_or(DEFAULT_POOL);
     pool.parse::<Slug>().map_err(|error| Failure::field("/pool", error))?;
     let secret = new_secret_of(SecretKind::Runner);
-    let ids = (RunnerId::from(Uuid::now_v7()), PoolId::from(Uuid::now_v7()));
-    let made = command.create_runner(ids, &secret, name.as_str(), pool).await?;
+    let new = NewRunner {
+        id: RunnerId::from(Uuid::now_v7()),
+        secret: &secret,
+        name: name.as_str(),
+        pool,
+        new_pool_id: PoolId::from(Uuid::now_v7()),
+    };
+    let made = command.create_runner(new).await?;
     record_event(command, EventType::RunnerCreated, &made).await?;
     Ok((made, secret))
 }
 
 /// Revokes a runner. Idempotent.
 pub async fn revoke(command: &mut Command, id: RunnerId) -> Result<Record, Failure> {
-    let (revoked, is_new) = command.revoke_runner(id).await?.ok_or_else(Failure::not_found)?;
-    if is_new {
-        record_event(command, EventType::RunnerRevoked, &revoked).await?;
+    let revoked = command.revoke_runner(id).await?.ok_or_else(Failure::not_found)?;
+    if revoked.is_new {
+        record_event(command, EventType::RunnerRevoked, &revoked.runner).await?;
     }
-    Ok(revoked)
+    Ok(revoked.runner)
 }
 
 async fn record_event(command: &mut Command, event_type: EventType, runner: &Record) -> Result<(), Failure> {

@@ -35,7 +35,7 @@ pub async fn request_handover(
     let mut command = permit.open(key, &body.bytes).await?;
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
-    let waiting = handover::request(&mut command, &place, session_id, (&request, grace_seconds)).await?;
+    let waiting = handover::request(&mut command, &place, session_id, &request, grace_seconds).await?;
     command.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::view(waiting))?).await
 }
 

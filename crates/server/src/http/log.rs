@@ -118,7 +118,7 @@ fn stream_range(
 ) -> impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> {
     stream::try_unfold((app, from, VecDeque::<LogPart>::new()), move |(app, mut at, mut ready)| async move {
         if ready.is_empty() && at < to {
-            let parts = app.log_reader().read_parts(organization, step, (at, to), READ_BYTES).await;
+            let parts = app.log_reader().read_parts(organization, step, at..to, READ_BYTES).await;
             ready.extend(parts.map_err(|failure| std::io::Error::other(failure.detail.into_owned()))?);
             if ready.is_empty() {
                 return Err(std::io::Error::other("the log was removed during the download"));

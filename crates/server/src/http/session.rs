@@ -104,8 +104,8 @@ pub async fn deploy_commit(
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &body.bytes).await?;
-    let commit = (body.value.commit_id.as_str(), body.value.branch.as_deref());
-    let accepted = hold::deploy(&mut command, &place, session_id, commit).await?;
+    let DeployCommit { commit_id, branch } = &body.value;
+    let accepted = hold::deploy(&mut command, &place, session_id, commit_id, branch.as_deref()).await?;
     command.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
 }
 

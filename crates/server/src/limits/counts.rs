@@ -28,6 +28,14 @@ impl Party {
     }
 }
 
+/// How much a party may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartyLimit {
+    pub party: Party,
+    /// 0 means no limit.
+    pub limit: u32,
+}
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -75,15 +83,15 @@ pub struct Counted {
 
 impl Counts {
     /// Counts one use for each of these parties. If one has reached its limit, counts it for none and returns
-    /// that party and its limit. A limit of 0 is off.
-    pub fn count(&self, kind: Kind, parties: [Option<(Party, u32)>; 2]) -> Result<Counted, (Party, u32)> {
-        let parties = parties.map(|party| party.filter(|(_, limit)| *limit > 0));
+    /// that party's quota.
+    pub fn count(&self, kind: Kind, quotas: [Option<PartyLimit>; 2]) -> Result<Counted, PartyLimit> {
+        let quotas = quotas.map(|quota| quota.filter(|quota| quota.limit > 0));
         let mut in_use = self.in_use();
         let used = |party| in_use.get(&(kind, party)).copied().unwrap_or(0);
-        if let Some(full) = parties.into_iter().flatten().find(|(party, limit)| used(*party) >= *limit) {
+        if let Some(full) = quotas.into_iter().flatten().find(|quota| used(quota.party) >= quota.limit) {
             return Err(full);
         }
-        let keys = parties.map(|party| party.map(|(party, _)| (kind, party)));
+        let keys = quotas.map(|quota| quota.map(|quota| (kind, quota.party)));
         for key in keys.into_iter().flatten() {
             *in_use.entry(key).or_insert(0) += 1;
         }
@@ -124,15 +132,15 @@ mod tests {
         let counts = Counts::default();
         let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
         let organization = Party::Organization(Uuid::from_u128(3));
-        let count =
-            |token, limit| counts.count(Kind::Streams, [Some((token, limit)), Some((organization, 2))]);
+        let quota = |party, limit| Some(PartyLimit { party, limit });
+        let count = |token, limit| counts.count(Kind::Streams, [quota(token, limit), quota(organization, 2)]);
         let first = count(one, 1).unwrap();
-        assert_eq!(count(one, 1).unwrap_err(), (one, 1));
+        assert_eq!(count(one, 1).err(), quota(one, 1));
         let second = count(other, 1).unwrap();
-        assert_eq!(count(Party::Token(Uuid::from_u128(4)), 1).unwrap_err(), (organization, 2));
+        assert_eq!(count(Party::Token(Uuid::from_u128(4)), 1).err(), quota(organization, 2));
         // Another kind is counted separately, and a limit of 0 is off.
-        drop(counts.count(Kind::Polls, [Some((one, 1)), Some((organization, 1))]).unwrap());
-        drop(counts.count(Kind::Streams, [Some((one, 0)), None]).unwrap());
+        drop(counts.count(Kind::Polls, [quota(one, 1), quota(organization, 1)]).unwrap());
+        drop(counts.count(Kind::Streams, [quota(one, 0), None]).unwrap());
         assert_eq!(counts.len(), 3);
         drop(first);
         let third = count(one, 1).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::limits::{Kind, Party};
+use crate::limits::{Kind, PartyLimit};
 
 pub const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -22,14 +22,14 @@ pub struct Exceeded {
 
 impl Exceeded {
     /// The party has too many concurrent uses of a kind.
-    pub const fn concurrency(kind: Kind, (party, quota): (Party, u32)) -> Self {
-        Self { party: party.name(), what: kind.name(), quota, per_second: false, retry_after: 1 }
+    pub const fn concurrency(kind: Kind, PartyLimit { party, limit }: PartyLimit) -> Self {
+        Self { party: party.name(), what: kind.name(), quota: limit, per_second: false, retry_after: 1 }
     }
 
     /// The party has exceeded a rate per second, and can retry after `wait`.
-    pub fn rate(what: &'static str, (party, quota): (Party, u32), wait: Duration) -> Self {
+    pub fn rate(what: &'static str, PartyLimit { party, limit }: PartyLimit, wait: Duration) -> Self {
         let retry_after = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
-        Self { party: party.name(), what, quota, per_second: true, retry_after }
+        Self { party: party.name(), what, quota: limit, per_second: true, retry_after }
     }
 
     /// Returns the name for programs and metrics: `token_in_flight`, `address_failures` and so on.
@@ -74,16 +74,18 @@ impl Exceeded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Party;
 
     #[test]
     fn the_header_fields_have_the_form_of_the_draft() {
         let mut headers = HeaderMap::new();
         let token = Party::Token(uuid::Uuid::nil());
-        Exceeded::concurrency(Kind::Requests, (token, 64)).write(&mut headers);
+        Exceeded::concurrency(Kind::Requests, PartyLimit { party: token, limit: 64 }).write(&mut headers);
         assert_eq!(headers["retry-after"], "1");
         assert_eq!(headers["ratelimit-policy"], "\"token_in_flight\";q=64;qu=\"concurrent-requests\"");
         assert_eq!(headers["ratelimit"], "\"token_in_flight\";r=0;t=1");
-        Exceeded::rate("rate", (token, 200), Duration::from_millis(1_200)).write(&mut headers);
+        Exceeded::rate("rate", PartyLimit { party: token, limit: 200 }, Duration::from_millis(1_200))
+            .write(&mut headers);
         assert_eq!(headers["retry-after"], "2");
         assert_eq!(headers["ratelimit-policy"], "\"token_rate\";q=200;w=1");
         assert_eq!(headers["ratelimit"], "\"token_rate\";r=0;t=2");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::app::failure::Failure;
 use crate::limits::rate::Rate;
 use crate::limits::shares::{Share, Shares};
-use crate::limits::{Exceeded, Party};
+use crate::limits::{Exceeded, Party, PartyLimit};
 
 /// How long unknown tokens of an address are refused after too many failures.
 const REFUSAL_DURATION: Duration = Duration::from_secs(1);
@@ -59,7 +59,8 @@ impl Failures {
         let until = self.refused().get(&address).copied();
         match until.map(|until| until.saturating_duration_since(Instant::now())) {
             Some(wait) if !wait.is_zero() => {
-                let exceeded = Exceeded::rate("failures", (Party::Address(address), self.per_second), wait);
+                let quota = PartyLimit { party: Party::Address(address), limit: self.per_second };
+                let exceeded = Exceeded::rate("failures", quota, wait);
                 Err(exceeded.into())
             }
             _ => Ok(()),

@@ -25,7 +25,7 @@ use self::bodies::BodyMemory;
 pub use self::bodies::Charge;
 pub use self::client_address::{ClientAddress, PeerAddress};
 use self::counts::Counts;
-pub use self::counts::{Counted, Kind, Party};
+pub use self::counts::{Counted, Kind, Party, PartyLimit};
 pub use self::exceeded::{Exceeded, POLICY, RATE_LIMIT};
 use self::failures::Failures;
 use self::rate::Rate;
@@ -52,6 +52,13 @@ pub enum Class {
     General,
     /// Requests that keep locks and jobs alive have reserved capacity.
     Reserved,
+}
+
+/// How much a token, and its whole organization, may use.
+#[derive(Clone, Copy, Debug)]
+struct BearerLimits {
+    token: u32,
+    organization: u32,
 }
 
 /// Cheap to clone.
@@ -126,7 +133,10 @@ impl Limits {
                     Class::General => (Kind::Requests, &self.general),
                     Class::Reserved => (Kind::ReservedRequests, &self.reserved),
                 };
-                let limits = (settings.token_in_flight, settings.organization_in_flight);
+                let limits = BearerLimits {
+                    token: settings.token_in_flight,
+                    organization: settings.organization_in_flight,
+                };
                 self.count(kind, bearer, limits).and_then(|counted| rates.check(bearer).map(|()| counted))
             }
             (Sender::Address(address), _) => {
@@ -140,13 +150,19 @@ impl Limits {
 
     /// Counts an event or log stream. Hold the result for as long as it is open.
     pub fn stream(&self, bearer: Bearer) -> Result<Counted, Failure> {
-        let limits = (self.settings.token_streams, self.settings.organization_streams);
+        let limits = BearerLimits {
+            token: self.settings.token_streams,
+            organization: self.settings.organization_streams,
+        };
         self.count(Kind::Streams, bearer, limits).map_err(Failure::from)
     }
 
     /// Counts an upload of an artifact or a cache. Hold the result until it has ended.
     pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
-        let limits = (self.settings.token_uploads, self.settings.organization_uploads);
+        let limits = BearerLimits {
+            token: self.settings.token_uploads,
+            organization: self.settings.organization_uploads,
+        };
         self.count(Kind::Uploads, bearer, limits).map_err(Failure::from)
     }
 
@@ -165,7 +181,10 @@ impl Limits {
 
     /// Counts a download of a log, an artifact or a cache. Hold the result for as long as its body is sent.
     pub fn download(&self, bearer: Bearer) -> Result<Counted, Failure> {
-        let limits = (self.settings.token_downloads, self.settings.organization_downloads);
+        let limits = BearerLimits {
+            token: self.settings.token_downloads,
+            organization: self.settings.organization_downloads,
+        };
         self.count(Kind::Downloads, bearer, limits).map_err(Failure::from)
     }
 
@@ -174,14 +193,15 @@ impl Limits {
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
         let polls = concurrency.map_or(DEFAULT_MAX_POLLS, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
         let polls = if self.settings.limits == Switch::On { polls } else { 0 };
-        self.count(Kind::Polls, bearer, (polls, self.settings.organization_polls)).map_err(Failure::from)
+        let limits = BearerLimits { token: polls, organization: self.settings.organization_polls };
+        self.count(Kind::Polls, bearer, limits).map_err(Failure::from)
     }
 
     /// Counts a connection from an address; `None` if it has too many. Trusted proxies have no limit.
     pub fn connection(&self, peer: IpAddr) -> Option<Counted> {
         let limit = if self.is_trusted(peer) { 0 } else { self.settings.address_connections };
         let party = Party::Address(client_address::counted_as(peer));
-        self.counts.count(Kind::Connections, [Some((party, limit)), None]).ok()
+        self.counts.count(Kind::Connections, [Some(PartyLimit { party, limit }), None]).ok()
     }
 
     /// Counts a request that only waits, for a job or a turn. Fails if too many wait on this server.
@@ -206,21 +226,16 @@ impl Limits {
     }
 
     fn count_address(&self, kind: Kind, address: IpAddr) -> Result<Counted, Exceeded> {
-        let party = (Party::Address(address), self.settings.address_in_flight);
-        self.counts.count(kind, [Some(party), None]).map_err(|full| Exceeded::concurrency(kind, full))
+        let quota = PartyLimit { party: Party::Address(address), limit: self.settings.address_in_flight };
+        self.counts.count(kind, [Some(quota), None]).map_err(|full| Exceeded::concurrency(kind, full))
     }
 
-    fn count(
-        &self,
-        kind: Kind,
-        bearer: Bearer,
-        (token, organization): (u32, u32),
-    ) -> Result<Counted, Exceeded> {
-        let parties = [
-            Some((Party::Token(bearer.token), token)),
-            Some((Party::Organization(bearer.organization), organization)),
+    fn count(&self, kind: Kind, bearer: Bearer, limits: BearerLimits) -> Result<Counted, Exceeded> {
+        let quotas = [
+            Some(PartyLimit { party: Party::Token(bearer.token), limit: limits.token }),
+            Some(PartyLimit { party: Party::Organization(bearer.organization), limit: limits.organization }),
         ];
-        self.counts.count(kind, parties).map_err(|full| Exceeded::concurrency(kind, full))
+        self.counts.count(kind, quotas).map_err(|full| Exceeded::concurrency(kind, full))
     }
 }
 

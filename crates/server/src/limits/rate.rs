@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use governor::clock::Clock;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use crate::limits::{Exceeded, Party};
+use crate::limits::{Exceeded, Party, PartyLimit};
 
 /// The tokens and organizations are bounded by the database, but a client can use any number of addresses.
 const MAX_ADDRESSES: usize = 100_000;
@@ -36,7 +36,7 @@ impl Rate {
         };
         limiter.check_key(&party).map_err(|not_until| {
             let wait = not_until.wait_time_from(limiter.clock().now());
-            Exceeded::rate(self.what, (party, self.per_second), wait)
+            Exceeded::rate(self.what, PartyLimit { party, limit: self.per_second }, wait)
         })
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use greenroom_server::http::Limits;
+use greenroom_store::ConnectionCounts;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -130,8 +131,8 @@ impl OutageFixture {
 
         // No connection leaks, neither one in use nor one that was being returned to the pool.
         let given_back = || async {
-            let (all, idle) = self.server.server.app.store.connections();
-            usize::try_from(all).unwrap() == idle
+            let ConnectionCounts { open, idle } = self.server.server.app.store.connections();
+            usize::try_from(open).unwrap() == idle
         };
         let store = &self.server.server.app.store;
         assert!(

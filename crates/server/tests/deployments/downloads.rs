@@ -103,7 +103,7 @@ async fn a_reader_receives_one_bounded_chunk_at_a_time(pool: PgPool) {
     while at < end {
         let parts = app
             .log_reader()
-            .read_parts(log.fixture.organization(), step, (at, end), READ_BYTES)
+            .read_parts(log.fixture.organization(), step, at..end, READ_BYTES)
             .await
             .unwrap();
         let read: u64 = parts.iter().map(|part| part.bytes.len() as u64).sum();

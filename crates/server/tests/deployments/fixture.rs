@@ -5,6 +5,7 @@ use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_server::app::token::new_secret_of;
 use greenroom_store::engine::Advance;
 use greenroom_store::job::{JobCredentials, RunnerPrincipal};
+use greenroom_store::system::runner::AuthenticatedRunner;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -47,8 +48,8 @@ impl DeploymentFixture {
         let runner_token = made["data"]["token"].as_str().unwrap().to_owned();
         let secret = TokenSecret::read(SecretKind::Runner, &runner_token).unwrap();
         let found = server.server.app.store.authenticate_runner(&secret.hash()).await.unwrap();
-        let (runner, revoked) = found.unwrap();
-        assert!(!revoked);
+        let AuthenticatedRunner { principal: runner, is_revoked } = found.unwrap();
+        assert!(!is_revoked);
         Self { server, owner, pipeline, runner, runner_token }
     }
 

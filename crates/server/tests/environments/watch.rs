@@ -102,7 +102,7 @@ async fn a_stream_keeps_the_place_of_its_session(pool: PgPool) {
             .fetch_one(&pool)
             .await
             .unwrap();
-    store.record_watcher_heartbeats((at.0.into(), at.1.into()), &[waiting.parse().unwrap()]).await.unwrap();
+    store.record_watcher_heartbeats(at.0.into(), at.1.into(), &[waiting.parse().unwrap()]).await.unwrap();
     let confirmed: bool = sqlx::query_scalar("select confirmed from environments where name = 'qa-1'")
         .fetch_one(&pool)
         .await

@@ -62,9 +62,15 @@ impl TestServer {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let jobs = (Objects::in_memory(), JobTiming::default());
         let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
-        let server = Server::start(databases, unreachable_engine(), jobs, (listener, limits));
+        let server = Server::start(
+            databases,
+            unreachable_engine(),
+            Objects::in_memory(),
+            JobTiming::default(),
+            listener,
+            limits,
+        );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }
     }

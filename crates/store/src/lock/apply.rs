@@ -12,6 +12,7 @@ use crate::StoreError;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::{LockCommandContext, NewSession};
 use crate::lock::departure::departure;
+use crate::lock::write::{ClaimEvent, SessionEnding};
 use crate::transaction::{Actor, OrgTransaction};
 
 impl OrgTransaction {
@@ -73,60 +74,57 @@ impl OrgTransaction {
         match effect {
             Effect::Queued { session } => {
                 self.insert_session(environment, command_context, session, None).await?;
-                let details =
-                    (command_context.new.context.as_deref(), command_context.new.commit_id.as_deref());
-                let event = (actor, EventType::SessionQueued);
-                self.record_claim_event(environment, event, (session, None), details, None).await
+                let event = ClaimEvent {
+                    event_type: EventType::SessionQueued,
+                    session,
+                    fence: None,
+                    details: command_context.new.details(),
+                    reason: None,
+                };
+                self.record_claim_event(environment, actor, event).await
             }
             Effect::Granted { session, fence } => {
                 let waiter = command_context.before.queue.iter().find(|waiter| waiter.session == session);
-                let (event_type, (context, commit_id)) = if let Some(waiter) = waiter {
+                let (event_type, details) = if let Some(waiter) = waiter {
                     (EventType::SessionGranted, self.grant_waiter(environment, waiter, fence).await?)
                 } else {
                     self.insert_session(environment, command_context, session, Some(fence)).await?;
-                    let new = command_context.new;
-                    (EventType::SessionClaimed, (new.context.clone(), new.commit_id.clone()))
+                    (EventType::SessionClaimed, command_context.new.details())
                 };
                 let command = command_context.command;
                 let is_transferred =
                     matches!(command, LockCommand::Transfer { to, .. } if to.session == session);
                 let reason =
                     actor.name().filter(|_| is_transferred).map(|name| format!("transferred by {name}"));
-                let details = (context.as_deref(), commit_id.as_deref());
-                let event = (actor, event_type);
-                self.record_claim_event(environment, event, (session, Some(fence)), details, reason).await
+                let event = ClaimEvent { event_type, session, fence: Some(fence), details, reason };
+                self.record_claim_event(environment, actor, event).await
             }
             Effect::HandoverRequested { session, by, .. } => {
                 self.write_handover(environment, command_context, by).await?;
-                let event = (actor, EventType::SessionHandoverRequested);
-                self.record_session_event(environment, event, session, command_context.new.context.as_deref())
-                    .await
+                let context = command_context.new.context.as_deref();
+                let event_type = EventType::SessionHandoverRequested;
+                self.record_session_event(environment, actor, event_type, session, context).await
             }
             Effect::HandoverLapsed { session, .. } => {
-                let event = (&Actor::System, EventType::SessionHandoverLapsed);
-                self.record_session_event(environment, event, session, None).await
+                let event_type = EventType::SessionHandoverLapsed;
+                self.record_session_event(environment, &Actor::System, event_type, session, None).await
             }
             // This is a departure, which is written together with the others.
             Effect::Skipped { .. } => Ok(()),
             Effect::HandoverDeclined { session, by } => {
-                self.write_handover_declined(
-                    environment,
-                    (actor, command_context.new.context.as_deref()),
-                    by,
-                )
-                .await?;
-                let event = (actor, EventType::SessionHandoverDeclined);
-                self.record_session_event(environment, event, session, command_context.new.context.as_deref())
-                    .await
+                let context = command_context.new.context.as_deref();
+                self.write_handover_declined(environment, actor, context, by).await?;
+                let event_type = EventType::SessionHandoverDeclined;
+                self.record_session_event(environment, actor, event_type, session, context).await
             }
             Effect::Ended { session, end } => {
-                let by = match command_context.command {
+                let overridden_by = match command_context.command {
                     LockCommand::Force(claim) if end == SessionEnd::Overridden => Some(claim.session),
                     _ => None,
                 };
-                let reason = command_context.new.context.as_deref().filter(|_| by.is_some());
-                self.end_session(environment, command_context.before, session, end, (actor, by, reason))
-                    .await?;
+                let reason = command_context.new.context.as_deref().filter(|_| overridden_by.is_some());
+                let ending = SessionEnding { session, end, overridden_by, reason };
+                self.end_session(environment, command_context.before, actor, ending).await?;
                 let was_holder =
                     command_context.before.lock.held.as_ref().is_some_and(|held| held.session == session);
                 let is_released = end == SessionEnd::Released;
@@ -149,7 +147,7 @@ impl OrgTransaction {
                     .as_deref()
                     .filter(|_| command_context.command == LockCommand::Release(session));
                 let reason = handover_reason.as_deref().or(reason).or(given);
-                self.record_session_event(environment, (actor, event_type), session, reason).await
+                self.record_session_event(environment, actor, event_type, session, reason).await
             }
         }
     }

@@ -14,6 +14,19 @@ pub struct NewSession {
     pub token_id: Option<TokenId>,
 }
 
+/// What a user has sent with a claim, for its event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ClaimDetails {
+    pub(super) context: Option<String>,
+    pub(super) commit_id: Option<String>,
+}
+
+impl NewSession {
+    pub(super) fn details(&self) -> ClaimDetails {
+        ClaimDetails { context: self.context.clone(), commit_id: self.commit_id.clone() }
+    }
+}
+
 /// The command that is applied to an environment, and the environment's state before it.
 #[derive(Clone, Copy)]
 pub(super) struct LockCommandContext<'a> {

@@ -12,8 +12,28 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::lock::LockedEnvironment;
-use crate::lock::context::LockCommandContext;
+use crate::lock::context::{ClaimDetails, LockCommandContext};
 use crate::transaction::{Actor, OrgTransaction};
+
+/// A session that is queued, claimed or granted.
+pub(super) struct ClaimEvent {
+    pub(super) event_type: EventType,
+    pub(super) session: SessionId,
+    /// `None` while it waits.
+    pub(super) fence: Option<i64>,
+    pub(super) details: ClaimDetails,
+    pub(super) reason: Option<String>,
+}
+
+/// A session that ends.
+#[derive(Clone, Copy)]
+pub(super) struct SessionEnding<'a> {
+    pub(super) session: SessionId,
+    pub(super) end: SessionEnd,
+    /// The session that takes the environment over by force, and its reason.
+    pub(super) overridden_by: Option<SessionId>,
+    pub(super) reason: Option<&'a str>,
+}
 
 impl OrgTransaction {
     pub(super) async fn insert_session(
@@ -73,13 +93,13 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Grants a waiting session. Returns the context and the commit that it was queued with.
+    /// Grants a waiting session. Returns what it was queued with.
     pub(super) async fn grant_waiter(
         &mut self,
         environment: &LockedEnvironment,
         waiting: &Waiter,
         fence: i64,
-    ) -> Result<(Option<String>, Option<String>), StoreError> {
+    ) -> Result<ClaimDetails, StoreError> {
         let organization = self.organization();
         // The lease of this session, even if the same command ends it again.
         let lease = Lease::from_queue(environment.now, waiting.terms);
@@ -97,17 +117,19 @@ impl OrgTransaction {
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(granted.map(|row| (row.context, row.commit_id)).unwrap_or_default())
+        Ok(granted
+            .map(|row| ClaimDetails { context: row.context, commit_id: row.commit_id })
+            .unwrap_or_default())
     }
 
     pub(super) async fn end_session(
         &mut self,
         environment: &LockedEnvironment,
         before: &EnvironmentState,
-        session: SessionId,
-        end: SessionEnd,
-        (actor, by, reason): (&Actor, Option<SessionId>, Option<&str>),
+        actor: &Actor,
+        ending: SessionEnding<'_>,
     ) -> Result<(), StoreError> {
+        let SessionEnding { session, end, overridden_by, reason } = ending;
         let organization = self.organization();
         let lease = before.lock.held.as_ref().filter(|held| held.session == session).map(|held| held.lease);
         // An expired lease ended at its expiry time, not when the expiry was recorded.
@@ -130,7 +152,7 @@ impl OrgTransaction {
             ended_by,
             ended_by_name,
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
-            by.map(SessionId::uuid),
+            overridden_by.map(SessionId::uuid),
             reason,
         )
         .execute(self.connection())
@@ -171,7 +193,8 @@ impl OrgTransaction {
     pub(super) async fn write_handover_declined(
         &mut self,
         environment: &LockedEnvironment,
-        (actor, context): (&Actor, Option<&str>),
+        actor: &Actor,
+        context: Option<&str>,
         by: SessionId,
     ) -> Result<(), StoreError> {
         let (organization, name) = (self.organization(), actor.name().map(str::to_owned));
@@ -285,14 +308,13 @@ impl OrgTransaction {
     pub(super) async fn record_claim_event(
         &mut self,
         environment: &LockedEnvironment,
-        (actor, event_type): (&Actor, EventType),
-        (session, fence): (SessionId, Option<i64>),
-        (context, commit_id): (Option<&str>, Option<&str>),
-        reason: Option<String>,
+        actor: &Actor,
+        event: ClaimEvent,
     ) -> Result<(), StoreError> {
+        let ClaimEvent { event_type, session, fence, details, reason } = event;
         let mut after = environment.event_payload(session, fence);
-        after["context"] = context.into();
-        after["commitId"] = commit_id.into();
+        after["context"] = details.context.into();
+        after["commitId"] = details.commit_id.into();
         let subject = environment.subject();
         let event = NewEvent { event_type, subject, before: None, after: Some(after), reason };
         self.record_event_as(actor, event).await
@@ -301,7 +323,8 @@ impl OrgTransaction {
     pub(super) async fn record_session_event(
         &mut self,
         environment: &LockedEnvironment,
-        (actor, event_type): (&Actor, EventType),
+        actor: &Actor,
+        event_type: EventType,
         session: SessionId,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {

@@ -9,6 +9,15 @@ use crate::pipeline::PipelineName;
 use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
 
+/// The deployments that occupy an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnvironmentWork {
+    /// The deployment in the work slot.
+    pub in_slot: Option<DeploymentId>,
+    /// The newest teardown that has not ended.
+    pub teardown: Option<DeploymentId>,
+}
+
 impl Store {
     /// Opens a transaction for the organization with this slug. Returns `None` if there is none.
     pub async fn operator_transaction(
@@ -39,12 +48,10 @@ impl OrgTransaction {
         Ok(found.map(PipelineId::from))
     }
 
-    /// Returns the deployment in an environment's work slot, and the environment's newest teardown that has
-    /// not ended.
-    pub async fn slot_and_teardown_of(
+    pub async fn environment_work(
         &mut self,
         environment: greenroom_domain::id::EnvironmentId,
-    ) -> Result<(Option<DeploymentId>, Option<DeploymentId>), StoreError> {
+    ) -> Result<EnvironmentWork, StoreError> {
         let organization = self.organization();
         let row = query_with_final_statuses!(
             sqlx::query,
@@ -62,6 +69,9 @@ impl OrgTransaction {
         )
         .fetch_one(self.connection())
         .await?;
-        Ok((row.slot.map(DeploymentId::from), row.teardown.map(DeploymentId::from)))
+        Ok(EnvironmentWork {
+            in_slot: row.slot.map(DeploymentId::from),
+            teardown: row.teardown.map(DeploymentId::from),
+        })
     }
 }

@@ -8,6 +8,13 @@ use greenroom_domain::token::TokenHash;
 use crate::job::RunnerPrincipal;
 use crate::{Store, StoreError};
 
+/// The runner of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthenticatedRunner {
+    pub principal: RunnerPrincipal,
+    pub is_revoked: bool,
+}
+
 impl Store {
     /// Returns those of these runners that are not revoked.
     pub async fn active_runners(
@@ -28,11 +35,11 @@ impl Store {
         Ok(rows.into_iter().map(RunnerId::from).collect())
     }
 
-    /// Returns the runner of a token, and whether it is revoked.
+    /// Returns the runner of a token.
     pub async fn authenticate_runner(
         &self,
         hash: &TokenHash,
-    ) -> Result<Option<(RunnerPrincipal, bool)>, StoreError> {
+    ) -> Result<Option<AuthenticatedRunner>, StoreError> {
         let row = sqlx::query!(
             r#"select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null as "revoked!"
              from runners r where r.secret_hash = $1"#,
@@ -41,13 +48,13 @@ impl Store {
         .fetch_optional(&self.pool())
         .await?;
         Ok(row.map(|row| {
-            let runner = RunnerPrincipal {
+            let principal = RunnerPrincipal {
                 organization_id: row.organization_id.into(),
                 id: row.id.into(),
                 name: row.name,
                 pool_id: row.pool_id.into(),
             };
-            (runner, row.revoked)
+            AuthenticatedRunner { principal, is_revoked: row.revoked }
         }))
     }
 }

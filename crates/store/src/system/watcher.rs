@@ -64,7 +64,8 @@ impl Store {
     /// locks the environment's row first.
     pub async fn record_watcher_heartbeats(
         &self,
-        (organization, environment): (OrganizationId, EnvironmentId),
+        organization: OrganizationId,
+        environment: EnvironmentId,
         sessions: &[SessionId],
     ) -> Result<(), StoreError> {
         let mut transaction = self.system_transaction(organization).await?;

@@ -91,9 +91,11 @@ async fn send_heartbeats(store: &Store, watching: &[Watcher]) -> Result<(), Stor
         return Ok(());
     }
     let mut outcome = Ok(());
-    for (place, sessions) in with_db_timeout(store.waiting_watched_sessions(watching)).await? {
+    let watched = with_db_timeout(store.waiting_watched_sessions(watching)).await?;
+    for ((organization, environment), sessions) in watched {
+        let recorded = store.record_watcher_heartbeats(organization, environment, &sessions);
         // A busy environment must not cost the waiters of other environments their place.
-        if let Err(error) = with_db_timeout(store.record_watcher_heartbeats(place, &sessions)).await {
+        if let Err(error) = with_db_timeout(recorded).await {
             outcome = Err(error);
         }
     }

@@ -7,7 +7,7 @@ pub mod tail;
 use bytes::{Bytes, BytesMut};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_store::job::JobCredentials;
-use greenroom_store::log::{AppendOutcome, LogState, Segment, SegmentContent};
+use greenroom_store::log::{AppendOutcome, LogState, NewSegment, Segment, SegmentContent, SegmentLimit};
 use greenroom_store::object::log_name;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -32,25 +32,38 @@ pub async fn authorize(app: &App, credentials: JobCredentials<'_>, step: StepRun
     Ok(u64::try_from(end).unwrap_or_default())
 }
 
-/// Appends a piece, and returns the new length of the log. The caller must have called [`authorize`].
+/// A piece of a log, as a runner sends it.
+#[derive(Clone, Debug)]
+pub struct LogPiece {
+    /// The position of its first byte in the log.
+    pub offset: u64,
+    /// When it was written, by the runner's clock.
+    pub at: Timestamp,
+    pub bytes: Bytes,
+}
+
+/// Appends a piece, and returns the new length of the log. `end` is its length as [`authorize`], which the
+/// caller must have called, has returned it.
 pub async fn append(
     app: &App,
     credentials: JobCredentials<'_>,
-    (step, end): (StepRunId, u64),
-    (offset, at): (u64, Timestamp),
-    bytes: Bytes,
+    step: StepRunId,
+    end: u64,
+    piece: LogPiece,
 ) -> Result<u64, Failure> {
+    let LogPiece { offset, at, bytes } = piece;
     let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= MAX_LOG_BYTES;
     // Only a piece that fits is stored as an object. Whether it still fits is decided with the row locked.
     if bytes.len() < OBJECT_THRESHOLD_BYTES || !fits {
         let length = bytes.len() as i64;
-        let piece = SegmentContent::Inline(bytes.to_vec());
-        return append_piece(app, credentials, step, (signed(offset), at), (&piece, length)).await;
+        let content = SegmentContent::Inline(bytes.to_vec());
+        let segment = NewSegment { offset: signed(offset), at, content: &content, length };
+        return append_segment(app, credentials, step, segment).await;
     }
     // In a detached task: a client that disconnects must not leave an unreferenced object.
     let (own, credentials) = (app.clone(), OwnedJobCredentials::from(credentials));
     let stored = app.detached_tasks.spawn(async move {
-        append_object(&own, credentials.credentials(), step, (signed(offset), at), bytes).await
+        append_object(&own, credentials.credentials(), step, LogPiece { offset, at, bytes }).await
     });
     stored.await.map_err(Failure::internal)?
 }
@@ -59,26 +72,26 @@ async fn append_object(
     app: &App,
     credentials: JobCredentials<'_>,
     step: StepRunId,
-    (offset, at): (i64, Timestamp),
-    bytes: Bytes,
+    piece: LogPiece,
 ) -> Result<u64, Failure> {
-    let (organization, length) = (credentials.runner.organization_id, bytes.len() as i64);
-    let name = log_name(organization, step, (offset, length), Uuid::now_v7());
+    let LogPiece { offset, at, bytes } = piece;
+    let (offset, length) = (signed(offset), bytes.len() as i64);
+    let organization = credentials.runner.organization_id;
+    let name = log_name(organization, step, offset..offset + length, Uuid::now_v7());
     app.objects.put(&name, bytes).await?;
-    append_piece(app, credentials, step, (offset, at), (&SegmentContent::Object(name), length)).await
+    let content = SegmentContent::Object(name);
+    append_segment(app, credentials, step, NewSegment { offset, at, content: &content, length }).await
 }
 
-async fn append_piece(
+async fn append_segment(
     app: &App,
     credentials: JobCredentials<'_>,
     step: StepRunId,
-    (offset, at): (i64, Timestamp),
-    (piece, length): (&SegmentContent, i64),
+    segment: NewSegment<'_>,
 ) -> Result<u64, Failure> {
     let organization = credentials.runner.organization_id;
-    let appended =
-        app.store.append_log(credentials, step, (offset, at), piece, (length, signed(MAX_LOG_BYTES))).await?;
-    if let SegmentContent::Object(name) = piece
+    let appended = app.store.append_log(credentials, step, segment, signed(MAX_LOG_BYTES)).await?;
+    if let SegmentContent::Object(name) = segment.content
         && !matches!(appended, AppendOutcome::Appended { is_new: true, .. })
     {
         object_gc::remove_now(app, organization, name).await;
@@ -114,10 +127,8 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
     let mut gathered = BytesMut::new();
     let mut from = 0;
     'log: loop {
-        let segments = app
-            .store
-            .log_segments(organization, step, (from, i64::MAX), (GATHER_THRESHOLD_BYTES, false))
-            .await?;
+        let limit = SegmentLimit { max_bytes: GATHER_THRESHOLD_BYTES, objects_count: false };
+        let segments = app.store.log_segments(organization, step, from..i64::MAX, limit).await?;
         let Some(last) = segments.last() else { break };
         // A page begins with the piece that contains `from`, so without this check the last piece would be
         // read forever.
@@ -142,7 +153,8 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
         }
     }
     let Some(first) = parts.first() else { return Ok(()) };
-    let name = log_name(organization, step, (first.start, gathered.len() as i64), Uuid::now_v7());
+    let bytes = first.start..first.start + gathered.len() as i64;
+    let name = log_name(organization, step, bytes, Uuid::now_v7());
     app.objects.put(&name, gathered.freeze()).await?;
     if !app.store.compact_log(organization, step, &parts, &name).await? {
         object_gc::remove_now(app, organization, &name).await;

@@ -1,9 +1,11 @@
 //! Reading logs by byte range, from PostgreSQL and the object store.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use greenroom_store::Store;
-use greenroom_store::log::SegmentContent;
+use greenroom_store::log::{SegmentContent, SegmentLimit};
 use jiff::Timestamp;
 
 use crate::app::failure::Failure;
@@ -39,15 +41,14 @@ impl LogReader<'_> {
         self,
         organization: OrganizationId,
         step: StepRunId,
-        (from, to): (u64, u64),
+        Range { start: from, end: to }: Range<u64>,
         max_bytes: u64,
     ) -> Result<Vec<LogPart>, Failure> {
         if from >= to {
             return Ok(Vec::new());
         }
-        let limits = (signed(max_bytes), true);
-        let segments =
-            self.store.log_segments(organization, step, (signed(from), signed(to)), limits).await?;
+        let limit = SegmentLimit { max_bytes: signed(max_bytes), objects_count: true };
+        let segments = self.store.log_segments(organization, step, signed(from)..signed(to), limit).await?;
         let mut parts = Vec::with_capacity(segments.len());
         let mut at = from;
         for segment in segments {

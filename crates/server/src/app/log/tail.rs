@@ -59,7 +59,7 @@ pub struct Follower {
 impl LogTails {
     /// Follows a step's log. `state` is its state, which may be stale.
     pub fn follow(&self, organization: OrganizationId, step: StepRunId, state: LogState) -> Follower {
-        let (key, now) = ((organization, step), LogProgress::from((state.bytes, state.closed)));
+        let (key, now) = ((organization, step), LogProgress::new(state.bytes, state.closed));
         let mut tails = self.tails();
         let tail = Arc::clone(tails.entry(key).or_insert_with(|| {
             let (end, reading) = (Mutex::default(), tokio::sync::Mutex::new(()));
@@ -74,7 +74,7 @@ impl LogTails {
     /// Called after this server has stored a piece. `bytes` is the new length of the log.
     pub fn advance(&self, organization: OrganizationId, step: StepRunId, bytes: i64) {
         if let Some(tail) = self.tails().get(&(organization, step)) {
-            tail.advance(LogProgress::from((bytes, false)));
+            tail.advance(LogProgress::new(bytes, false));
         }
     }
 
@@ -110,7 +110,7 @@ impl LogTails {
             let Some(key) = by_step.get(&log.step) else { continue };
             missing.remove(key);
             if let Some(tail) = tails.get(key) {
-                tail.advance(LogProgress::from((log.bytes, log.closed)));
+                tail.advance(LogProgress::new(log.bytes, log.closed));
             }
         }
         // The steps of missing logs were removed, so these logs are closed.
@@ -125,8 +125,8 @@ impl LogTails {
     }
 }
 
-impl From<(i64, bool)> for LogProgress {
-    fn from((bytes, closed): (i64, bool)) -> Self {
+impl LogProgress {
+    fn new(bytes: i64, closed: bool) -> Self {
         Self { bytes: u64::try_from(bytes).unwrap_or_default(), closed }
     }
 }
@@ -147,7 +147,7 @@ impl Tail {
         let (organization, step) = self.key;
         if to.saturating_sub(from) > READ_BYTES {
             // The stream is far behind, and hardly at the same offset as another stream.
-            return reader.read_parts(organization, step, (from, to), READ_BYTES).await;
+            return reader.read_parts(organization, step, from..to, READ_BYTES).await;
         }
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
@@ -156,7 +156,7 @@ impl Tail {
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);
         }
-        let parts = reader.read_parts(organization, step, (from, to), READ_BYTES).await?;
+        let parts = reader.read_parts(organization, step, from..to, READ_BYTES).await?;
         self.end().add(&parts);
         Ok(parts)
     }

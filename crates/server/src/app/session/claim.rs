@@ -90,7 +90,7 @@ pub async fn claim_on_slow_path(
             return Err(Failure::field("/context", detail));
         }
     }
-    claim_locked(command, &mut locked, (request, validated), places, &place.pipeline).await
+    claim_locked(command, &mut locked, request, validated, places, &place.pipeline).await
 }
 
 /// Locks and counts the queue places of the user's `ci` and `agent` tokens. Precedes the lock of the
@@ -104,7 +104,8 @@ pub async fn lock_places(command: &mut Command) -> Result<i64, Failure> {
 pub async fn claim_locked(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    (request, ValidatedClaim { commit_id, branch, context }): (&ClaimRequest, ValidatedClaim),
+    request: &ClaimRequest,
+    ValidatedClaim { commit_id, branch, context }: ValidatedClaim,
     places: i64,
     pipeline: &PipelineName,
 ) -> Result<SessionView, Failure> {
@@ -125,7 +126,7 @@ pub async fn claim_locked(
     };
     let effects = match command.apply(locked, lock_command, &new).await? {
         Ok(effects) => effects,
-        Err(refusal) => return Err(refused(command, locked, refusal, (pipeline, request)).await?),
+        Err(refusal) => return Err(refused(command, locked, refusal, pipeline, request).await?),
     };
     let granted = effects
         .iter()

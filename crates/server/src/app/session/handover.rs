@@ -26,7 +26,8 @@ pub async fn request(
     command: &mut Command,
     place: &Place,
     of: SessionId,
-    (claim, grace): (&ClaimRequest, Option<i64>),
+    claim: &ClaimRequest,
+    grace: Option<i64>,
 ) -> Result<SessionView, Failure> {
     let ValidatedClaim { commit_id, branch, context } = ValidatedClaim::new(claim)?;
     if commit_id.is_some() {
@@ -59,7 +60,7 @@ pub async fn request(
             }
             read_view(command, &locked, requester).await
         }
-        Err(refusal) => Err(failure_of(command, &locked, (refusal, of), (place, claim)).await?),
+        Err(refusal) => Err(failure_of(command, &locked, refusal, of, place, claim).await?),
     }
 }
 
@@ -105,7 +106,7 @@ async fn respond(
     match command.apply(&mut locked, lock_command, &response).await? {
         Ok(_) => read_view(command, &locked, id).await,
         Err(refusal) => {
-            Err(failure_of(command, &locked, (refusal, id), (place, &ClaimRequest::default())).await?)
+            Err(failure_of(command, &locked, refusal, id, place, &ClaimRequest::default()).await?)
         }
     }
 }
@@ -118,8 +119,10 @@ fn text(context: Option<&str>) -> Result<Option<String>, Failure> {
 async fn failure_of(
     command: &mut Command,
     locked: &LockedEnvironment,
-    (refusal, id): (Refusal, SessionId),
-    (place, claim): (&Place, &ClaimRequest),
+    refusal: Refusal,
+    id: SessionId,
+    place: &Place,
+    claim: &ClaimRequest,
 ) -> Result<Failure, Failure> {
     match refusal {
         Refusal::NotActive => not_active(command, locked, id).await,
@@ -133,7 +136,7 @@ async fn failure_of(
                 "Nobody asks for this session, or who asked has left the queue. There is nothing to answer.";
             Ok(Failure::new(Code::HandoverNotRequested, detail))
         }
-        other => refused(command, locked, other, (&place.pipeline, claim)).await,
+        other => refused(command, locked, other, &place.pipeline, claim).await,
     }
 }
 

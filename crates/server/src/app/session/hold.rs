@@ -21,7 +21,8 @@ pub async fn deploy(
     command: &mut Command,
     place: &Place,
     id: SessionId,
-    (commit_id, branch): (&str, Option<&str>),
+    commit_id: &str,
+    branch: Option<&str>,
 ) -> Result<DeploymentRecord, Failure> {
     let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
     let branch = parse_branch(branch)?;

@@ -73,7 +73,7 @@ pub async fn apply(
         Ok(_) => Ok(()),
         Err(refusal) => {
             let pipeline = PipelineName::Id(locked.pipeline_id);
-            Err(refused(command, locked, refusal, (&pipeline, &ClaimRequest::default())).await?)
+            Err(refused(command, locked, refusal, &pipeline, &ClaimRequest::default()).await?)
         }
     }
 }
@@ -83,7 +83,8 @@ pub async fn refused(
     command: &mut Command,
     locked: &LockedEnvironment,
     refusal: Refusal,
-    (pipeline, claim): (&PipelineName, &ClaimRequest),
+    pipeline: &PipelineName,
+    claim: &ClaimRequest,
 ) -> Result<Failure, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
     let request = RefusedRequest { principal: command.principal(), pipeline, claim };

@@ -82,7 +82,7 @@ async fn claim_in(command: &mut Command, pool: PoolClaim<'_>) -> Result<SessionV
         return Err(Failure::field("/ttlSeconds", format!("must be 1 or more, not {seconds}")));
     }
     match command.lock_free(pool).await? {
-        Some(mut locked) => claim_locked(command, &mut locked, (claim, validated), 0, name).await,
+        Some(mut locked) => claim_locked(command, &mut locked, claim, validated, 0, name).await,
         None => {
             let environments = command.pool_environments(pool.pipeline, pool.labels).await?;
             if environments.is_empty() {

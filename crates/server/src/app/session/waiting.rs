@@ -52,8 +52,14 @@ pub async fn claim<R: Replayable>(
     let locked = lock_place(&mut command, place).await?;
     let environment = subject(locked.pipeline_id, &locked.name);
     let guard = (!stays_queued).then(|| {
-        let place = (organization, locked.id);
-        QueueGuard::new(app.clone(), place, (id, principal.user_id), request.key.clone())
+        let waiting = WaitingSession {
+            organization_id: organization,
+            environment_id: locked.id,
+            session_id: id,
+            user_id: principal.user_id,
+            key: request.key.clone(),
+        };
+        QueueGuard { app: app.clone(), waiting: Some(waiting) }
     });
     command.finish(render(view)?).await?;
     loop {
@@ -65,7 +71,7 @@ pub async fn claim<R: Replayable>(
             }
         }
         let is_last = matches!(reason, WakeReason::Deadline);
-        let polled = poll(request, (place, claim), id, is_last && !stays_queued).await;
+        let polled = poll(request, place, claim, id, is_last && !stays_queued).await;
         let (command, state) = match polled {
             Ok(polled) => polled,
             // A transient failure is no reason to leave the queue: retry at the next wake-up.
@@ -102,12 +108,13 @@ enum WaitState {
 /// Polls the session in a command of its own, which the caller commits.
 async fn poll(
     request: &CommandRequest<'_>,
-    claim: (&Place, &ClaimRequest),
+    place: &Place,
+    claim: &ClaimRequest,
     id: SessionId,
     leaves: bool,
 ) -> Result<(OpenCommand, WaitState), Interruption> {
     let mut command = request.reopen().await?;
-    let state = poll_in(&mut command, claim, id, leaves).await?;
+    let state = poll_in(&mut command, place, claim, id, leaves).await?;
     Ok((command, state))
 }
 
@@ -115,7 +122,8 @@ async fn poll(
 /// leaves the queue.
 async fn poll_in(
     command: &mut Command,
-    (place, claim): (&Place, &ClaimRequest),
+    place: &Place,
+    claim: &ClaimRequest,
     id: SessionId,
     leaves: bool,
 ) -> Result<WaitState, Failure> {
@@ -140,7 +148,7 @@ async fn poll_in(
         Some(held) => Refusal::Locked { session: held.session },
         None => Refusal::OthersWait,
     };
-    Ok(WaitState::Left(Box::new(refused(command, &locked, refusal, (&place.pipeline, claim)).await?)))
+    Ok(WaitState::Left(Box::new(refused(command, &locked, refusal, &place.pipeline, claim).await?)))
 }
 
 /// Removes a session from the queue when its request is dropped, for example because the client disconnected.
@@ -159,16 +167,6 @@ struct WaitingSession {
 }
 
 impl QueueGuard {
-    fn new(
-        app: App,
-        (organization_id, environment_id): (OrganizationId, EnvironmentId),
-        (session_id, user_id): (SessionId, UserId),
-        key: Option<OperationKey>,
-    ) -> Self {
-        let waiting = WaitingSession { organization_id, environment_id, session_id, user_id, key };
-        Self { app, waiting: Some(waiting) }
-    }
-
     /// Leaves the session as it is: the request has completed.
     fn disarm(mut self) {
         self.waiting = None;

@@ -13,7 +13,7 @@ use greenroom_api_types::event::Event as Wire;
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
-use greenroom_store::event::EventFilter;
+use greenroom_store::event::{EventBounds, EventFilter};
 use greenroom_store::with_db_timeout;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -46,7 +46,7 @@ pub async fn open(
     let organization = request.organization();
     // Subscribe before reading the history, so that no event is lost in between.
     let live = request.app.feed.subscribe(organization);
-    let (oldest, head) = request.app.store.event_bounds(organization).await?;
+    let EventBounds { oldest, head } = request.app.store.event_bounds(organization).await?;
     // The first message confirms that the stream is open, and sets the client's reconnection delay.
     let mut pending = VecDeque::from([sse::Event::default().retry(RECONNECT_DELAY).comment("open")]);
     let sequence = match last_seen {
@@ -132,7 +132,7 @@ impl Follower {
     async fn catch_up(&mut self) -> Option<()> {
         let read = async {
             // Read the head before the page: a page that is not full then covers everything up to the head.
-            let (_, head) = self.app.store.event_bounds(self.organization).await?;
+            let head = self.app.store.event_bounds(self.organization).await?.head;
             let page = self
                 .app
                 .store

@@ -79,7 +79,7 @@ async fn store_cache(
         Err(failure) => return Err(reject(failure, &headers, body).await),
     };
     request_slot.begin_upload(UPLOAD_TIMEOUT)?;
-    cache::keep(&app, auth.credentials(), (pipeline, &key), sha256(&headers), to_stream(body)).await?;
+    cache::keep(&app, auth.credentials(), pipeline, &key, sha256(&headers), to_stream(body)).await?;
     Ok(Json(Data { data: () }))
 }
 

@@ -128,7 +128,8 @@ async fn append_log(
         }
     };
     let bytes = read(request, log::MAX_PIECE_BYTES).await?;
-    let bytes = log::append(&app, auth.credentials(), (step, end), (query.offset, query.at), bytes).await?;
+    let piece = log::LogPiece { offset: query.offset, at: query.at, bytes };
+    let bytes = log::append(&app, auth.credentials(), step, end, piece).await?;
     Ok(Json(Data { data: LogSize { bytes } }))
 }
 
