@@ -1,6 +1,7 @@
-//! Deployments: their plan (`plan`), their state machine (`machine`), why one is blocked (`waiting`) and
-//! their deadlines (`deadline`).
+//! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), why a
+//! deployment is blocked (`waiting`) and their deadlines (`deadline`).
 
+mod attempt;
 mod branch;
 mod deadline;
 mod machine;
@@ -11,6 +12,7 @@ mod status;
 mod trigger;
 mod waiting;
 
+pub use attempt::{AttemptReport, attempt_outcome};
 pub use branch::{BranchProof, required_proof};
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
 pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, advance, next_advance_at};

@@ -106,16 +106,6 @@ text_enum!(JobStatus {
 
 final_statuses!(JobStatus { Succeeded, Failed, Errored, Canceled });
 
-impl JobStatus {
-    /// Returns the status of a step that was running when its job ended with this status.
-    pub const fn of_running_step(self) -> StepStatus {
-        match self {
-            Self::Errored => StepStatus::Errored,
-            _ => StepStatus::Canceled,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepStatus {
     /// The step has not started.
@@ -234,14 +224,5 @@ mod tests {
         assert_eq!(stages, ["pending", "waiting", "queued", "running"]);
         assert_eq!(jobs, ["queued", "running"]);
         assert_eq!(steps, ["pending", "running"]);
-    }
-
-    #[test]
-    fn a_running_step_errors_only_with_its_job() {
-        for status in JobStatus::ALL {
-            let expected =
-                if *status == JobStatus::Errored { StepStatus::Errored } else { StepStatus::Canceled };
-            assert_eq!(status.of_running_step(), expected, "{status}");
-        }
     }
 }

@@ -115,7 +115,7 @@ impl OrgTransaction {
         )
         .execute(self.connection())
         .await?;
-        self.end_unfinished_steps(job.uuid(), JobStatus::Failed.of_running_step()).await?;
+        self.end_unfinished_steps(job.uuid(), JobStatus::Failed).await?;
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
+use greenroom_domain::deployment::{AttemptReport, JobStatus, Reason, StepStatus, attempt_outcome};
 
 use super::JobCredentials;
 use crate::error::parse_column;
@@ -23,6 +23,12 @@ pub struct JobReport<'a> {
     pub commit_id: Option<&'a str>,
     /// A failure that a retry can't fix.
     pub failure: Option<Reason>,
+}
+
+impl JobReport<'_> {
+    const fn of_attempt(&self) -> AttemptReport {
+        AttemptReport { timed_out: self.timed_out, failure: self.failure, has_error: self.error.is_some() }
+    }
 }
 
 /// A job that has ended, and what is needed to notify the engine.
@@ -83,7 +89,8 @@ impl Store {
             .iter()
             .map(|status| parse_column("step_runs.status", status))
             .collect::<Result<Vec<StepStatus>, _>>()?;
-        let (status, reason) = outcome(&steps, report, job.canceled || deployment.canceled);
+        let (status, reason) =
+            attempt_outcome(&steps, report.of_attempt(), job.canceled || deployment.canceled);
         let wake_up = sqlx::query_scalar!(
             "with ended as (
                  update jobs set status = $3, reason = $4, detail = $5, ended_at = clock_timestamp()
@@ -91,7 +98,7 @@ impl Store {
              ),
              unfinished as (
                  update step_runs
-                 set status = case when status = 'running' then $6 else 'skipped' end, ended_at = clock_timestamp()
+                 set status = case when status = 'running' then $6 else $9 end, ended_at = clock_timestamp()
                  where organization_id = $1 and job_id = $2 and ended_at is null
              )
              insert into wakes (organization_id, deployment_id, due_at)
@@ -101,71 +108,14 @@ impl Store {
             status.as_str(),
             reason.map(Reason::as_str),
             report.error,
-            status.of_running_step().as_str(),
+            StepStatus::Running.at_end_of(status).as_str(),
             deployment.id,
             WAKE_UP_DELAY.as_secs_f64(),
+            StepStatus::Pending.at_end_of(status).as_str(),
         )
         .fetch_one(transaction.connection())
         .await?;
         transaction.commit().await?;
         Ok(Some(CompletedJob { task_token: job.task_token, wake_up: Some(wake_up), other_commit: None }))
-    }
-}
-
-/// Derives the outcome of an attempt from the statuses of its steps and the report.
-fn outcome(steps: &[StepStatus], report: JobReport<'_>, canceled: bool) -> (JobStatus, Option<Reason>) {
-    let any = |status: StepStatus| steps.contains(&status);
-    let all_succeeded = steps.iter().all(|step| *step == StepStatus::Succeeded);
-    if any(StepStatus::Failed) {
-        let reason = if report.timed_out { Reason::TimedOut } else { Reason::StepFailed };
-        (JobStatus::Failed, Some(reason))
-    } else if any(StepStatus::Canceled) || canceled && !all_succeeded {
-        (JobStatus::Canceled, None)
-    } else if report.timed_out {
-        // Outside of the steps: during the checkout, or while artifacts or caches were stored.
-        (JobStatus::Failed, Some(Reason::TimedOut))
-    } else if let Some(reason) = report.failure {
-        (JobStatus::Failed, Some(reason))
-    } else if report.error.is_some() || any(StepStatus::Errored) {
-        (JobStatus::Errored, Some(Reason::RunnerError))
-    } else if all_succeeded {
-        (JobStatus::Succeeded, None)
-    } else {
-        (JobStatus::Errored, Some(Reason::RunnerError))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn outcome_follows_from_steps_and_report() {
-        use JobStatus::{Canceled, Errored, Failed, Succeeded};
-        let (fine, error) =
-            (JobReport::default(), JobReport { error: Some("no checkout"), ..JobReport::default() });
-        let mistake = JobReport { failure: Some(Reason::CommitNotFound), ..error };
-        let late = JobReport { timed_out: true, ..JobReport::default() };
-        let late_outside = JobReport { timed_out: true, ..error };
-        for (steps, report, canceled, expected) in [
-            (["succeeded", "succeeded"], fine, false, (Succeeded, None)),
-            (["succeeded", "succeeded"], fine, true, (Succeeded, None)),
-            (["succeeded", "failed"], fine, false, (Failed, Some(Reason::StepFailed))),
-            (["failed", "pending"], late, false, (Failed, Some(Reason::TimedOut))),
-            (["failed", "pending"], fine, true, (Failed, Some(Reason::StepFailed))),
-            (["succeeded", "canceled"], fine, true, (Canceled, None)),
-            (["pending", "pending"], fine, true, (Canceled, None)),
-            (["pending", "pending"], late_outside, true, (Canceled, None)),
-            (["pending", "pending"], late_outside, false, (Failed, Some(Reason::TimedOut))),
-            (["succeeded", "succeeded"], late_outside, false, (Failed, Some(Reason::TimedOut))),
-            (["pending", "pending"], mistake, false, (Failed, Some(Reason::CommitNotFound))),
-            (["pending", "pending"], mistake, true, (Canceled, None)),
-            (["pending", "pending"], error, false, (Errored, Some(Reason::RunnerError))),
-            (["succeeded", "errored"], fine, false, (Errored, Some(Reason::RunnerError))),
-            (["succeeded", "pending"], fine, false, (Errored, Some(Reason::RunnerError))),
-        ] {
-            let steps: [StepStatus; 2] = steps.map(|status| status.parse().unwrap());
-            assert_eq!(outcome(&steps, report, canceled), expected, "{steps:?} {report:?} {canceled}");
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Attempts of stages: jobs for runners, and their steps.
 
 use greenroom_domain::definition::{Definition, StepWork};
-use greenroom_domain::deployment::{Stage, StepStatus};
+use greenroom_domain::deployment::{JobStatus, Stage, StepStatus};
 
 use super::time;
 use crate::StoreError;
@@ -108,7 +108,7 @@ impl OrgTransaction {
         if let Some(job) = ended
             && after.status.is_final()
         {
-            self.end_unfinished_steps(job, after.status.of_running_step()).await?;
+            self.end_unfinished_steps(job, after.status).await?;
         }
         Ok(())
     }
@@ -132,21 +132,21 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Ends the steps of a job whose results will not be reported any more. Steps that are running get
-    /// `running_step_status`, and pending ones are skipped.
+    /// Ends the steps of a job that ended with `status` and whose results will not be reported any more.
     pub(crate) async fn end_unfinished_steps(
         &mut self,
         job: uuid::Uuid,
-        running_step_status: StepStatus,
+        status: JobStatus,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "update step_runs
-             set status = case when status = 'running' then $3 else 'skipped' end, ended_at = clock_timestamp()
+             set status = case when status = 'running' then $3 else $4 end, ended_at = clock_timestamp()
              where organization_id = $1 and job_id = $2 and ended_at is null",
             organization,
             job,
-            running_step_status.as_str(),
+            StepStatus::Running.at_end_of(status).as_str(),
+            StepStatus::Pending.at_end_of(status).as_str(),
         )
         .execute(self.connection())
         .await?;
