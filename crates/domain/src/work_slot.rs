@@ -1,156 +1,114 @@
 //! The work slot: at most one deployment or teardown acts on an environment at a time, independently of the
-//! lock.
+//! lock. Others wait for the slot with the status `queued`.
 //!
-//! The slot is passed on in this order: confirmed end of the old deployment → teardown of the ended session →
-//! newest deployment that the current session has requested.
+//! | Slot      | Event                | Slot afterwards          | Effects                                     |
+//! |-----------|----------------------|--------------------------|---------------------------------------------|
+//! | free      | `Requested`          | the new one              | supersedes what waits of its session        |
+//! | held      | `Requested`          | unchanged, it waits      | supersedes what waits of its session        |
+//! | free      | `TeardownQueued`     | the teardown             |                                             |
+//! | held      | `TeardownQueued`     | unchanged, it waits      |                                             |
+//! | free      | `Continued`          | the continued one        |                                             |
+//! | held      | `Continued`          | unchanged                |                                             |
+//! | held      | `Ended`, the holder  | the next one, or free    |                                             |
+//! | any       | `Ended`, another one | unchanged                |                                             |
+//!
+//! The next one is the oldest teardown that waits, otherwise the newest deployment that waits, otherwise none.
+//! A teardown is never superseded.
+//!
+//! The end of a session does not appear here: it cancels the session's deployments
+//! ([`cancel`](crate::deployment::cancel)). The slot stays with a deployment that is being canceled until its
+//! end is certain.
 
-use std::fmt::Debug;
-
-/// `D` identifies a deployment, `S` a session.
+/// `D` identifies a deployment, `S` a session. Ids of deployments increase with their time of creation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkSlot<D, S> {
-    pub occupant: Option<Work<D, S>>,
-    /// The sessions whose teardowns wait, in the order in which the sessions ended.
-    pub teardowns: Vec<S>,
-    /// The deployment that waits for the slot. A newer one replaces it.
-    pub waiting: Option<(D, S)>,
+    /// The deployment that acts on the environment.
+    pub holder: Option<D>,
+    /// The deployments with the status `queued`, one of which may be the holder.
+    pub queued: Vec<Queued<D, S>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Work<D, S> {
-    Deployment { deployment: D, session: S, canceling: bool },
-    Teardown { session: S },
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Queued<D, S> {
+    pub deployment: D,
+    pub session: S,
+    pub is_teardown: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event<D, S> {
     /// A session requests a deployment.
     Requested { deployment: D, session: S },
-    /// The occupant is guaranteed to have ended.
-    Ended,
-    /// A session has ended. `teardown`: its environment has to be cleaned up.
-    SessionEnded { session: S, teardown: bool },
+    /// A session has ended, and its environment has to be cleaned up.
+    TeardownQueued { deployment: D, session: S },
+    /// A stage of a deployment that has ended is retried.
+    Continued { deployment: D },
+    /// A deployment is guaranteed to have ended.
+    Ended { deployment: D },
 }
 
+/// What the store has to write besides the slot itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Effect<D, S> {
-    Start(Work<D, S>),
-    /// The deployment never starts: a newer one of its session replaced it.
-    Superseded(D),
-    /// The deployment never starts: its session has ended.
-    Canceled(D),
-    /// The deployment runs and has to be canceled.
-    Cancel(D),
+pub struct Effects<D> {
+    /// These deployments never start: a newer one of their session replaced them.
+    pub superseded: Vec<D>,
+    /// The deployment that has just got the slot.
+    pub assigned: Option<D>,
 }
 
-impl<D, S> Default for WorkSlot<D, S> {
-    fn default() -> Self {
-        Self { occupant: None, teardowns: Vec::new(), waiting: None }
-    }
-}
-
-pub fn apply<D, S>(mut slot: WorkSlot<D, S>, event: Event<D, S>) -> (WorkSlot<D, S>, Vec<Effect<D, S>>)
+/// Returns the slot after the event, and the effects. A deployment that the event names may already be among
+/// the queued ones.
+pub fn apply<D, S>(mut slot: WorkSlot<D, S>, event: Event<D, S>) -> (WorkSlot<D, S>, Effects<D>)
 where
-    D: Copy + Eq + Debug,
-    S: Copy + Eq + Debug,
+    D: Copy + Ord,
+    S: Copy + Eq,
 {
-    let mut effects = Vec::new();
+    let holder = slot.holder;
+    let mut superseded = Vec::new();
     match event {
         Event::Requested { deployment, session } => {
-            if let Some((waiting, of)) = slot.waiting.replace((deployment, session)) {
-                effects.push(if of == session {
-                    Effect::Superseded(waiting)
-                } else {
-                    Effect::Canceled(waiting)
-                });
-            }
+            slot.enqueue(Queued { deployment, session, is_teardown: false });
+            slot.queued.retain(|queued| {
+                let is_replaced = queued.session == session
+                    && !queued.is_teardown
+                    && queued.deployment != deployment
+                    && Some(queued.deployment) != holder;
+                superseded.extend(is_replaced.then_some(queued.deployment));
+                !is_replaced
+            });
+            slot.holder = holder.or(Some(deployment));
         }
-        Event::Ended => slot.occupant = None,
-        Event::SessionEnded { session, teardown } => {
-            if let Some((waiting, _)) = slot.waiting.take_if(|(_, of)| *of == session) {
-                effects.push(Effect::Canceled(waiting));
-            }
-            if let Some(Work::Deployment { deployment, session: of, canceling }) = &mut slot.occupant
-                && *of == session
-                && !*canceling
-            {
-                *canceling = true;
-                effects.push(Effect::Cancel(*deployment));
-            }
-            if teardown {
-                slot.teardowns.push(session);
+        Event::TeardownQueued { deployment, session } => {
+            slot.enqueue(Queued { deployment, session, is_teardown: true });
+            slot.holder = holder.or(Some(deployment));
+        }
+        Event::Continued { deployment } => slot.holder = holder.or(Some(deployment)),
+        Event::Ended { deployment } => {
+            slot.queued.retain(|queued| queued.deployment != deployment);
+            if holder == Some(deployment) {
+                slot.holder = slot.next();
             }
         }
     }
-    if slot.occupant.is_none() {
-        let next = if slot.teardowns.is_empty() {
-            slot.waiting.take().map(|(deployment, session)| Work::Deployment {
-                deployment,
-                session,
-                canceling: false,
-            })
-        } else {
-            Some(Work::Teardown { session: slot.teardowns.remove(0) })
+    let assigned = slot.holder.filter(|next| Some(*next) != holder);
+    (slot, Effects { superseded, assigned })
+}
+
+impl<D: Copy + Ord, S> WorkSlot<D, S> {
+    fn enqueue(&mut self, new: Queued<D, S>) {
+        self.queued.retain(|queued| queued.deployment != new.deployment);
+        self.queued.push(new);
+    }
+
+    fn next(&self) -> Option<D> {
+        let waiting = |is_teardown: bool| {
+            let of_kind = move |queued: &&Queued<D, S>| queued.is_teardown == is_teardown;
+            self.queued.iter().filter(of_kind).map(|queued| queued.deployment)
         };
-        effects.extend(next.clone().map(Effect::Start));
-        slot.occupant = next;
+        waiting(true).min().or_else(|| waiting(false).max())
     }
-    (slot, effects)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    type Slot = WorkSlot<u8, char>;
-
-    fn after(events: &[Event<u8, char>]) -> (Slot, Vec<Effect<u8, char>>) {
-        events.iter().fold((Slot::default(), Vec::new()), |(slot, mut all), event| {
-            let (slot, effects) = apply(slot, event.clone());
-            all.extend(effects);
-            (slot, all)
-        })
-    }
-
-    fn requested(deployment: u8, session: char) -> Event<u8, char> {
-        Event::Requested { deployment, session }
-    }
-
-    fn deployment(deployment: u8, session: char) -> Effect<u8, char> {
-        Effect::Start(Work::Deployment { deployment, session, canceling: false })
-    }
-
-    #[test]
-    fn one_runs_and_the_newest_waits() {
-        let (slot, effects) = after(&[requested(1, 'a'), requested(2, 'a'), requested(3, 'a')]);
-        assert_eq!(effects, [deployment(1, 'a'), Effect::Superseded(2)]);
-        let (_, effects) = apply(slot, Event::Ended);
-        assert_eq!(effects, [deployment(3, 'a')]);
-    }
-
-    #[test]
-    fn the_slot_passes_through_teardown_to_the_next_session() {
-        let (slot, effects) = after(&[
-            requested(1, 'a'),
-            Event::SessionEnded { session: 'a', teardown: true },
-            requested(2, 'b'),
-        ]);
-        assert_eq!(effects, [deployment(1, 'a'), Effect::Cancel(1)]);
-        let (slot, effects) = apply(slot, Event::Ended);
-        assert_eq!(effects, [Effect::Start(Work::Teardown { session: 'a' })]);
-        let (_, effects) = apply(slot, Event::Ended);
-        assert_eq!(effects, [deployment(2, 'b')]);
-    }
-
-    #[test]
-    fn an_unstarted_deployment_is_canceled_when_its_session_ends() {
-        let (slot, effects) = after(&[
-            requested(1, 'a'),
-            requested(2, 'a'),
-            Event::SessionEnded { session: 'a', teardown: false },
-        ]);
-        assert_eq!(effects, [deployment(1, 'a'), Effect::Canceled(2), Effect::Cancel(1)]);
-        let (slot, effects) = apply(slot, Event::Ended);
-        assert_eq!((slot, effects), (Slot::default(), Vec::new()));
-    }
-}
+#[path = "work_slot_tests.rs"]
+mod tests;

@@ -6,6 +6,7 @@ use greenroom_domain::deployment::{
 };
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
+use greenroom_domain::work_slot::Event;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
@@ -201,15 +202,7 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         if let Some((environment, _)) = deployment.environment {
-            sqlx::query!(
-                "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3)
-                 where organization_id = $1 and id = $2",
-                organization,
-                environment.uuid(),
-                id.uuid(),
-            )
-            .execute(self.connection())
-            .await?;
+            self.apply_to_slot(environment, Event::Continued { deployment: id }).await?;
         }
         self.wake(id).await?;
         Ok(ActionOutcome::Done)

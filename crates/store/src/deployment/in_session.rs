@@ -1,10 +1,11 @@
 //! Deployments of sessions. They are created as `queued`, wait for their environment's work slot, and end
 //! with their session.
 
-use greenroom_domain::deployment::Purpose;
+use greenroom_domain::deployment::{DeploymentStatus, Purpose, Reason};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId, UserId};
 use greenroom_domain::session::SessionEnd;
+use greenroom_domain::work_slot::Event;
 use serde_json::json;
 
 use crate::StoreError;
@@ -52,18 +53,6 @@ impl OrgTransaction {
         commit_id: &str,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let superseded = sqlx::query!(
-            "update deployments d set status = 'superseded', ended_at = clock_timestamp(), reason = 'a newer deployment'
-             from environments e
-             where d.organization_id = $1 and d.session_id = $2 and d.status = 'queued'
-               and e.organization_id = $1 and e.id = $3 and e.slot_deployment_id is distinct from d.id
-             returning d.id, d.commit_id",
-            organization,
-            session.uuid(),
-            environment.id.uuid(),
-        )
-        .fetch_all(self.connection())
-        .await?;
         sqlx::query!(
             "insert into deployments
                  (organization_id, id, pipeline_id, definition_version, environment_id, session_id, fence, commit_id,
@@ -82,33 +71,49 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         sqlx::query!(
-            "update environments set slot_deployment_id = coalesce(slot_deployment_id, $3), commit_id = $4
-             where organization_id = $1 and id = $2",
+            "update environments set commit_id = $3 where organization_id = $1 and id = $2",
             organization,
             environment.id.uuid(),
-            id.uuid(),
             commit_id,
         )
         .execute(self.connection())
         .await?;
-        let has_slot = sqlx::query_scalar!(
-            r#"select slot_deployment_id = $3 as "has_slot!" from environments where organization_id = $1 and id = $2"#,
-            organization,
-            environment.id.uuid(),
-            id.uuid(),
-        )
-        .fetch_one(self.connection())
-        .await?;
-        if has_slot {
+        let event = Event::Requested { deployment: id, session };
+        let effects = self.apply_to_slot(environment.id, event).await?;
+        if let Some(holder) = effects.assigned {
             // Without the slot there is nothing to do yet. The deployment is woken up when it gets the slot.
-            self.wake(id).await?;
+            self.wake(holder).await?;
         }
-        for old in superseded {
-            let old = DeploymentEventData::of_session(old.id.into(), session, &old.commit_id);
+        for (old, commit_id) in &self.supersede(&effects.superseded).await? {
+            let old = DeploymentEventData::of_session(*old, session, commit_id);
             self.record_deployment_event(environment, (actor, EventType::DeploymentSuperseded), old).await?;
         }
         let new = DeploymentEventData::of_session(id, session, commit_id);
         self.record_deployment_event(environment, (actor, EventType::DeploymentQueued), new).await
+    }
+
+    /// Ends the deployments that the machine has superseded. Returns them with their commits.
+    async fn supersede(
+        &mut self,
+        superseded: &[DeploymentId],
+    ) -> Result<Vec<(DeploymentId, String)>, StoreError> {
+        if superseded.is_empty() {
+            return Ok(Vec::new());
+        }
+        let organization = self.organization();
+        let ids: Vec<uuid::Uuid> = superseded.iter().map(|id| id.uuid()).collect();
+        let rows = sqlx::query!(
+            "update deployments set status = $3, ended_at = clock_timestamp(), reason = $4
+             where organization_id = $1 and id = any($2)
+             returning id, commit_id",
+            organization,
+            &ids,
+            DeploymentStatus::Superseded.as_str(),
+            Reason::NewerDeployment.as_str(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(rows.into_iter().map(|row| (row.id.into(), row.commit_id)).collect())
     }
 
     /// Ends the deployments of a session that has ended: queued ones immediately, and running ones are

@@ -1,14 +1,16 @@
 //! The work slot of an environment: at most one deployment acts on an environment at a time. The domain's
-//! machine decides which one is next.
+//! machine (`work_slot`) decides who gets it, who is next, and what is superseded; this module reads the slot
+//! and writes the result.
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId};
-use greenroom_domain::work_slot::{self, Effect, Event, Work, WorkSlot};
+use greenroom_domain::work_slot::{self, Effects, Event, Queued, WorkSlot};
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::deployment::in_session::DeploymentEventData;
+use crate::error::parse_column;
 use crate::lock::LockedEnvironment;
 use crate::transaction::{Actor, OrgTransaction};
 
@@ -31,58 +33,72 @@ impl OrgTransaction {
         self.assign_next_slot_holder(environment.id, occupant).await
     }
 
-    /// Assigns the slot to the next deployment, if `ended` has it.
+    /// Assigns the slot to the next deployment, if `ended` has it. The status of `ended` is already written.
     pub(crate) async fn assign_next_slot_holder(
         &mut self,
         environment: EnvironmentId,
         ended: DeploymentId,
     ) -> Result<(), StoreError> {
+        let effects = self.apply_to_slot(environment, Event::Ended { deployment: ended }).await?;
+        match effects.assigned {
+            Some(next) => self.wake(next).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the machine decide about the work slot, and writes its new holder. The caller has locked the
+    /// environment's row, and wakes up the new holder.
+    pub(crate) async fn apply_to_slot(
+        &mut self,
+        environment: EnvironmentId,
+        event: Event<DeploymentId, SessionId>,
+    ) -> Result<Effects<DeploymentId>, StoreError> {
+        let slot = self.work_slot(environment).await?;
+        let before = slot.holder;
+        let (slot, effects) = work_slot::apply(slot, event);
+        if slot.holder != before {
+            let organization = self.organization();
+            sqlx::query!(
+                "update environments set slot_deployment_id = $3 where organization_id = $1 and id = $2",
+                organization,
+                environment.uuid(),
+                slot.holder.map(DeploymentId::uuid),
+            )
+            .execute(self.connection())
+            .await?;
+        }
+        Ok(effects)
+    }
+
+    async fn work_slot(
+        &mut self,
+        environment: EnvironmentId,
+    ) -> Result<WorkSlot<DeploymentId, SessionId>, StoreError> {
         let organization = self.organization();
-        let waiting = sqlx::query!(
-            r#"select d.id, d.session_id as "session_id!", d.purpose = 'teardown' as "teardown!"
-               from deployments d
-               where d.organization_id = $1 and d.environment_id = $2 and d.status = 'queued' and d.id <> $3
-                 and d.session_id is not null
+        let rows = sqlx::query!(
+            r#"select e.slot_deployment_id as holder, d.id as "id?", d.session_id as "session_id?",
+                      d.purpose as "purpose?"
+               from environments e
+               left join deployments d on d.organization_id = $1 and d.environment_id = $2 and d.status = 'queued'
+                   and d.session_id is not null
+               where e.organization_id = $1 and e.id = $2
                order by d.id"#,
             organization,
             environment.uuid(),
-            ended.uuid(),
         )
         .fetch_all(self.connection())
         .await?;
-        let occupant =
-            Work::Deployment { deployment: ended, session: uuid::Uuid::nil().into(), canceling: false };
-        let slot = WorkSlot::<DeploymentId, SessionId> {
-            occupant: Some(occupant),
-            teardowns: waiting.iter().filter(|row| row.teardown).map(|row| row.session_id.into()).collect(),
-            waiting: waiting
-                .iter()
-                .rfind(|row| !row.teardown)
-                .map(|row| (row.id.into(), row.session_id.into())),
-        };
-        let (_, effects) = work_slot::apply(slot, Event::Ended);
-        let next = effects.into_iter().find_map(|effect| match effect {
-            Effect::Start(Work::Deployment { deployment, .. }) => Some(deployment),
-            Effect::Start(Work::Teardown { session }) => waiting
-                .iter()
-                .find(|row| row.teardown && row.session_id == session.uuid())
-                .map(|row| row.id.into()),
-            _ => None,
-        });
-        let passed = sqlx::query!(
-            "update environments set slot_deployment_id = $4
-             where organization_id = $1 and id = $2 and slot_deployment_id = $3",
-            organization,
-            environment.uuid(),
-            ended.uuid(),
-            next.map(DeploymentId::uuid),
-        )
-        .execute(self.connection())
-        .await?;
-        match next {
-            Some(next) if passed.rows_affected() > 0 => self.wake(next).await,
-            _ => Ok(()),
+        let holder = rows.first().and_then(|row| row.holder).map(DeploymentId::from);
+        let mut queued = Vec::new();
+        for row in rows {
+            let (Some(id), Some(session), Some(purpose)) = (row.id, row.session_id, row.purpose) else {
+                continue;
+            };
+            let purpose: Purpose = parse_column("deployments.purpose", &purpose)?;
+            let is_teardown = purpose == Purpose::Teardown;
+            queued.push(Queued { deployment: id.into(), session: session.into(), is_teardown });
         }
+        Ok(WorkSlot { holder, queued })
     }
 
     /// Queues a teardown of what a session has deployed, if its environment needs one. The caller has locked
@@ -120,17 +136,9 @@ impl OrgTransaction {
         .await?;
         let Some(commit_id) = created else { return Ok(()) };
         self.reset_cleanup_attempts(environment).await?;
-        let taken = sqlx::query!(
-            "update environments set slot_deployment_id = $3
-             where organization_id = $1 and id = $2 and slot_deployment_id is null",
-            organization,
-            environment.id.uuid(),
-            id.uuid(),
-        )
-        .execute(self.connection())
-        .await?;
-        if taken.rows_affected() > 0 {
-            self.wake(id).await?;
+        let event = Event::TeardownQueued { deployment: id, session };
+        if let Some(holder) = self.apply_to_slot(environment.id, event).await?.assigned {
+            self.wake(holder).await?;
         }
         let teardown = DeploymentEventData { id, session, commit_id: &commit_id, purpose: Purpose::Teardown };
         self.record_deployment_event(environment, (actor, EventType::DeploymentQueued), teardown).await
