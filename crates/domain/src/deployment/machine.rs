@@ -11,17 +11,12 @@ use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 pub struct Deployment {
     pub status: DeploymentStatus,
     pub reason: Option<Reason>,
-    /// Set when the deployment has to end.
-    pub cancel: Option<Cancel>,
+    /// Why the deployment has to end.
+    pub cancel: Option<Reason>,
     /// The deadline of the deployment. Stages that have not ended by then are canceled, and the deployment
     /// fails.
     pub ends_by: Option<Timestamp>,
     pub stages: Vec<Stage>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancel {
-    pub reason: Reason,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +77,20 @@ const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
 const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
 /// Returns the next state of the deployment.
+///
+/// The stages of a canceled deployment:
+///
+/// | Stage                | Newest attempt       | Stage afterwards                |
+/// |----------------------|----------------------|---------------------------------|
+/// | `pending`, `waiting` |                      | `canceled`                      |
+/// | `queued`, `running`  | `queued`             | `canceled`, as the attempt      |
+/// | `queued`, `running`  | `running`            | `running`, the attempt must end |
+/// | `queued`, `running`  | `errored`, not last  | `canceled`, it is not repeated  |
+/// | `queued`, `running`  | any other end        | the status of the attempt       |
+/// | final                |                      | unchanged                       |
+///
+/// The deployment is `canceling` as long as a stage is `running`, and then `canceled`, or `failed` if it is
+/// canceled because of its deadline.
 pub fn advance(
     mut deployment: Deployment,
     input: AdvanceInput,
@@ -92,7 +101,7 @@ pub fn advance(
         return deployment;
     }
     if deployment.ends_by.is_some_and(|at| at <= now) {
-        deployment.cancel.get_or_insert(Cancel { reason: Reason::TimedOut });
+        deployment.cancel.get_or_insert(Reason::TimedOut);
     }
     let canceling = deployment.cancel;
     for stage in &mut deployment.stages {
@@ -197,8 +206,8 @@ impl Deployment {
         let first = |status: StageStatus| self.stages.iter().find(|stage| stage.status == status);
         if let Some(cancel) = self.cancel {
             let abandoned = self.stages.iter().any(|stage| stage.reason == Some(Reason::Abandoned));
-            let reason = if abandoned { Reason::Abandoned } else { cancel.reason };
-            let late = cancel.reason == Reason::TimedOut;
+            let reason = if abandoned { Reason::Abandoned } else { cancel };
+            let late = cancel == Reason::TimedOut;
             return (if late { DeploymentStatus::Failed } else { DeploymentStatus::Canceled }, Some(reason));
         }
         if let Some(stage) = first(StageStatus::Failed) {
@@ -215,15 +224,15 @@ impl Deployment {
 
 impl Stage {
     /// Applies cancellation and deadlines to the job, then takes over its status.
-    fn settle(&mut self, canceling: Option<Cancel>, timing: Timing, now: Timestamp) {
+    fn settle(&mut self, canceling: Option<Reason>, timing: Timing, now: Timestamp) {
         if !matches!(self.status, StageStatus::Queued | StageStatus::Running) {
             return;
         }
         let Some(mut job) = self.job else { return };
-        if let Some(cancel) = canceling
+        if let Some(reason) = canceling
             && !job.status.is_final()
         {
-            job.cancel.get_or_insert(cancel.reason);
+            job.cancel.get_or_insert(reason);
         }
         match job.status {
             JobStatus::Queued => {
@@ -304,7 +313,7 @@ impl Stage {
         });
     }
 
-    fn end(&mut self, status: StageStatus, reason: Reason) {
+    pub(super) fn end(&mut self, status: StageStatus, reason: Reason) {
         self.status = status;
         self.reason = Some(reason);
         self.retry_at = None;

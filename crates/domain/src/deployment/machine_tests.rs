@@ -176,7 +176,7 @@ fn a_failed_step_is_not_retried() {
 #[test]
 fn a_cancellation_waits_for_the_runner_until_it_is_lost() {
     let mut next = go(taken(go(diamond(), 0), "a", 0), 1);
-    next.cancel = Some(Cancel { reason: Reason::CanceledByUser });
+    next.cancel = Some(Reason::CanceledByUser);
     let canceling = go(next, 2);
     assert_eq!(canceling.status, DeploymentStatus::Canceling);
     assert_eq!(canceling.stages[0].job.unwrap().cancel, Some(Reason::CanceledByUser));
@@ -192,7 +192,7 @@ fn a_cancellation_waits_for_the_runner_until_it_is_lost() {
 #[test]
 fn a_queued_job_is_canceled_immediately() {
     let mut next = go(diamond(), 0);
-    next.cancel = Some(Cancel { reason: Reason::SessionEnded });
+    next.cancel = Some(Reason::SessionEnded);
     assert_eq!(go(next, 1).status, DeploymentStatus::Canceled);
 }
 

@@ -1,8 +1,10 @@
-//! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), why a
-//! deployment is blocked (`waiting`) and their deadlines (`deadline`).
+//! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), what
+//! becomes of them when they are canceled (`cancel`) or retried (`retry`), why one is blocked
+//! (`waiting`) and their deadlines (`deadline`).
 
 mod attempt;
 mod branch;
+mod cancel;
 mod deadline;
 mod machine;
 mod plan;
@@ -14,10 +16,11 @@ mod waiting;
 
 pub use attempt::{AttemptReport, attempt_outcome};
 pub use branch::{BranchProof, required_proof};
+pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, give_up_stage};
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
-pub use machine::{AdvanceInput, Cancel, Deployment, Job, Stage, advance, next_advance_at};
+pub use machine::{AdvanceInput, Deployment, Job, Stage, advance, next_advance_at};
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
-pub use retry::{NotRetried, cancel_stage, give_up_stage, retry_stage};
+pub use retry::{NotRetried, retry_stage};
 pub use rights::{RequiredRight, required_right};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
 pub use trigger::Trigger;

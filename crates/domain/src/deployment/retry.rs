@@ -1,7 +1,7 @@
-//! User actions on one stage: cancel, retry and give up. Earlier attempts are never changed.
+//! Retrying a stage. Earlier attempts are never changed.
 
 use super::machine::{Deployment, Stage};
-use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
+use super::status::{DeploymentStatus, StageStatus};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRetried {
@@ -44,48 +44,6 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetr
     deployment.reason = None;
     deployment.status = DeploymentStatus::Running;
     Ok(())
-}
-
-/// Cancels one stage. Stages that need it are skipped, the others continue. Returns `Some(false)` if it has
-/// already ended and `None` if there is no such stage.
-pub fn cancel_stage(deployment: &mut Deployment, key: &str, reason: Reason) -> Option<bool> {
-    let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
-    if stage.status.is_final() {
-        return Some(false);
-    }
-    match &mut stage.job {
-        Some(job) if !job.status.is_final() => {
-            job.cancel.get_or_insert(reason);
-        }
-        _ => {
-            stage.status = StageStatus::Canceled;
-            stage.reason = Some(reason);
-            stage.retry_at = None;
-        }
-    }
-    Some(true)
-}
-
-/// Ends one stage immediately, without waiting for its runner. Returns `Some(false)` if it has already ended
-/// and `None` if there is no such stage.
-pub fn give_up_stage(deployment: &mut Deployment, key: &str) -> Option<bool> {
-    let stage = deployment.stages.iter_mut().find(|stage| stage.key == key)?;
-    if stage.status.is_final() {
-        return Some(false);
-    }
-    match &mut stage.job {
-        Some(job) if !job.status.is_final() => {
-            job.status = JobStatus::Canceled;
-            job.reason = Some(Reason::GivenUp);
-            job.cancel = Some(Reason::GivenUp);
-        }
-        _ => {
-            stage.status = StageStatus::Canceled;
-            stage.reason = Some(Reason::GivenUp);
-            stage.retry_at = None;
-        }
-    }
-    Some(true)
 }
 
 /// Returns a stage and all stages that need it, directly or indirectly.

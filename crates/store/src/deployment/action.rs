@@ -2,7 +2,8 @@
 //! retrying a stage.
 
 use greenroom_domain::deployment::{
-    Cancel, Deployment, DeploymentStatus, NotRetried, Purpose, Reason, Trigger, cancel_stage, retry_stage,
+    CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Purpose, Reason, Trigger, cancel,
+    cancel_stage, retry_stage,
 };
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
@@ -12,6 +13,7 @@ use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::deployment::person::PersonColumns;
+use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
 
 /// How long a canceled step may take to end.
@@ -81,16 +83,18 @@ impl OrgTransaction {
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
         };
-        if deployment.state.status.is_final() {
+        let cause = CancelCause::User { force };
+        let Deployment { status: before, cancel: earlier, .. } = deployment.state;
+        let canceled = cancel(before, deployment.purpose, earlier.is_some(), cause);
+        if canceled == Canceled::Unchanged {
             return Ok(ActionOutcome::Unchanged);
         }
         let organization = self.organization();
-        let is_canceled = deployment.state.cancel.is_some();
         let by = PersonColumns::from(self.actor());
         // The first user who cancels the deployment is recorded.
         sqlx::query!(
             "update deployments
-             set cancel_reason = coalesce(cancel_reason, 'canceled_by_user'),
+             set cancel_reason = coalesce(cancel_reason, $7),
                  cancel_grace_seconds = least(cancel_grace_seconds, $3),
                  canceled_by = case when cancel_reason is null then $4 else canceled_by end,
                  canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
@@ -102,25 +106,20 @@ impl OrgTransaction {
             by.id,
             by.name,
             by.kind,
+            cause.reason().as_str(),
         )
         .execute(self.connection())
         .await?;
-        if is_canceled && !force {
-            return Ok(ActionOutcome::Unchanged);
-        }
         self.limit_leases(id.uuid()).await?;
-        let before = deployment.state.status;
-        deployment.state.cancel = Some(Cancel { reason: Reason::CanceledByUser });
-        // Without stages no step can be running.
-        if deployment.state.stages.is_empty() {
-            deployment.state.status = DeploymentStatus::Canceled;
-            deployment.state.reason = Some(Reason::CanceledByUser);
+        deployment.state.cancel = Some(cause.reason());
+        deployment.state.status = canceled.status(before);
+        if canceled == Canceled::Ended {
+            deployment.state.reason = Some(cause.reason());
             self.update_deployment(&deployment, before).await?;
             self.release_slot(&deployment).await?;
             self.mark_room(deployment.pipeline_id);
             return Ok(ActionOutcome::Done);
         }
-        deployment.state.status = DeploymentStatus::Canceling;
         self.update_deployment(&deployment, before).await?;
         self.wake(id).await?;
         Ok(ActionOutcome::Done)
@@ -133,9 +132,9 @@ impl OrgTransaction {
         };
         let before = deployment.state.clone();
         match cancel_stage(&mut deployment.state, key, Reason::CanceledByUser) {
-            None => return Ok(ActionOutcome::NoSuchStage),
-            Some(false) => return Ok(ActionOutcome::Unchanged),
-            Some(true) => {}
+            CanceledStage::NoSuchStage => return Ok(ActionOutcome::NoSuchStage),
+            CanceledStage::Unchanged => return Ok(ActionOutcome::Unchanged),
+            CanceledStage::Done => {}
         }
         self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
@@ -278,31 +277,51 @@ impl OrgTransaction {
         waiting: bool,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let by = PersonColumns::from(self.actor());
         let live = query_with_final_statuses!(
-            sqlx::query_scalar,
+            sqlx::query,
             [
-                "update deployments
-             set cancel_reason = coalesce(cancel_reason, 'pipeline_stopped'),
-                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
-                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
-                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
-             where organization_id = $1 and pipeline_id = $2 and purpose <> 'teardown'
-               and status not in ",
-                "
-               and ($3 or status <> 'queued')
-             returning id"
+                "select id, status, purpose from deployments
+             where organization_id = $1 and pipeline_id = $2 and status not in ",
+                ""
             ],
             organization,
             pipeline.uuid(),
-            waiting,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let cause = CancelCause::PipelineStop { with_queued: waiting };
+        let mut affected = Vec::new();
+        for row in live {
+            let status = parse_column("deployments.status", &row.status)?;
+            let purpose = parse_column("deployments.purpose", &row.purpose)?;
+            if cancel(status, purpose, false, cause) != Canceled::Unchanged {
+                affected.push(row.id);
+            }
+        }
+        let by = PersonColumns::from(self.actor());
+        // Deployments that have ended in the meantime are not changed.
+        let marked = query_with_final_statuses!(
+            sqlx::query_scalar,
+            [
+                "update deployments
+             set cancel_reason = coalesce(cancel_reason, $3),
+                 canceled_by = case when cancel_reason is null then $4 else canceled_by end,
+                 canceled_by_name = case when cancel_reason is null then $5 else canceled_by_name end,
+                 canceled_by_kind = case when cancel_reason is null then $6 else canceled_by_kind end
+             where organization_id = $1 and id = any($2) and status not in ",
+                "
+             returning id"
+            ],
+            organization,
+            &affected,
+            cause.reason().as_str(),
             by.id,
             by.name,
             by.kind,
         )
         .fetch_all(self.connection())
         .await?;
-        for id in live {
+        for id in marked {
             self.limit_leases(id).await?;
             self.wake(id.into()).await?;
         }

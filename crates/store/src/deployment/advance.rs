@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    AdvanceInput, Cancel, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage,
-    StageStatus, Timing, Trigger, advance, ends_by, next_advance_at,
+    AdvanceInput, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage, StageStatus,
+    Timing, Trigger, advance, ends_by, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -182,7 +182,7 @@ impl OrgTransaction {
             state: Deployment {
                 status: parse_column("deployments.status", &row.status)?,
                 reason: None,
-                cancel: cancel.map(|reason| Cancel { reason }),
+                cancel,
                 ends_by: ends_by(purpose, row.started_at.map(|at| at.to_jiff())),
                 stages: Vec::new(),
             },

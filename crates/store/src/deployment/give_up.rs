@@ -1,7 +1,7 @@
 //! Giving up: an operator or an admin ends a deployment or a stage without its runner. This does not stop
 //! what the runner does until its next request, which is rejected.
 
-use greenroom_domain::deployment::{Reason, give_up_stage};
+use greenroom_domain::deployment::{CancelCause, Canceled, CanceledStage, cancel, give_up_stage};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
 
@@ -31,9 +31,9 @@ impl OrgTransaction {
         }
         let before = deployment.state.clone();
         match give_up_stage(&mut deployment.state, key) {
-            None => return Ok(ActionOutcome::NoSuchStage),
-            Some(false) => return Ok(ActionOutcome::Unchanged),
-            Some(true) => {}
+            CanceledStage::NoSuchStage => return Ok(ActionOutcome::NoSuchStage),
+            CanceledStage::Unchanged => return Ok(ActionOutcome::Unchanged),
+            CanceledStage::Done => {}
         }
         self.write_stages(&deployment, &before).await?;
         let attempt = deployment
@@ -63,7 +63,9 @@ impl OrgTransaction {
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
         };
-        if deployment.state.status.is_final() {
+        let is_canceled = deployment.state.cancel.is_some();
+        let cause = CancelCause::GiveUp;
+        if cancel(deployment.state.status, deployment.purpose, is_canceled, cause) == Canceled::Unchanged {
             return Ok(ActionOutcome::Unchanged);
         }
         let before = deployment.state.clone();
@@ -80,7 +82,7 @@ impl OrgTransaction {
              where organization_id = $1 and id = $2",
             organization,
             id.uuid(),
-            Reason::GivenUp.as_str(),
+            cause.reason().as_str(),
             by.id,
             by.name,
             by.kind,

@@ -1,7 +1,7 @@
 //! Deployments of sessions. They are created as `queued`, wait for their environment's work slot, and end
 //! with their session.
 
-use greenroom_domain::deployment::{DeploymentStatus, Purpose, Reason};
+use greenroom_domain::deployment::{CancelCause, Canceled, DeploymentStatus, Purpose, Reason, cancel};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId, UserId};
 use greenroom_domain::session::SessionEnd;
@@ -9,7 +9,9 @@ use greenroom_domain::work_slot::Event;
 use serde_json::json;
 
 use crate::StoreError;
+use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::deployment::person::PersonColumns;
+use crate::error::parse_column;
 use crate::lock::LockedEnvironment;
 use crate::transaction::{Actor, OrgTransaction};
 
@@ -126,39 +128,70 @@ impl OrgTransaction {
         end: SessionEnd,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        let by = PersonColumns::from(actor);
-        let ended = sqlx::query!(
-            r#"update deployments
-               set status = case when status = 'queued' then 'canceled' else 'canceling' end,
-                   ended_at = case when status = 'queued' then clock_timestamp() end,
-                   reason = 'session_ended', cancel_reason = 'session_ended', detail = $3,
-                   canceled_by = $4, canceled_by_name = $5, canceled_by_kind = $6
-               where organization_id = $1 and session_id = $2 and purpose <> 'teardown'
-                 and status in ('queued', 'running', 'waiting', 'paused')
-               returning id, commit_id, status = 'canceled' as "is_over!""#,
+        let live = query_with_final_statuses!(
+            sqlx::query,
+            [
+                r#"select id, commit_id, status, purpose, cancel_reason is not null as "is_canceled!" from deployments
+             where organization_id = $1 and session_id = $2 and status not in "#,
+                " for update"
+            ],
             organization,
             session.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let mut canceled = Vec::new();
+        for row in live {
+            let status = parse_column("deployments.status", &row.status)?;
+            let purpose = parse_column("deployments.purpose", &row.purpose)?;
+            let outcome = cancel(status, purpose, row.is_canceled, CancelCause::SessionEnd);
+            if outcome != Canceled::Unchanged {
+                self.write_session_end(actor, row.id, (outcome.status(status), end)).await?;
+                canceled.push((DeploymentId::from(row.id), row.commit_id, outcome));
+            }
+        }
+        // All of them are written before the slot is assigned, so that it is not assigned to one of them.
+        for (id, commit_id, outcome) in &canceled {
+            let event_type = if *outcome == Canceled::Ended {
+                self.assign_next_slot_holder(environment.id, *id).await?;
+                self.mark_room(environment.pipeline_id);
+                EventType::DeploymentCanceled
+            } else {
+                self.limit_leases(id.uuid()).await?;
+                self.wake(*id).await?;
+                EventType::DeploymentCanceling
+            };
+            let ended = DeploymentEventData::of_session(*id, session, commit_id);
+            self.record_deployment_event(environment, (actor, event_type), ended).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the status of a deployment whose session has ended.
+    async fn write_session_end(
+        &mut self,
+        actor: &Actor,
+        deployment: uuid::Uuid,
+        (status, end): (DeploymentStatus, SessionEnd),
+    ) -> Result<(), StoreError> {
+        let (organization, by) = (self.organization(), PersonColumns::from(actor));
+        sqlx::query!(
+            "update deployments
+             set status = $3, ended_at = case when $4 then clock_timestamp() end, reason = $5, cancel_reason = $5,
+                 detail = $6, canceled_by = $7, canceled_by_name = $8, canceled_by_kind = $9
+             where organization_id = $1 and id = $2",
+            organization,
+            deployment,
+            status.as_str(),
+            status.is_final(),
+            CancelCause::SessionEnd.reason().as_str(),
             format!("its session was {}", end.status()),
             by.id,
             by.name,
             by.kind,
         )
-        .fetch_all(self.connection())
+        .execute(self.connection())
         .await?;
-        for row in ended {
-            let id = DeploymentId::from(row.id);
-            let event_type = if row.is_over {
-                self.assign_next_slot_holder(environment.id, id).await?;
-                self.mark_room(environment.pipeline_id);
-                EventType::DeploymentCanceled
-            } else {
-                self.limit_leases(row.id).await?;
-                self.wake(id).await?;
-                EventType::DeploymentCanceling
-            };
-            let ended = DeploymentEventData::of_session(id, session, &row.commit_id);
-            self.record_deployment_event(environment, (actor, event_type), ended).await?;
-        }
         Ok(())
     }
 
