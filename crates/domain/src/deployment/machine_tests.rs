@@ -231,14 +231,16 @@ fn a_planned_outcome_applies_when_the_stage_would_start() {
 
 #[test]
 fn a_retry_repeats_the_stage_and_those_that_need_it() {
-    use crate::deployment::{NotRetried, retry_stage};
+    use crate::deployment::{NotRetried, Purpose, RetryInput, retry_stage};
+    let input =
+        RetryInput { purpose: Purpose::Pipeline, session_ended: false, is_expired: false, newer: None };
     let next = go(ended(go(diamond(), 0), "a", JobStatus::Succeeded), 1);
     let next = ended(ended(next, "b", JobStatus::Failed), "c", JobStatus::Succeeded);
     let mut failed = go(next, 2);
     assert_eq!(failed.status, DeploymentStatus::Failed);
-    assert_eq!(retry_stage(&mut failed, "d"), Err(NotRetried::NeedsOthers));
-    assert_eq!(retry_stage(&mut failed, "c"), Err(NotRetried::Succeeded));
-    assert_eq!(retry_stage(&mut failed, "b"), Ok(()));
+    assert_eq!(retry_stage(&mut failed, "d", input), Err(NotRetried::NeedsOthers));
+    assert_eq!(retry_stage(&mut failed, "c", input), Err(NotRetried::Succeeded));
+    assert_eq!(retry_stage(&mut failed, "b", input), Ok(()));
     let again = go(failed, 3);
     assert_eq!((again.status, again.stages[1].attempt_number), (DeploymentStatus::Running, 2));
     let again = go(ended(again, "b", JobStatus::Succeeded), 4);

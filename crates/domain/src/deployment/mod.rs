@@ -20,7 +20,7 @@ pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, giv
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
 pub use machine::{AdvanceInput, Deployment, Job, Stage, advance, next_advance_at};
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
-pub use retry::{NotRetried, retry_stage};
+pub use retry::{NotRetried, RetryInput, retry_stage};
 pub use rights::{RequiredRight, required_right};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
 pub use trigger::Trigger;

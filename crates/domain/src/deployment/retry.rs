@@ -1,24 +1,69 @@
-//! Retrying a stage. Earlier attempts are never changed.
+//! Retrying a stage: whether it is possible, and what is reset. Earlier attempts are never changed.
 
 use super::machine::{Deployment, Stage};
+use super::plan::Purpose;
 use super::status::{DeploymentStatus, StageStatus};
+use crate::id::DeploymentId;
 
+/// Why a stage is not retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRetried {
+    #[error("stages of a teardown are not retried: a clean-up is repeated as a whole")]
+    Teardown,
+    #[error("the session of the deployment has ended")]
+    SessionEnded,
+    #[error("the artifacts of its stages were removed at the end of their retention time")]
+    Expired,
+    #[error("a newer deployment of the same environment or pipeline exists")]
+    NewerDeployment(DeploymentId),
     #[error("there is no such stage")]
     NoSuchStage,
-    #[error("the stage has not ended")]
-    NotEnded,
-    #[error("the stage has succeeded")]
-    Succeeded,
-    #[error("the stage waits for others that have not succeeded: retry those")]
-    NeedsOthers,
     #[error("the deployment is being canceled")]
     Canceling,
+    #[error("the stage has succeeded")]
+    Succeeded,
+    #[error("the stage has not ended")]
+    NotEnded,
+    #[error("the stage waits for others that have not succeeded: retry those")]
+    NeedsOthers,
 }
 
-/// Resets a stage, and every stage that needs it, so that they run again.
-pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetried> {
+/// What determines whether a stage can be retried, besides the state of the deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryInput {
+    pub purpose: Purpose,
+    /// The deployment belongs to a session that no longer holds the environment with the same fence.
+    pub session_ended: bool,
+    /// The logs and artifacts of the deployment were removed.
+    pub is_expired: bool,
+    /// The newest deployment of the same environment or pipeline that is newer than this one and was not
+    /// superseded.
+    pub newer: Option<DeploymentId>,
+}
+
+/// Resets a stage, and every stage that needs it, so that they run again. A deployment that has ended
+/// continues.
+///
+/// The first row that applies decides:
+///
+/// | Deployment                          | Stage                            | Result            |
+/// |-------------------------------------|----------------------------------|-------------------|
+/// | teardown                            |                                  | `Teardown`        |
+/// | final, its session has ended        |                                  | `SessionEnded`    |
+/// | final, expired                      |                                  | `Expired`         |
+/// | final, a newer one exists           |                                  | `NewerDeployment` |
+/// |                                     | unknown                          | `NoSuchStage`     |
+/// | `canceling`                         |                                  | `Canceling`       |
+/// |                                     | `succeeded`                      | `Succeeded`       |
+/// |                                     | not final                        | `NotEnded`        |
+/// |                                     | needs one that has not succeeded | `NeedsOthers`     |
+/// |                                     |                                  | retried           |
+///
+/// A retried stage and those that need it become `pending`, and the deployment `running`.
+pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) -> Result<(), NotRetried> {
+    if let Some(refused) = input.refusal(deployment.status) {
+        return Err(refused);
+    }
     let stage = deployment.stages.iter().find(|stage| stage.key == key).ok_or(NotRetried::NoSuchStage)?;
     match stage.status {
         _ if deployment.status == DeploymentStatus::Canceling => return Err(NotRetried::Canceling),
@@ -46,6 +91,26 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str) -> Result<(), NotRetr
     Ok(())
 }
 
+impl RetryInput {
+    /// Returns why no stage of the deployment can be retried.
+    fn refusal(self, status: DeploymentStatus) -> Option<NotRetried> {
+        if self.purpose == Purpose::Teardown {
+            return Some(NotRetried::Teardown);
+        }
+        // A live deployment has the work slot, and ends with its session.
+        if !status.is_final() {
+            return None;
+        }
+        if self.session_ended {
+            Some(NotRetried::SessionEnded)
+        } else if self.is_expired {
+            Some(NotRetried::Expired)
+        } else {
+            self.newer.map(NotRetried::NewerDeployment)
+        }
+    }
+}
+
 /// Returns a stage and all stages that need it, directly or indirectly.
 fn with_dependents(stages: &[Stage], key: &str) -> Vec<String> {
     let mut found = vec![key.to_owned()];
@@ -60,3 +125,7 @@ fn with_dependents(stages: &[Stage], key: &str) -> Vec<String> {
     }
     found
 }
+
+#[cfg(test)]
+#[path = "retry_tests.rs"]
+mod tests;

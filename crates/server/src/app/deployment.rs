@@ -59,19 +59,19 @@ pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), 
         ActionOutcome::NotRetried(NotRetried::Canceling) => {
             refused("The deployment is being canceled. Wait until it has ended.".to_owned())
         }
-        ActionOutcome::Teardown => refused(
+        ActionOutcome::NotRetried(NotRetried::Teardown) => refused(
             "A teardown is not retried stage by stage. If it failed, a maintainer repeats it: `POST …/{envName}/cleanup`."
                 .to_owned(),
         ),
-        ActionOutcome::SessionEnded => refused(
+        ActionOutcome::NotRetried(NotRetried::SessionEnded) => refused(
             "The session of this deployment has ended, so it can't go on. Claim the environment and deploy the commit."
                 .to_owned(),
         ),
-        ActionOutcome::Expired => refused(
+        ActionOutcome::NotRetried(NotRetried::Expired) => refused(
             "This deployment ended so long ago that what its stages left was removed. Make a new deployment of the commit."
                 .to_owned(),
         ),
-        ActionOutcome::NewerDeployment(newer) => Err(Failure::new(
+        ActionOutcome::NotRetried(NotRetried::NewerDeployment(newer)) => Err(Failure::new(
             Code::InvalidState,
             format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want."),
         )

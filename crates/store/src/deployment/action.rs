@@ -2,7 +2,7 @@
 //! retrying a stage.
 
 use greenroom_domain::deployment::{
-    CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Purpose, Reason, Trigger, cancel,
+    CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Reason, RetryInput, Trigger, cancel,
     cancel_stage, retry_stage,
 };
 use greenroom_domain::event::EventType;
@@ -28,14 +28,6 @@ pub enum ActionOutcome {
     NoSuchDeployment,
     NoSuchStage,
     NotRetried(NotRetried),
-    /// Stages of a teardown can't be retried: a clean-up is repeated as a whole.
-    Teardown,
-    /// The deployment's session has ended.
-    SessionEnded,
-    /// A newer deployment of the same environment or pipeline exists.
-    NewerDeployment(DeploymentId),
-    /// The artifacts of its stages were removed at the end of their retention time.
-    Expired,
 }
 
 impl OrgTransaction {
@@ -164,27 +156,20 @@ impl OrgTransaction {
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
         };
-        if deployment.purpose == Purpose::Teardown {
-            return Ok(ActionOutcome::Teardown);
-        }
         if deployment.state.status.is_final() {
             (deployment.state.stages, deployment.runners) = self.stages_of(id).await?;
-            if let Some(refused) = self.retry_refusal(id).await? {
-                return Ok(refused);
-            }
         }
+        let input = self.retry_input(&deployment).await?;
         let before = deployment.state.clone();
-        match retry_stage(&mut deployment.state, key) {
-            Err(NotRetried::NoSuchStage) => return Ok(ActionOutcome::NoSuchStage),
-            Err(refused) => return Ok(ActionOutcome::NotRetried(refused)),
-            Ok(()) => {}
+        if let Err(refused) = retry_stage(&mut deployment.state, key, input) {
+            return Ok(ActionOutcome::NotRetried(refused));
         }
         self.write_stages(&deployment, &before).await?;
         self.record_retry(&deployment, &before, key).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(
             "update deployments d
-             set status = 'running', reason = null, detail = null, ended_at = null, cancel_reason = null,
+             set status = $8, reason = null, detail = null, ended_at = null, cancel_reason = null,
                  cancel_grace_seconds = $4, canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
                  retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
                  definition_version = case when $3 then p.definition_version else d.definition_version end
@@ -197,6 +182,7 @@ impl OrgTransaction {
             by.id,
             by.name,
             by.kind,
+            deployment.state.status.as_str(),
         )
         .execute(self.connection())
         .await?;
@@ -240,9 +226,8 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Returns why an ended deployment can't continue. It can only continue if its session still holds the
-    /// environment and no newer deployment exists.
-    async fn retry_refusal(&mut self, id: DeploymentId) -> Result<Option<ActionOutcome>, StoreError> {
+    /// Reads what determines whether stages of the deployment can be retried.
+    async fn retry_input(&mut self, deployment: &LockedDeployment) -> Result<RetryInput, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
             r#"select d.session_id is not null and (e.session_id is distinct from d.session_id or e.fence is distinct from d.fence
@@ -256,16 +241,15 @@ impl OrgTransaction {
                left join environments e on e.organization_id = $1 and e.id = d.environment_id
                where d.organization_id = $1 and d.id = $2"#,
             organization,
-            id.uuid(),
+            deployment.id.uuid(),
         )
         .fetch_one(self.connection())
         .await?;
-        Ok(if row.over {
-            Some(ActionOutcome::SessionEnded)
-        } else if row.expired {
-            Some(ActionOutcome::Expired)
-        } else {
-            row.newer.map(|newer| ActionOutcome::NewerDeployment(newer.into()))
+        Ok(RetryInput {
+            purpose: deployment.purpose,
+            session_ended: row.over,
+            is_expired: row.expired,
+            newer: row.newer.map(DeploymentId::from),
         })
     }
 
