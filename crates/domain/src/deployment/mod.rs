@@ -1,10 +1,11 @@
 //! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), what
-//! becomes of them when they are canceled (`cancel`) or retried (`retry`), why one is blocked
-//! (`waiting`) and their deadlines (`deadline`).
+//! becomes of them when they are canceled (`cancel`) or retried (`retry`), which of them may start
+//! (`concurrency`), why one is blocked (`waiting`) and their deadlines (`deadline`).
 
 mod attempt;
 mod branch;
 mod cancel;
+mod concurrency;
 mod deadline;
 mod machine;
 mod plan;
@@ -17,6 +18,7 @@ mod waiting;
 pub use attempt::{AttemptReport, attempt_outcome};
 pub use branch::{BranchProof, required_proof};
 pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, give_up_stage};
+pub use concurrency::{ConcurrencyLimit, is_limited};
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
 pub use machine::{AdvanceInput, Deployment, Job, Stage, advance, next_advance_at};
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};

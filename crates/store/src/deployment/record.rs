@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use greenroom_domain::deployment::{
-    BlockerInput, DeploymentStatus, Purpose, Reason, Trigger, WaitingOn, ends_by, waiting_on,
+    BlockerInput, ConcurrencyLimit, DeploymentStatus, Purpose, Reason, Trigger, WaitingOn, ends_by,
+    is_limited, waiting_on,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use jiff::Timestamp;
@@ -76,21 +77,26 @@ pub(super) struct Row {
     pub(super) ended_at: Option<jiff_sqlx::Timestamp>,
     pub(super) expired_at: Option<jiff_sqlx::Timestamp>,
     pub(super) slot_deployment_id: Option<uuid::Uuid>,
-    pub(super) crowded: bool,
+    /// The limit of the pipeline's current definition, if the deployment waits for its start.
+    pub(super) concurrency: Option<i64>,
+    /// The number of deployments that count towards the limit and precede this one, likewise.
+    pub(super) ahead: Option<i64>,
 }
 
 impl Row {
     fn record(self, live: &[StageRecord]) -> Result<DeploymentRecord, StoreError> {
         let id = DeploymentId::from(self.id);
         let purpose = parse_column("deployments.purpose", &self.purpose)?;
+        let status = parse_column("deployments.status", &self.status)?;
+        let limit = ConcurrencyLimit(self.concurrency);
         let around = BlockerInput {
             deployment: id,
             slot_holder: self.slot_deployment_id.map(DeploymentId::from),
             pipeline: parse_column("pipelines.status", &self.pipeline_status)?,
             is_teardown: purpose == Purpose::Teardown,
-            is_at_concurrency_limit: self.crowded,
+            is_at_concurrency_limit: is_limited(status, purpose)
+                && self.ahead.is_some_and(|ahead| !limit.admits(ahead)),
         };
-        let status = parse_column("deployments.status", &self.status)?;
         let ends_by = ends_by(purpose, time(self.started_at)).filter(|_| self.ended_at.is_none());
         Ok(DeploymentRecord {
             id,
@@ -148,16 +154,17 @@ macro_rules! record_query {
                       m.name as "created_by_name?", d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
                       d.retried_by, d.retried_by_name, d.retried_by_kind, d.created_at, d.started_at, d.ended_at, d.expired_at,
                       e.slot_deployment_id as "slot_deployment_id?",
-                      d.status = 'queued' and d.purpose <> 'teardown' and coalesce((
-                          select (v.definition ->> 'concurrency')::bigint <= (select count(*) from deployments o
-                              left join environments place on place.organization_id = $1 and place.id = o.environment_id
-                              where o.organization_id = $1 and o.pipeline_id = d.pipeline_id and o.purpose <> 'teardown'
-                                and (o.status in ('running', 'waiting', 'paused', 'canceling')
-                                     or o.status = 'queued' and o.id < d.id and o.cancel_reason is null
-                                        and (o.environment_id is null or place.slot_deployment_id = o.id)))
-                          from pipeline_versions v
+                      case when d.status = 'queued' and d.purpose <> 'teardown' then (
+                          select (v.definition ->> 'concurrency')::bigint from pipeline_versions v
                           where v.organization_id = $1 and v.pipeline_id = d.pipeline_id
-                            and v.version = p.definition_version), false) as "crowded!"
+                            and v.version = p.definition_version) end as concurrency,
+                      case when d.status = 'queued' and d.purpose <> 'teardown' then (
+                          select count(*) from deployments o
+                          left join environments place on place.organization_id = $1 and place.id = o.environment_id
+                          where o.organization_id = $1 and o.pipeline_id = d.pipeline_id and o.purpose <> 'teardown'
+                            and (o.status in ('running', 'waiting', 'paused', 'canceling')
+                                 or o.status = 'queued' and o.id < d.id and o.cancel_reason is null
+                                    and (o.environment_id is null or place.slot_deployment_id = o.id))) end as ahead
                from "# + $from + r#"
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                left join environments e on e.organization_id = $1 and e.id = d.environment_id

@@ -1,9 +1,9 @@
 //! A pipeline's `concurrency`: which deployments may start, and which are woken up when there is room. The
-//! limit is that of the pipeline's current definition. Both are decided under one advisory lock per pipeline,
-//! which a transaction takes after all of its row locks. So a deployment that starts and one that ends never
-//! count deployments concurrently.
+//! limit is that of the pipeline's current definition. The domain decides both, from counts that are read
+//! under one advisory lock per pipeline, which a transaction takes after all of its row locks. So a deployment
+//! that starts and one that ends never count deployments concurrently.
 
-use greenroom_domain::deployment::DeploymentStatus;
+use greenroom_domain::deployment::{ConcurrencyLimit, is_limited};
 use greenroom_domain::id::PipelineId;
 
 use crate::StoreError;
@@ -14,7 +14,7 @@ use crate::transaction::OrgTransaction;
 impl OrgTransaction {
     /// Returns whether this deployment is among the oldest that the limit admits.
     pub(crate) async fn has_room(&mut self, deployment: &LockedDeployment) -> Result<bool, StoreError> {
-        if deployment.state.status != DeploymentStatus::Queued {
+        if !is_limited(deployment.state.status, deployment.purpose) {
             return Ok(true);
         }
         let current = self.definition_of(deployment.pipeline_id, deployment.current_version).await?;
@@ -22,7 +22,7 @@ impl OrgTransaction {
             return Ok(true);
         }
         self.lock_concurrency(deployment.pipeline_id).await?;
-        let Some(room) = self.room(deployment.pipeline_id).await? else { return Ok(true) };
+        let (limit, started) = self.concurrency(deployment.pipeline_id).await?;
         let organization = self.organization();
         let older = sqlx::query_scalar!(
             r#"select count(*) as "count!" from deployments d
@@ -36,7 +36,7 @@ impl OrgTransaction {
         )
         .fetch_one(self.connection())
         .await?;
-        Ok(older < room)
+        Ok(limit.admits(started + older))
     }
 
     /// Marks that the end of a deployment makes room, if its pipeline has a limit.
@@ -120,13 +120,19 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Returns how many more deployments may run, or `None` if there is no limit.
+    /// Returns how many more deployments may start, or `None` if there is no limit.
     async fn room(&mut self, pipeline: PipelineId) -> Result<Option<i64>, StoreError> {
+        let (limit, started) = self.concurrency(pipeline).await?;
+        Ok(limit.room(started))
+    }
+
+    /// Returns the limit, and how many deployments have started and not ended.
+    async fn concurrency(&mut self, pipeline: PipelineId) -> Result<(ConcurrencyLimit, i64), StoreError> {
         let organization = self.organization();
-        let room = sqlx::query_scalar!(
-            r#"select (v.definition ->> 'concurrency')::bigint - (select count(*) from deployments d
+        let row = sqlx::query!(
+            r#"select (v.definition ->> 'concurrency')::bigint as "limit", (select count(*) from deployments d
                    where d.organization_id = $1 and d.pipeline_id = $2 and d.purpose <> 'teardown'
-                     and d.status in ('running', 'waiting', 'paused', 'canceling')) as room
+                     and d.status in ('running', 'waiting', 'paused', 'canceling')) as "started!"
                from pipelines p
                join pipeline_versions v on v.organization_id = $1 and v.pipeline_id = p.id
                 and v.version = p.definition_version
@@ -136,7 +142,7 @@ impl OrgTransaction {
         )
         .fetch_optional(self.connection())
         .await?;
-        Ok(room.flatten())
+        Ok(row.map_or((ConcurrencyLimit(None), 0), |row| (ConcurrencyLimit(row.limit), row.started)))
     }
 
     async fn wake_oldest_queued(&mut self, pipeline: PipelineId, limit: i64) -> Result<(), StoreError> {
@@ -155,5 +161,23 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use greenroom_domain::deployment::DeploymentStatus;
+
+    /// The deployments that count towards the limit are those that have started and not ended.
+    #[test]
+    fn the_statuses_that_count_are_those_of_the_domain() {
+        let started = DeploymentStatus::ALL
+            .iter()
+            .filter(|status| !status.is_final() && **status != DeploymentStatus::Queued)
+            .map(|status| format!("'{status}'"));
+        let list = format!("status in ({})", started.collect::<Vec<_>>().join(", "));
+        let files =
+            [include_str!("room.rs"), include_str!("record.rs"), include_str!("../system/watchdog.rs")];
+        assert!(files.iter().all(|text| text.contains(&list)), "{list}");
     }
 }
