@@ -217,9 +217,7 @@ fn settle_for(
         }
     }
     if let Some(held) = lock.held.clone().filter(|held| held.lease.is_over(now)) {
-        // A session that never confirmed its turn is canceled: from the view of its user it held nothing that
-        // could expire.
-        let end = if held.lease.confirmed { SessionEnd::Expired } else { SessionEnd::Canceled };
+        let end = SessionEnd::of_expired_lease(held.lease.confirmed);
         effects.push(Effect::Ended { session: held.session, end });
         lock = lock.ended();
     }

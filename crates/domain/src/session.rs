@@ -2,6 +2,8 @@
 
 use crate::text_enum::text_enum;
 
+/// The machine of the lock (`environment`) decides its changes: `queued` → `active`, `queued` → `canceled`, and
+/// `active` → any [`SessionEnd`]. An end is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SessionStatus {
     Queued,
@@ -34,37 +36,19 @@ pub enum SessionEnd {
     Canceled,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a session that is {from} can't become {to}")]
-pub struct InvalidTransition {
-    pub from: SessionStatus,
-    pub to: SessionStatus,
-}
-
 impl SessionStatus {
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Queued | Self::Active)
     }
-
-    /// Grants a waiting session its turn.
-    pub fn granted(self) -> Result<Self, InvalidTransition> {
-        match self {
-            Self::Queued => Ok(Self::Active),
-            from => Err(InvalidTransition { from, to: Self::Active }),
-        }
-    }
-
-    /// Ends the session. An end is final: a session that has ended never changes its status.
-    pub fn ended(self, end: SessionEnd) -> Result<Self, InvalidTransition> {
-        let to = end.status();
-        match (self, end) {
-            (Self::Active, _) | (Self::Queued, SessionEnd::Canceled) => Ok(to),
-            (from, _) => Err(InvalidTransition { from, to }),
-        }
-    }
 }
 
 impl SessionEnd {
+    /// Returns the end of a session whose lease has expired. One that never confirmed its turn is canceled:
+    /// from the view of its user it held nothing that could expire.
+    pub const fn of_expired_lease(confirmed: bool) -> Self {
+        if confirmed { Self::Expired } else { Self::Canceled }
+    }
+
     pub const fn status(self) -> SessionStatus {
         match self {
             Self::Released => SessionStatus::Released,
@@ -72,30 +56,5 @@ impl SessionEnd {
             Self::Overridden => SessionStatus::Overridden,
             Self::Canceled => SessionStatus::Canceled,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_end_of_every_status() {
-        use SessionEnd as E;
-        for end in [E::Released, E::Expired, E::Overridden, E::Canceled] {
-            assert_eq!(SessionStatus::Active.ended(end), Ok(end.status()));
-            assert_eq!(SessionStatus::Queued.ended(end).is_ok(), end == E::Canceled);
-            for over in [
-                SessionStatus::Released,
-                SessionStatus::Expired,
-                SessionStatus::Overridden,
-                SessionStatus::Canceled,
-            ] {
-                assert!(over.ended(end).is_err());
-                assert!(over.granted().is_err());
-            }
-        }
-        assert_eq!(SessionStatus::Queued.granted(), Ok(SessionStatus::Active));
-        assert!(SessionStatus::Active.granted().is_err());
     }
 }

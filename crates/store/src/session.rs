@@ -2,7 +2,7 @@
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
 use greenroom_domain::queue::heartbeat_deadline;
-use greenroom_domain::session::SessionStatus;
+use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
 use crate::error::parse_column;
@@ -90,8 +90,7 @@ impl TryFrom<Row> for Session {
         // The lease has expired, even if the expiry is not recorded yet.
         let unsettled = status == SessionStatus::Active && row.is_over == Some(true);
         if unsettled {
-            let confirmed = row.confirmed.unwrap_or(true);
-            status = if confirmed { SessionStatus::Expired } else { SessionStatus::Canceled };
+            status = SessionEnd::of_expired_lease(row.confirmed.unwrap_or(true)).status();
             ended_at = time(row.lease_expires_at);
         }
         if status == SessionStatus::Queued {

@@ -180,10 +180,8 @@ impl Environment {
                     let known = self.sessions.iter_mut().find(|(own, _)| *own == session);
                     match known {
                         None => self.sessions.push((session, SessionStatus::Active)),
-                        Some((_, status)) => match status.granted() {
-                            Ok(active) => *status = active,
-                            Err(_) => broken = Some("a session was granted that had ended or was active"),
-                        },
+                        Some((_, status @ SessionStatus::Queued)) => *status = SessionStatus::Active,
+                        Some(_) => broken = Some("a session was granted that had ended or was active"),
                     }
                     if left.contains(&session) && left.first() != Some(&session) {
                         broken = Some("a waiter was overtaken by a later one");
@@ -220,10 +218,13 @@ impl Environment {
                     left.retain(|own| *own != session);
                     match self.sessions.iter_mut().find(|(own, _)| *own == session) {
                         None => broken = Some("a session ended that never existed"),
-                        Some((_, status)) => match status.ended(end) {
-                            Ok(ended) => *status = ended,
-                            Err(_) => broken = Some("a session ended twice"),
-                        },
+                        Some((_, status @ SessionStatus::Active)) => *status = end.status(),
+                        Some((_, status @ SessionStatus::Queued)) if end == SessionEnd::Canceled => {
+                            *status = SessionStatus::Canceled;
+                        }
+                        Some(_) => {
+                            broken = Some("a session ended twice, or a waiting one not by being canceled");
+                        }
                     }
                 }
             }
