@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::deadline::{AttemptTimes, Timing, deadline};
+use super::plan::{NotPlanned, PlannedStage};
 use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +134,17 @@ pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timest
 }
 
 impl Deployment {
+    /// Adds the planned stages. A deployment that can't be planned ends immediately.
+    pub fn apply_plan(&mut self, plan: Result<&[PlannedStage], NotPlanned>) {
+        match plan {
+            Ok(stages) => self.stages = stages.iter().map(Stage::planned).collect(),
+            Err(NotPlanned) => {
+                self.status = DeploymentStatus::Errored;
+                self.reason = Some(Reason::InvalidDefinition);
+            }
+        }
+    }
+
     fn cancel_unstarted_stages(&mut self) {
         for stage in &mut self.stages {
             if matches!(stage.status, StageStatus::Pending | StageStatus::Waiting) {
@@ -223,6 +235,26 @@ impl Deployment {
 }
 
 impl Stage {
+    /// Returns the initial state of a planned stage.
+    fn planned(planned: &PlannedStage) -> Self {
+        let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
+        Self {
+            key: planned.key.clone(),
+            needs: planned.needs.clone(),
+            status: StageStatus::Pending,
+            reason: None,
+            planned_outcome: planned.planned_outcome,
+            needs_approval: planned.needs_approval,
+            timeout: seconds(planned.timeout_seconds),
+            max_attempts: planned.max_attempts,
+            backoff: seconds(planned.backoff_seconds),
+            retry_at: None,
+            attempt_number: 0,
+            attempts_since_retry: 0,
+            job: None,
+        }
+    }
+
     /// Applies cancellation and deadlines to the job, then takes over its status.
     fn settle(&mut self, canceling: Option<Reason>, timing: Timing, now: Timestamp) {
         if !matches!(self.status, StageStatus::Queued | StageStatus::Running) {

@@ -1,6 +1,6 @@
 //! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), what
 //! becomes of them when they are canceled (`cancel`) or retried (`retry`), which of them may start
-//! (`concurrency`), why one is blocked (`waiting`) and their deadlines (`deadline`).
+//! (`start`, `concurrency`), why one is blocked (`waiting`) and their deadlines (`deadline`).
 
 mod attempt;
 mod branch;
@@ -11,6 +11,7 @@ mod machine;
 mod plan;
 mod retry;
 mod rights;
+mod start;
 mod status;
 mod trigger;
 mod waiting;
@@ -24,6 +25,7 @@ pub use machine::{AdvanceInput, Deployment, Job, Stage, advance, next_advance_at
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
 pub use retry::{NotRetried, RetryInput, retry_stage};
 pub use rights::{RequiredRight, required_right};
+pub use start::{is_held, may_start};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
 pub use trigger::Trigger;
 pub use waiting::{BlockerInput, LiveStage, WaitingOn, waiting_on};

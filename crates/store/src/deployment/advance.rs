@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    AdvanceInput, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage, StageStatus,
-    Timing, Trigger, advance, ends_by, next_advance_at,
+    AdvanceInput, Deployment, PlanInput, PlannedStage, Purpose, Timing, Trigger, advance, ends_by, is_held,
+    may_start, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
@@ -192,11 +192,10 @@ impl OrgTransaction {
     }
 
     async fn advance_input(&mut self, deployment: &LockedDeployment) -> Result<AdvanceInput, StoreError> {
-        // Teardowns continue even if the pipeline is stopped, because other sessions wait for them.
-        let teardown = deployment.purpose == Purpose::Teardown;
-        let active = teardown || deployment.pipeline_status == PipelineStatus::Active;
-        let can_start = deployment.has_slot && active && (teardown || self.has_room(deployment).await?);
-        Ok(AdvanceInput { can_start, is_held: !teardown && deployment.stop_mode == Some(StopMode::Pause) })
+        let purpose = deployment.purpose;
+        let can_start = may_start(purpose, deployment.has_slot, deployment.pipeline_status)
+            && self.has_room(deployment).await?;
+        Ok(AdvanceInput { can_start, is_held: is_held(purpose, deployment.stop_mode) })
     }
 
     pub(crate) async fn definition_of(
@@ -293,15 +292,10 @@ impl LockedDeployment {
         PlanKey { definition_version: self.definition_version, input }
     }
 
-    /// Adds the planned stages. A deployment that can't be planned ends immediately.
     fn apply_plan(&mut self, computed: ComputedPlan) -> Vec<PlannedStage> {
-        let Ok(plan) = computed.plan else {
-            self.state.status = DeploymentStatus::Errored;
-            self.state.reason = Some(Reason::InvalidDefinition);
-            return Vec::new();
-        };
-        self.state.stages = plan.stages.iter().map(pending_stage).collect();
-        plan.stages
+        let stages = computed.plan.map(|plan| plan.stages);
+        self.state.apply_plan(stages.as_deref().map_err(|error| *error));
+        stages.unwrap_or_default()
     }
 
     pub(crate) fn stage_rows<'a>(
@@ -312,25 +306,5 @@ impl LockedDeployment {
             before: before.stages.iter().find(|stage| stage.key == after.key),
             after,
         })
-    }
-}
-
-/// Returns the initial state of a planned stage.
-fn pending_stage(planned: &PlannedStage) -> Stage {
-    let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-    Stage {
-        key: planned.key.clone(),
-        needs: planned.needs.clone(),
-        status: StageStatus::Pending,
-        reason: None,
-        planned_outcome: planned.planned_outcome,
-        needs_approval: planned.needs_approval,
-        timeout: seconds(planned.timeout_seconds),
-        max_attempts: planned.max_attempts,
-        backoff: seconds(planned.backoff_seconds),
-        retry_at: None,
-        attempt_number: 0,
-        attempts_since_retry: 0,
-        job: None,
     }
 }
