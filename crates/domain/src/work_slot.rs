@@ -15,9 +15,8 @@
 //! The next one is the oldest teardown that waits, otherwise the newest deployment that waits, otherwise none.
 //! A teardown is never superseded.
 //!
-//! The end of a session does not appear here: it cancels the session's deployments
-//! ([`cancel`](crate::deployment::cancel)). The slot stays with a deployment that is being canceled until its
-//! end is certain.
+//! The end of a session does not appear here: it cancels the session's deployments (`deployment::cancel`). The
+//! slot stays with a deployment that is being canceled until its end is certain.
 
 /// `D` identifies a deployment, `S` a session. Ids of deployments increase with their time of creation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

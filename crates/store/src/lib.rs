@@ -33,6 +33,8 @@ pub mod runner;
 pub mod runner_pool;
 pub mod session;
 pub mod session_ending;
+#[cfg(test)]
+mod status_writes;
 pub mod system;
 pub mod token;
 mod token_columns;

@@ -124,6 +124,13 @@ impl DeploymentFixture {
         Some(Job { id: dispatch.job_id, secret, steps })
     }
 
+    /// Puts a job back into the queue, as the server does if the runner disconnected before it got the job.
+    pub async fn requeue(&self, job: &Job) {
+        let hash = job.secret.hash();
+        let credentials = JobCredentials { runner: &self.runner, job: job.id, secret: &hash };
+        self.server.server.app.store.requeue_job(credentials).await.unwrap();
+    }
+
     /// Requests a job, as a runner does.
     pub async fn request_job(&self, body: Value) -> (u16, Value) {
         let url = format!("{}/runner/jobs/acquire", self.server.base);

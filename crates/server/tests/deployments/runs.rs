@@ -107,6 +107,27 @@ async fn a_job_belongs_to_one_runner_until_its_lease_ends(pool: PgPool) {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn a_job_is_queued_again_unless_a_step_has_started(pool: PgPool) {
+    let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
+    let id = fixture.start().await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    assert_eq!(fixture.stages(&id).await[0], "running");
+    fixture.requeue(&job).await;
+    assert_eq!(fixture.stages(&id).await[0], "queued");
+    assert_eq!(fixture.report(&job, "/heartbeat", json!({})).await.0, 410);
+    let again = fixture.advance(&id).await;
+    assert_eq!(again.dispatch.len(), 1, "the same attempt waits for a runner");
+
+    let job = fixture.take(&again).await;
+    let start = format!("/steps/{}/start", job.steps[0]);
+    assert_eq!(fixture.report(&job, &start, json!({})).await.0, 200);
+    fixture.requeue(&job).await;
+    assert_eq!(fixture.stages(&id).await[0], "running");
+    assert_eq!(fixture.report(&job, "/heartbeat", json!({})).await.0, 200);
+    fixture.end().await;
+}
+
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
 async fn an_attempt_that_started_no_step_is_retried(pool: PgPool) {
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
