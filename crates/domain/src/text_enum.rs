@@ -17,13 +17,21 @@ pub trait TextEnum: Copy + std::str::FromStr + 'static {
 }
 
 /// Implements [`TextEnum`], `FromStr`, `Display`, `Serialize` and `Deserialize` for an enum whose variants
-/// have the given texts.
+/// have the given texts. After `formerly`, texts can be listed that earlier versions wrote: they are read as
+/// the same variant, and never written.
 macro_rules! text_enum {
-    ($type:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+    (
+        $type:ident { $($variant:ident = $text:literal),* $(,)? }
+        $(formerly { $($old_variant:ident = $old_text:literal),* $(,)? })?
+    ) => {
         impl $type {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
             /// The texts of all variants, in the order of `ALL`.
             pub const NAMES: &'static [&'static str] = &[$($text),*];
+
+            /// The texts that earlier versions wrote, with their variants.
+            pub const FORMER_TEXTS: &'static [(&'static str, Self)] =
+                &[$($(($old_text, Self::$old_variant)),*)?];
 
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -45,7 +53,10 @@ macro_rules! text_enum {
 
             fn from_str(text: &str) -> Result<Self, $crate::text_enum::UnknownVariant> {
                 let known = Self::ALL.iter().copied().find(|value| value.as_str() == text);
-                known.ok_or($crate::text_enum::UnknownVariant { names: Self::NAMES })
+                let former = Self::FORMER_TEXTS.iter().find(|(former, _)| *former == text);
+                known
+                    .or(former.map(|(_, value)| *value))
+                    .ok_or($crate::text_enum::UnknownVariant { names: Self::NAMES })
             }
         }
 

@@ -2,14 +2,15 @@
 -- migration validates the rows that exist. The tables of the fast path, `environments` and `sessions`, get none (ADR 5).
 
 -- The list is in a function and not in the checks, because PostgreSQL parses the text of a check for every statement that writes to its
--- table. A new reason only replaces the function.
+-- table. A new reason only replaces the function. The last text is the one that versions before this migration write instead of
+-- `newer_deployment`.
 create function is_deployment_reason(reason text) returns boolean
     language plpgsql immutable strict parallel safe as $$
 begin
     return reason = any ('{step_failed, timed_out, runner_lost, no_runner, runner_error, commit_not_found, commit_not_on_branch,
         repository_unavailable, image_not_found, pool_restricted, unsupported, invalid_definition, condition_limit, canceled_by_user,
         session_ended, pipeline_stopped, abandoned, given_up, condition_false, only_ephemeral, upstream_failed, upstream_skipped,
-        deployment_canceled, "a newer deployment"}');
+        deployment_canceled, newer_deployment, "a newer deployment"}');
 end $$;
 
 alter table deployments

@@ -202,13 +202,26 @@ text_enum!(Reason {
     UpstreamFailed = "upstream_failed",
     UpstreamSkipped = "upstream_skipped",
     DeploymentCanceled = "deployment_canceled",
-    // The API published this text before reasons were an enum, so it stays.
+    NewerDeployment = "newer_deployment",
+} formerly {
+    // A sentence instead of a code. Rows from before have it, and during a rolling upgrade an older server
+    // still writes it.
     NewerDeployment = "a newer deployment",
 });
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_are_codes_and_the_former_text_is_still_read() {
+        for reason in Reason::ALL {
+            let text = reason.as_str();
+            assert!(text.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{text}");
+            assert_eq!(text.parse(), Ok(*reason));
+        }
+        assert_eq!("a newer deployment".parse(), Ok(Reason::NewerDeployment));
+    }
 
     /// The live statuses are listed here, so that a new status has to be classified.
     #[test]

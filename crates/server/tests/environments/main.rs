@@ -60,7 +60,13 @@ async fn a_session_is_claimed_deployed_and_released(pool: PgPool) {
         .collect();
     // The first has the work slot; of the waiting deployments the newest supersedes the others.
     assert_eq!(statuses, ["queued", "superseded", "superseded", "queued"]);
+    assert_eq!(record["data"]["deployments"][1]["reason"], "newer_deployment");
     assert_eq!(record["data"]["lock"]["commitId"], "3333333");
+    // Versions before reasons were codes wrote a sentence, which is shown as the code.
+    let former = "update deployments set reason = 'a newer deployment' where status = 'superseded'";
+    assert_eq!(sqlx::query(former).execute(&pool).await.unwrap().rows_affected(), 2);
+    let record = fixture.get(&fixture.dev, &format!("/sessions/{session}")).await.is(200);
+    assert_eq!(record["data"]["deployments"][1]["reason"], "newer_deployment");
     fixture.send(&fixture.dev, Method::POST, &format!("/sessions/{session}/renew"), json!({})).await.is(200);
     let record = fixture.get(&fixture.dev, "").await.is(200);
     assert_eq!(record["data"]["lock"]["commitId"], "3333333", "renewing does not change the deployed commit");
