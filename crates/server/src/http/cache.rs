@@ -30,6 +30,9 @@ pub struct CacheQuery {
 }
 
 /// List the caches of a pipeline, sorted by key
+///
+/// Caches with the same key are sorted by zone. The list has no pages: of each zone, a pipeline has the 100
+/// caches that were used last, and older ones are deleted.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Data<Vec<Cache>>), ReadProblems))]
@@ -44,6 +47,9 @@ pub async fn list_caches(
 }
 
 /// Delete all caches of a pipeline, or only those with a key or in a zone. Returns the deleted caches
+///
+/// The next job that uses such a key stores a new cache under it. Deleting again returns an empty list, and
+/// records no event.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
     params(OrganizationPath, PipelinePath, CacheQuery, IdempotencyKey),
     responses((status = 200, body = Data<Vec<Cache>>), CommandProblems))]

@@ -18,6 +18,11 @@ use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Run a failed teardown again
+///
+/// The teardown uses the pipeline's current definition and ends after 15 minutes at most. It is rejected with
+/// `409` if no clean-up has failed, while another deployment acts on the environment, and if a session that
+/// holds the environment has deployed something since. Without this request, a failed teardown is repeated
+/// automatically after 5 minutes, then after 1 hour, then after 24 hours, and then no more.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
@@ -36,6 +41,9 @@ pub async fn repeat_cleanup(
 }
 
 /// Give up a failed teardown. The environment then counts as clean
+///
+/// The failed teardown is not repeated any more, and `cleanupFailed` becomes null. What is left in the
+/// environment is no longer tracked. If no clean-up has failed, the request is rejected with `409`.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),

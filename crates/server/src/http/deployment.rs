@@ -55,6 +55,9 @@ pub struct DeploymentQuery {
 }
 
 /// List the deployments of all pipelines, newest first
+///
+/// The list is ordered by when the deployments were created, and contains no stages. Deployments are kept for
+/// ever. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments", tag = "deployments",
     params(OrganizationPath, DeploymentQuery),
     responses((status = 200, body = List<Deployment>, example = json!(examples::deployments())), ReadProblems))]
@@ -75,6 +78,9 @@ pub async fn list_deployments(
 }
 
 /// List the deployments of a pipeline, newest first
+///
+/// The list is ordered by when the deployments were created, and contains no stages. Deployments are kept for
+/// ever, also those of an archived pipeline. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, PageQuery),
     responses((status = 200, body = List<Deployment>, example = json!(examples::deployments())), ReadProblems))]
@@ -93,6 +99,11 @@ pub async fn list_pipeline_deployments(
 }
 
 /// Deploy a commit through all stages of a pipeline
+///
+/// The deployment uses the newest version of the definition at the time of the request. It waits while the
+/// pipeline is stopped, and while as many deployments run as the definition's `concurrency` allows; then the
+/// oldest starts first. Once accepted it continues whatever process restarts. Each request creates another
+/// deployment, unless it has the same `Idempotency-Key`.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/deployments", tag = "deployments",
     params(OrganizationPath, PipelinePath, IdempotencyKey),
     request_body = CreateDeployment,
@@ -115,6 +126,11 @@ pub async fn create_deployment(
 }
 
 /// View a deployment, with its stages and steps
+///
+/// Stages are in the order of the definition, and have the steps of their newest attempt. While a deployment
+/// has not ended, `waitingOn` states everything that it waits for, and `deadlineAt` until when. The record is
+/// kept for ever; its logs and artifacts are deleted 90 days after its end unless the server is configured
+/// otherwise, and then `expiredAt` is set. The `ETag` is a hash of the response, for `If-None-Match`.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
     params(OrganizationPath, DeploymentPath),
     responses((status = 200, body = Data<Deployment>, example = json!(examples::deployment())), ReadProblems))]
@@ -128,6 +144,11 @@ pub async fn get_deployment(
 }
 
 /// Cancel a deployment. Running steps are signaled to end, and killed if they do not
+///
+/// A deployment that has not started ends immediately. Otherwise its running steps have 30 seconds to end, or
+/// none with `force`, and are then killed. If the runner does not report the end, the deployment ends without
+/// it, about two minutes after the request at the latest. Canceling again changes nothing, except that
+/// `force` takes effect; canceling a deployment that has ended returns it as it is.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/cancel", tag = "deployments",
     params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = CancelDeployment,
@@ -149,6 +170,10 @@ pub async fn cancel_deployment(
 }
 
 /// View a stage of a deployment
+///
+/// The response has the steps of the stage's newest attempt, in the order in which they run. A queued stage
+/// waits for a runner for 24 hours at most, and a running one ends at its timeout; `deadlineAt` is that time.
+/// The `ETag` is a hash of the response, for `If-None-Match`.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}", tag = "deployments",
     params(OrganizationPath, StagePath),
     responses((status = 200, body = Data<Stage>, example = json!(examples::stage())), ReadProblems))]
@@ -165,6 +190,9 @@ pub async fn get_stage(
 }
 
 /// List the attempts of a stage, oldest first
+///
+/// The list has no pages, and contains 1,000 attempts at most. Attempts are never changed by a later one, and
+/// are kept for ever; their logs are deleted together with those of the deployment.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts", tag = "deployments",
     params(OrganizationPath, StagePath),
     responses((status = 200, body = Data<Vec<Attempt>>, example = json!(examples::attempts())), ReadProblems))]
@@ -183,6 +211,9 @@ pub async fn list_attempts(
 }
 
 /// Cancel one stage. Stages that need it are skipped, and the other stages continue
+///
+/// The running step has 30 seconds to end, and is then killed. Canceling a stage that has ended changes
+/// nothing, and the response is the deployment as it is.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     responses((status = 202, body = Data<Deployment>), CommandProblems))]
@@ -200,6 +231,11 @@ pub async fn cancel_stage(
 }
 
 /// Retry a stage and all stages that need it
+///
+/// The stage and all stages that need it get a new attempt, and a deployment that has ended continues.
+/// Earlier attempts stay readable. The request is rejected with `409` while the stage has not ended, if it
+/// has succeeded or needs others that have not, and if the deployment's session has ended, a newer deployment
+/// ran since, or its artifacts were deleted. Stages of a teardown can't be retried: repeat the clean-up.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = RetryStage,

@@ -49,6 +49,11 @@ pub struct HistoryQuery {
 }
 
 /// List the ephemeral environments of a pipeline, each with its lock
+///
+/// The list is sorted by name and has no pages. Environments of the definition are always listed. An
+/// environment of a template is listed while a session holds it or waits for it, while a deployment acts on
+/// it, and while a failed teardown of it is going to be repeated. A lock whose lease has run out reads `free`
+/// from that moment on.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments", tag = "environments",
     params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Environments, example = json!(examples::environments())), ReadProblems))]
@@ -69,6 +74,10 @@ pub async fn list_environments(
 }
 
 /// View an environment's configuration and lock
+///
+/// An environment of a template is `404` until its name is claimed for the first time, and readable for ever
+/// after that. A lock whose lease has run out reads `free` from that moment on, even if the end of its
+/// session is not recorded yet. The `ETag` is a hash of the response, for `If-None-Match`.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),
@@ -86,6 +95,9 @@ pub async fn get_environment(
 }
 
 /// List an environment's sessions, newest first
+///
+/// The list contains waiting, active and ended sessions, ordered by when they were requested. Sessions are
+/// kept for ever. Each has its newest deployments, newest first, 100 at most.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, HistoryQuery),
@@ -114,6 +126,10 @@ pub async fn get_history(
 }
 
 /// List the sessions that wait for an environment, in the order of the queue
+///
+/// The list is in the order in which the sessions joined, has no pages, and contains 1,000 sessions at most.
+/// A session whose `heartbeatBy` has passed can be listed until its end is recorded, but it is not granted
+/// any more.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath),

@@ -22,6 +22,11 @@ use crate::http::rules::response_examples as examples;
 use crate::http::session::respond_claimed;
 
 /// Claim the least recently used of the free environments that have all the labels
+///
+/// An environment is free if no session holds it or waits for it. Concurrent claims get different
+/// environments. There is no queue for a pool: with `Prefer: wait=N` the server tries again whenever an
+/// environment may have become free, for N seconds and 30 at most. Environments of templates are not part of
+/// a pool. A repeated request claims another environment, unless it has the same `Idempotency-Key`.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim", tag = "environments",
     params(OrganizationPath, PipelinePath,
         IdempotencyKey, Prefer),

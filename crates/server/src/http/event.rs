@@ -90,6 +90,11 @@ impl EventQuery {
 }
 
 /// List events: newest first, or with `after` oldest first
+///
+/// `sequence` numbers the events of an organization without gaps, in the order of the changes. A filter, or a
+/// token that may not see all of them, leaves out numbers. To read on, send the last `sequence` as `after`
+/// until the list is empty; `total` still counts all that match. Events are kept for 400 days, unless the
+/// server is configured otherwise.
 #[utoipa::path(get, path = "/organizations/{orgId}/events", tag = "events",
     params(OrganizationPath, EventQuery),
     responses((status = 200, body = List<Event>), ReadProblems))]
@@ -115,6 +120,9 @@ pub async fn list_events(
 }
 
 /// View an event
+///
+/// An event is never changed. It gets its `sequence` a moment after the change that it records, and is found
+/// from then on. Events are kept for 400 days, unless the server is configured otherwise.
 #[utoipa::path(get, path = "/organizations/{orgId}/events/{eventId}", tag = "events",
     params(OrganizationPath, EventPath),
     responses((status = 200, body = Data<Event>), ReadProblems))]
@@ -129,6 +137,11 @@ pub async fn get_event(
 }
 
 /// Follow events as they happen (server-sent events)
+///
+/// First the stream sends the events after `Last-Event-ID` or `after`, and then new ones: each event once, in
+/// the order of `sequence`. A comment every 15 seconds keeps the connection open. The stream ends about a
+/// second after its token is revoked or the role of its user changes, and when the server shuts down;
+/// reconnect with `Last-Event-ID` to miss nothing. A token can have 100 streams at a time by default.
 #[utoipa::path(get, path = "/organizations/{orgId}/events/stream", tag = "events",
     params(OrganizationPath, StreamQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The sequence number of the last event that was received")),

@@ -20,6 +20,11 @@ use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::record_response::RecordResponse;
 
 /// End a deployment without waiting for its runners, so that the next deployment to its environment can start
+///
+/// The deployment ends in this request, with the reason `given_up`, and the next deployment to its
+/// environment starts. What its runners still do is not stopped until their next request, which is rejected
+/// with `410`. A teardown that is given up counts as failed. A deployment that has ended is returned as it
+/// is.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/give-up", tag = "deployments",
     params(OrganizationPath, DeploymentPath, IdempotencyKey),
     request_body = GiveUp,
@@ -38,6 +43,10 @@ pub async fn give_up_deployment(
 }
 
 /// End the job of a stage without waiting for its runner
+///
+/// The stage ends in this request, with the reason `given_up`. Stages that need it are skipped, and the
+/// others continue. What its runner still does is not stopped until its next request, which is rejected with
+/// `410`. A stage that has ended is not changed.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = GiveUp,

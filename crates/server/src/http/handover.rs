@@ -18,6 +18,13 @@ use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Ask the holder to release the environment, and wait for it in the queue
+///
+/// The holder has `graceSeconds` to accept or decline: 60 to 3,600, and 300 if neither the request nor the
+/// definition states it. If the holder does neither, `handover.onSilence` decides: with `accept` the holder's
+/// session ends, provided that the requester may still take the environment over by force at that time; with
+/// `lapse` the request ends. There is one request at a time, and it also ends when its requester leaves the
+/// queue or the holder changes. The requester's session keeps its place in the queue by heartbeats, as any
+/// other.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover",
     tag = "environments",
@@ -40,6 +47,10 @@ pub async fn request_handover(
 }
 
 /// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
+///
+/// The session ends as `released`, and its deployments are canceled. The environment is granted to the first
+/// session in the queue, which need not be the requester's. If no hand-over is requested, the request is
+/// rejected with `409`.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept",
     tag = "environments",
@@ -58,6 +69,10 @@ pub async fn accept_handover(
 }
 
 /// Decline a request for hand-over, and keep the environment
+///
+/// The request for hand-over ends, the lease stays as it is, and the requester keeps the place in the queue.
+/// The requester's session contains the reason in `handoverDeclined`, and the requester can send another
+/// request immediately. If no hand-over is requested, the request is rejected with `409`.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline",
     tag = "environments",

@@ -53,6 +53,12 @@ pub async fn find(permit: &Permit<DeploymentRead>, path: &StepPath) -> Result<(L
 }
 
 /// Read a step's log, byte for byte
+///
+/// The response contains the bytes that are stored at the time of the request; a log grows while its step
+/// runs, and bytes that are stored never change. Continue with `afterSeq` or `Range` at the number of bytes
+/// that you have. A log is deleted 90 days after the end of its deployment, unless the server is configured
+/// otherwise, and is then `410`. A token can have 16 downloads at a time by default. A download breaks off
+/// when its token is revoked, or when the client reads nothing for 30 seconds.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs", tag = "deployments",
     params(OrganizationPath, StepPath, LogQuery,
         ("Range" = Option<String>, Header, description = "One range: `bytes=0-1023`, `bytes=1024-` or `bytes=-1024`")),

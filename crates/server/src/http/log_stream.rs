@@ -25,6 +25,12 @@ use crate::limits::Counted;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Follow a step's log while it is written (server-sent events)
+///
+/// The stream begins after `Last-Event-ID`, or else after `afterSeq`, sends the bytes that are stored in
+/// their order, and then new ones as they arrive. It ends with a message `end` when the log is complete. A
+/// comment every 15 seconds keeps the connection open. The stream ends without that message about a second
+/// after its token is revoked or the role of its user changes, and when the server shuts down; reconnect with
+/// `Last-Event-ID`.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream", tag = "deployments",
     params(OrganizationPath, StepPath, LogQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The number of bytes that were received")),

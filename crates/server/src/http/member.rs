@@ -24,6 +24,9 @@ use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the members
+///
+/// The list is sorted by user id, so that users who were created earlier in this installation come first.
+/// Removed members are left out. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/members", tag = "identity",
     params(OrganizationPath, PageQuery),
     responses((status = 200, body = List<Member>), ReadProblems))]
@@ -36,6 +39,8 @@ pub async fn list_members(
 }
 
 /// View a member
+///
+/// A removed member is `404`. The `ETag` is the revision, which increases with every change.
 #[utoipa::path(get, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath),
     responses((status = 200, body = Data<Member>), ReadProblems))]
@@ -49,6 +54,9 @@ pub async fn get_member(
 }
 
 /// Add a member
+///
+/// A person is identified by the e-mail address, regardless of case. Adding a member who was removed restores
+/// the membership, but their tokens stay revoked. An address that is a member already is rejected with `409`.
 #[utoipa::path(post, path = "/organizations/{orgId}/members", tag = "identity",
     params(OrganizationPath, IdempotencyKey),
     request_body = AddMember,
@@ -64,6 +72,11 @@ pub async fn add_member(
 }
 
 /// Change a member's role or name. If the new role is below developer, the member's sessions end
+///
+/// Fields that are left out stay as they are. A new role takes effect within one second on every server, and
+/// closes the member's open streams. Sessions that the new role does not permit end in the same transaction;
+/// beyond 500, the others end within seconds. With `dryRun=true`, the response lists the sessions that would
+/// end, and nothing changes. The last owner must keep the role.
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
     request_body = UpdateMember,
@@ -84,6 +97,11 @@ pub async fn update_member(
 }
 
 /// Remove a member, revoke their tokens and end their sessions
+///
+/// All of this is one transaction; beyond 500 sessions, the others end within seconds. The member's tokens
+/// are rejected within one second on every server. The response is the member as before the removal. With
+/// `dryRun=true`, it lists the sessions that would end, and nothing changes. The last owner can't be removed,
+/// and a member who was removed is `404`.
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
     params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<ChangedMember>), CommandProblems, ConditionProblems))]

@@ -17,6 +17,8 @@ use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, Condi
 use crate::http::rules::record_response::RecordResponse;
 
 /// View the organization
+///
+/// The `ETag` is the revision, which increases with every change. The slug never changes.
 #[utoipa::path(get, path = "/organizations/{orgId}", tag = "identity",
     params(OrganizationPath),
     responses((status = 200, body = Data<Organization>), ReadProblems))]
@@ -27,6 +29,9 @@ pub async fn get_organization(permit: Permit<OrganizationRead>) -> Result<Respon
 }
 
 /// Rename the organization
+///
+/// The slug stays as it is. Renaming to the current name creates no revision and no event. Without
+/// `If-Match`, the last of several concurrent requests decides.
 #[utoipa::path(patch, path = "/organizations/{orgId}", tag = "identity",
     params(OrganizationPath, IdempotencyKey, IfMatch),
     request_body = UpdateOrganization,

@@ -50,6 +50,9 @@ pub struct PipelineQuery {
 }
 
 /// List the pipelines, sorted by slug
+///
+/// Archived pipelines are listed only with `status=archived`. A token that is limited to pipelines sees only
+/// those. `total` is exact; with `status` it is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(OrganizationPath, PipelineQuery),
     responses((status = 200, body = List<Pipeline>), ReadProblems))]
@@ -67,6 +70,10 @@ pub async fn list_pipelines(
 }
 
 /// View a pipeline
+///
+/// An archived pipeline is found by its id only, because its slug can belong to another pipeline. The `ETag`
+/// is the revision, which increases with every change, followed by a part for the newest deployment, which
+/// `If-Match` ignores.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Data<Pipeline>), ReadProblems))]
@@ -82,6 +89,9 @@ pub async fn get_pipeline(
 }
 
 /// Create a pipeline
+///
+/// The definition becomes version 1, and its environments can be claimed immediately. The slug must not be
+/// that of another pipeline that is not archived. The definition may have 1 MiB.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreatePipeline,
@@ -98,6 +108,11 @@ pub async fn create_pipeline(
 }
 
 /// Update a pipeline. A changed definition becomes a new version
+///
+/// Fields that are left out stay as they are, and a request that changes nothing creates no revision and no
+/// event. A definition with the same text creates no version. Deployments that exist keep their version of
+/// the definition, except for `concurrency`, which holds for all that wait. An environment that is no longer
+/// in the definition stays with its holder, and can't be claimed after that.
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body = UpdatePipeline,
@@ -123,6 +138,11 @@ pub async fn update_pipeline(
 }
 
 /// Archive a pipeline permanently and end its sessions
+///
+/// Archiving can't be undone. In the same transaction the pipeline's sessions end, its deployments are
+/// canceled except for teardowns, its caches are deleted, and its slug becomes free. Beyond 500 sessions, the
+/// others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing
+/// changes. Archiving again, by id, returns the pipeline as it is.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, IfMatch),
     responses((status = 200, body = Data<ArchivedPipeline>), CommandProblems, ConditionProblems))]
@@ -144,6 +164,11 @@ pub async fn archive_pipeline(
 }
 
 /// Stop a pipeline. New deployments wait until it is resumed
+///
+/// New deployments are accepted and wait. With `drain`, which is the default, deployments that run continue
+/// to their end; with `pause` they wait before their next stage; with `cancel` they are canceled. Teardowns
+/// run on a stopped pipeline too. Stopping again with another mode or reason replaces the stop; with the same
+/// ones it changes nothing.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<StopPipeline>),
@@ -165,6 +190,10 @@ pub async fn stop_pipeline(
 }
 
 /// Resume a stopped pipeline. Deployments that were waiting for this continue
+///
+/// Deployments that were waiting continue in the order in which they were created, as far as `concurrency`
+/// allows. Resuming a pipeline that is not stopped changes nothing and records no event. An archived pipeline
+/// can't be resumed.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
     params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
     request_body(content = Option<ResumePipeline>),
@@ -186,6 +215,11 @@ pub async fn resume_pipeline(
 }
 
 /// Check a definition without saving it
+///
+/// The request changes nothing, so it ignores `Idempotency-Key`. An invalid definition is `200` too, with
+/// `valid: false` and 100 errors at most. The definition may have 1 MiB. A server checks two definitions at a
+/// time, one of each organization; a request that waits longer than two seconds for its turn is rejected with
+/// `503`.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/validate", tag = "pipelines",
     params(OrganizationPath),
     request_body = ValidateDefinition,
@@ -208,6 +242,9 @@ pub async fn validate_definition(
 }
 
 /// List the versions of a pipeline's definition, newest first
+///
+/// A version is never changed, and kept for ever, also after the pipeline was archived. The list does not
+/// contain the texts of the definitions.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions", tag = "pipelines",
     params(OrganizationPath, PipelinePath, PageQuery),
     responses((status = 200, body = List<PipelineVersion>), ReadProblems))]
@@ -223,6 +260,9 @@ pub async fn list_pipeline_versions(
 }
 
 /// View one version of a pipeline's definition
+///
+/// Versions are numbered from 1 without gaps. A version is never changed, and kept for ever, also after the
+/// pipeline was archived.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}", tag = "pipelines",
     params(OrganizationPath, VersionPath),
     responses((status = 200, body = Data<PipelineVersion>), ReadProblems))]

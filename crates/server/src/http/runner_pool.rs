@@ -19,6 +19,9 @@ use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, Condi
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runner pools, with the number of jobs that wait for their runners
+///
+/// The list is sorted by name, has no pages, and contains 1,000 pools at most. The numbers of runners and
+/// jobs are those at the time of the request.
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
     params(OrganizationPath),
     responses((status = 200, body = Data<Vec<RunnerPool>>), ReadProblems))]
@@ -28,6 +31,10 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
 }
 
 /// View a runner pool
+///
+/// A pool exists from the time when a runner or a queued stage first names it; before that it is `404`. The
+/// numbers of runners and jobs are those at the time of the request. The `ETag` is the revision, followed by
+/// a part for these numbers, which `If-Match` ignores.
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(OrganizationPath, RunnerPoolPath),
     responses((status = 200, body = Data<RunnerPool>), ReadProblems))]
@@ -41,7 +48,9 @@ pub async fn get_runner_pool(
 
 /// Set the network access of a pool's steps, and restrict the pool to pipelines and environments
 ///
-/// The changes apply to jobs that runners take from then on.
+/// The changes apply to jobs that runners take from then on. Jobs that run keep their network. Fields that
+/// are left out stay as they are; null removes a restriction. A request that changes nothing creates no
+/// revision and no event.
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
     params(OrganizationPath, RunnerPoolPath, IdempotencyKey, IfMatch),
     request_body = UpdateRunnerPool,

@@ -25,6 +25,14 @@ use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
 /// Claim an environment, or join its queue
+///
+/// The lock is granted for `ttlSeconds`, or else for the environment's default lease (4 hours if the
+/// definition has none). A claim is rejected while another session holds the environment or waits for it.
+/// With `queue: true`, the session joins the end of the queue instead: it must send a heartbeat at least
+/// every 120 seconds, and when its turn comes it has 60 seconds to confirm. With `Prefer: wait=N`, the
+/// request waits for its turn for N seconds, 30 at most, and then leaves the queue unless `queue` is true. A
+/// claim is repeated safely only with an `Idempotency-Key`; without one, a repeated claim is rejected with
+/// `409`.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey, Prefer),
@@ -56,6 +64,12 @@ pub async fn claim_session(
 }
 
 /// Take an environment over by force
+///
+/// In one transaction, the holder's session ends as `overridden`, its deployments are canceled, the fence
+/// increases, and the lock is granted to the new session. The queue stays as it is. A step that is running
+/// gets a stop signal; nothing of the new session runs before its end is certain. The claim needs the role
+/// that the definition requires for force, and a token with `allowForce`. On a free environment it is a plain
+/// claim that overtakes the queue.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey),
@@ -75,6 +89,10 @@ pub async fn force_claim(
 }
 
 /// View a session with its lock and deployments, and whether it was overridden
+///
+/// Sessions are readable for ever, and an ended session never changes its status. Reading neither keeps a
+/// place in the queue nor confirms a grant. `deployments` contains the newest 100, newest first. The `ETag`
+/// is a hash of the response, for `If-None-Match`.
 #[utoipa::path(get,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
@@ -88,6 +106,11 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<Sessi
 }
 
 /// Deploy a commit to the session's environment, and renew the session
+///
+/// The session is renewed as by `renew`, and a grant from the queue is confirmed. One deployment at a time
+/// acts on an environment: a new one waits for the one that is running, and supersedes one of the same
+/// session that still waits. On a stopped pipeline the deployment is accepted and waits. If the session is
+/// not active, the request is rejected with `409`.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy",
     tag = "environments",
@@ -111,7 +134,11 @@ pub async fn deploy_commit(
 
 /// Keep a session's place in the queue, or confirm a grant from the queue
 ///
-/// The request can be repeated safely at any time, so it takes no `Idempotency-Key`. It records no event.
+/// A waiting session keeps its place for another 120 seconds. A session that was granted from the queue gets
+/// its full lease; without a heartbeat, a renewal or a deployment within 60 seconds of the grant it is
+/// canceled, and the next session in the queue is granted. On any other active session the request changes
+/// nothing; in particular it does not renew the lease. The request can be repeated safely at any time, so it
+/// takes no `Idempotency-Key`. It records no event.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
     tag = "environments",
@@ -125,6 +152,10 @@ pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<Ses
 }
 
 /// Renew a session, so that it expires later
+///
+/// The session then expires a full lease from now, but never after `maxExpiresAt` and never earlier than
+/// before. A grant from the queue is confirmed. The request records no event. If the session is not active
+/// any more, it is rejected with `409`, and the environment has to be claimed again.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew",
     tag = "environments",
@@ -142,6 +173,11 @@ pub async fn renew_session(
 }
 
 /// Release an active session, or leave the queue
+///
+/// The environment is granted to the first session in the queue immediately. The request does not wait for
+/// the teardown, which runs before the next session's first deployment. The session's deployments are
+/// canceled. Releasing a session that has ended changes nothing and returns it. Another user's session can be
+/// released by a maintainer whose token has `allowForce`.
 #[utoipa::path(delete,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",

@@ -39,6 +39,9 @@ pub struct TokenQuery {
 }
 
 /// List your own API tokens, newest first
+///
+/// The list is ordered by when the tokens were created, and contains expired and revoked tokens too. `total`
+/// is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, TokenQuery),
     responses((status = 200, body = List<ApiToken>), ReadProblems))]
@@ -56,6 +59,9 @@ pub async fn list_api_tokens(
 }
 
 /// View an API token
+///
+/// Expired and revoked tokens stay readable. `lastUsedAt` is accurate to one minute. Only its user and admins
+/// see a token; for others it is `404`.
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(OrganizationPath, TokenPath),
     responses((status = 200, body = Data<ApiToken>), ReadProblems))]
@@ -69,6 +75,11 @@ pub async fn get_api_token(
 }
 
 /// Create an API token. Only this response contains its secret
+///
+/// Tokens of kind `ci` and `agent` expire after 90 days unless `expiresAt` states another time, which can be
+/// 366 days ahead at most. A token can't permit more, or expire later, than the one that sends the request,
+/// and is revoked together with it. Its rights never change. If the request is repeated with the same
+/// `Idempotency-Key`, the response does not contain the secret again.
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateApiToken,
@@ -88,6 +99,10 @@ pub async fn create_api_token(
 }
 
 /// Revoke an API token and all tokens that were created with it. Every token may revoke itself
+///
+/// The tokens are rejected within one second on every server, and their streams and downloads end. Sessions
+/// that were claimed with them continue, but those that wait in a queue are not granted. Revoking again
+/// changes nothing and returns the token.
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
     params(OrganizationPath, TokenPath, IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>), CommandProblems))]

@@ -16,6 +16,10 @@ use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
 /// Transfer the environment to another member, regardless of the queue
+///
+/// In one transaction, the session ends as `released`, its deployments are canceled, and a session of the
+/// other member begins, with a new fence and a full lease of the same length. Sessions in the queue keep
+/// their places. Only the holder can transfer a session, and only while it is active.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer",
     tag = "environments",

@@ -38,8 +38,13 @@ pub struct WatchQuery {
 
 /// Follow an environment's events as they happen (server-sent events)
 ///
+/// First the stream sends the events after `Last-Event-ID` or `after`, and then new ones: each event once, in
+/// the order of `sequence`. A comment every 15 seconds keeps the connection open. The stream ends about a
+/// second after its token is revoked or the role of its user changes, and when the server shuts down;
+/// reconnect with `Last-Event-ID` to miss nothing.
+///
 /// With `sessionId`, that session keeps its place in the queue while the stream is open. Without it, the
-/// stream has no effect on the queue.
+/// stream has no effect on the queue. A stream never confirms a grant.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, WatchQuery,

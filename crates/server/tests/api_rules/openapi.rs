@@ -8,6 +8,10 @@ use sqlx::PgPool;
 
 use crate::support::TestServer;
 
+/// A shorter description can't state how long something is kept or valid, in which order it comes, and what
+/// happens if the request is repeated.
+const MIN_DESCRIPTION_LENGTH: usize = 80;
+
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
 
 fn generated() -> Value {
@@ -57,7 +61,15 @@ fn every_operation_is_complete() {
         let id = operation["operationId"].as_str().unwrap_or_default();
         assert!(!id.is_empty() && ids.insert(id), "{name}: operationId `{id}`");
         assert!(operation["tags"].as_array().is_some_and(|tags| tags.len() == 1), "{name}: one tag");
-        assert!(operation["summary"].as_str().is_some_and(|text| text.len() > 3), "{name}: a summary");
+        let text = |field: &str| operation[field].as_str().unwrap_or_default();
+        let (summary, description) = (text("summary"), text("description"));
+        assert!(summary.len() > 3, "{name}: a summary");
+        assert!(
+            description.len() >= MIN_DESCRIPTION_LENGTH
+                && description.ends_with('.')
+                && description != summary,
+            "{name}: a description with the rules of time and order: {description:?}"
+        );
         let responses = operation["responses"].as_object().unwrap();
         assert!(responses.keys().any(|status| status.starts_with('2')), "{name}: no success response");
         let public = operation.get("security").is_some();

@@ -21,6 +21,9 @@ use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadP
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runners
+///
+/// The list is sorted by name, has no pages, and contains 1,000 runners at most. Revoked runners are left
+/// out. `lastSeenAt` is accurate to 10 seconds.
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath),
     responses((status = 200, body = Data<Vec<Runner>>), ReadProblems))]
@@ -30,6 +33,10 @@ pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<
 }
 
 /// Create a runner. Only this response contains its token
+///
+/// The token does not expire; it is valid until the runner is revoked. If the request is repeated with the
+/// same `Idempotency-Key`, the response does not contain the token again. A pool that does not exist is
+/// created with its first runner.
 #[utoipa::path(post, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateRunner,
@@ -48,6 +55,10 @@ pub async fn create_runner(
 }
 
 /// Revoke a runner. It gets no more jobs, and loses its current jobs
+///
+/// The runner's requests are rejected with `410` within a second, on every server. Its jobs count as lost
+/// when their leases have run out, about 90 seconds after their last heartbeat. Revoking again changes
+/// nothing and returns the runner.
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
     params(OrganizationPath, RunnerPath, IdempotencyKey),
     responses((status = 200, body = Data<Runner>), CommandProblems))]
