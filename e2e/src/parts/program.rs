@@ -93,7 +93,7 @@ impl Program {
         self.lines_with(&[""], count)
     }
 
-    /// Returns the last lines of its log that contain one of these words.
+    /// Returns the last `count` of those lines of the program's log that contain any of the patterns.
     pub(crate) fn lines_with(&self, patterns: &[&str], count: usize) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

@@ -46,7 +46,8 @@ fn with_each_word_replaced() {
     let signs = [
         "~", "[]", "{}", "*rust", "&rust", "!!str", "|", "\"", "-", ": ", "\t", "'", "#", "é", "\u{0}", "<<",
     ];
-    // A constant may have several addresses in memory; the offset of a word is computed from this one.
+    // Offsets of words are computed from addresses. Each use of a constant may have another address, so all of
+    // them have to be computed from one variable.
     let full = FULL;
     let place_of = |word: &str| word.as_ptr().addr() - full.as_ptr().addr();
     for (place, word) in full.split_whitespace().enumerate() {

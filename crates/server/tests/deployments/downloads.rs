@@ -101,11 +101,8 @@ async fn a_reader_receives_one_bounded_chunk_at_a_time(pool: PgPool) {
     }
     let (mut at, mut reads) = (0, 0);
     while at < end {
-        let parts = app
-            .log_reader()
-            .read_parts(log.fixture.organization(), step, at..end, READ_BYTES)
-            .await
-            .unwrap();
+        let parts =
+            app.log_reader().read_parts(log.fixture.organization(), step, at..end, READ_BYTES).await.unwrap();
         let read: u64 = parts.iter().map(|part| part.bytes.len() as u64).sum();
         assert!(read > 0 && read <= READ_BYTES, "{read} bytes at {at}");
         assert!(parts.iter().all(|part| part.start >= at));

@@ -43,7 +43,8 @@ pub(crate) struct Client {
     me: Person,
     environments: Vec<Environment>,
     rng: StdRng,
-    /// The error of its own clock, by which it decides whether it still holds.
+    /// How far the client's clock is ahead of the harness's. The client compares its own clock with the end of
+    /// its lease, and stops writing to the target after it.
     skew: Micros,
     memory: Memory,
     /// Until when the client avoids this server.

@@ -44,11 +44,12 @@ impl Fault {
         matches!(self, Self::KillRunner | Self::PauseRunnerLong)
     }
 
-    /// Returns the faults whose names contain one of these words; all if there is none.
-    pub(crate) fn named(words: &[String]) -> Vec<Self> {
+    /// Returns the faults whose name contains any of the given texts, ignoring case. Without texts, returns all
+    /// faults.
+    pub(crate) fn named(texts: &[String]) -> Vec<Self> {
         let has = |fault: &&Self| {
             let name = format!("{fault:?}").to_lowercase();
-            words.is_empty() || words.iter().any(|word| name.contains(&word.to_lowercase()))
+            texts.is_empty() || texts.iter().any(|text| name.contains(&text.to_lowercase()))
         };
         Self::ALL.iter().filter(has).copied().collect()
     }
