@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response};
 use serde_json::json;
-use sqlx::PgPool;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::requests::{problem, success, wrong_field};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, DEFINITION, TestServer};
 use crate::wire::Wire;
 
@@ -19,8 +19,9 @@ async fn create(server: &TestServer, caller: &Caller, body: impl Into<reqwest::B
     request.body(body).send().await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn malformed_bodies_and_invalid_fields_have_different_codes(pool: PgPool) {
+#[tokio::test]
+async fn malformed_bodies_and_invalid_fields_have_different_codes() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let deep = format!("{{\"name\": {}{}}}", "[".repeat(10_000), "]".repeat(10_000));
@@ -62,8 +63,9 @@ async fn malformed_bodies_and_invalid_fields_have_different_codes(pool: PgPool) 
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn invalid_fields_are_named(pool: PgPool) {
+#[tokio::test]
+async fn invalid_fields_are_named() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -113,8 +115,9 @@ async fn invalid_fields_are_named(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_nul_in_a_definition_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_nul_in_a_definition_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     // Raw, as an escape of YAML, in a key, and in a comment, where only the text contains it.
@@ -132,8 +135,9 @@ async fn a_nul_in_a_definition_is_rejected(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_missing_body_is_an_empty_object_and_other_content_types_are_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_missing_body_is_an_empty_object_and_other_content_types_are_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -166,8 +170,9 @@ async fn a_missing_body_is_an_empty_object_and_other_content_types_are_rejected(
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn body_size_is_limited(pool: PgPool) {
+#[tokio::test]
+async fn body_size_is_limited() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = |size: usize| {
@@ -201,8 +206,9 @@ fn resident_kib() -> usize {
     line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_endless_body_is_aborted(pool: PgPool) {
+#[tokio::test]
+async fn an_endless_body_is_aborted() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let mut wire = Wire::connect(&server).await;

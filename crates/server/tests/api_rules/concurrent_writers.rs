@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use sqlx::PgPool;
 
 use crate::sse::{Read, Stream};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 const WRITERS: usize = 16;
@@ -42,8 +42,9 @@ async fn follow(server: &TestServer, caller: &Caller, last: i64, breaks_off: boo
     (sequences, ended)
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_every_reader_receives_every_event_once_in_order(pool: PgPool) {
+#[tokio::test]
+async fn heavy_every_reader_receives_every_event_once_in_order() {
+    let (_database, pool) = TestDatabase::create().await;
     let (one, two) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
     let owners = [one.organization("acme").await, one.organization("other").await];
     // Both begin with the same few events.

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::ConnectOptions;
+
+use crate::support::database::TestDatabase;
 
 fn errors_of(arguments: &[&str], database_url: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_greenroomd"));
@@ -19,8 +21,9 @@ fn an_unreachable_database_is_reported_with_the_reason() {
     assert!(!printed.contains("pool timed out") && !printed.contains("secret"), "{printed}");
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_wrong_option_is_named_in_one_line(pool: PgPool) {
+#[tokio::test]
+async fn a_wrong_option_is_named_in_one_line() {
+    let (_database, pool) = TestDatabase::create().await;
     let url = pool.connect_options().to_url_lossy().to_string();
     let arguments =
         ["admin", "bootstrap", "--slug", "Acme!", "--owner-email", "owner@example.test", "--owner-name", "O"];

@@ -7,11 +7,11 @@ use greenroom_server::app::token::new_secret;
 use greenroom_server::http::Limits;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::proxy::{Network, Proxy};
 use crate::requests::{header, problem};
 use crate::sse::Stream;
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, eventually};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,8 +49,9 @@ async fn without_a_database_the_server_is_alive_and_not_ready() {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_server_becomes_ready_when_the_database_appears(pool: PgPool) {
+#[tokio::test]
+async fn the_server_becomes_ready_when_the_database_appears() {
+    let (_database, pool) = TestDatabase::create().await;
     let proxy = Proxy::start(&pool, Network::Reset).await;
     let server = start_on(&proxy.database_url).await;
     assert!(!eventually(Duration::from_secs(2), || server.is_ready()).await);
@@ -64,8 +65,9 @@ async fn the_server_becomes_ready_when_the_database_appears(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_server_on_an_old_schema_is_not_ready(pool: PgPool) {
+#[tokio::test]
+async fn a_server_on_an_old_schema_is_not_ready() {
+    let (_database, pool) = TestDatabase::create().await;
     greenroom_store::MIGRATOR.undo(&pool, 2).await.unwrap();
     let server = TestServer::start(&pool).await;
     assert!(!eventually(Duration::from_secs(2), || server.is_ready()).await);
@@ -78,8 +80,9 @@ async fn a_server_on_an_old_schema_is_not_ready(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn terminated_connections_are_replaced(pool: PgPool) {
+#[tokio::test]
+async fn terminated_connections_are_replaced() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;

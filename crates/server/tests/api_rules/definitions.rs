@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{problem, success};
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 const NESTED: &str = "variables.all(a,variables.all(b,variables.all(c,variables.all(d,variables.all(e,variables.all(f,true))))))";
 
@@ -19,8 +19,9 @@ fn with_condition(condition: &str) -> String {
     )
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_condition_that_nests_too_deep_is_not_saved(pool: PgPool) {
+#[tokio::test]
+async fn a_condition_that_nests_too_deep_is_not_saved() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let body = json!({ "name": "Web", "definition": with_condition(NESTED) });
@@ -34,8 +35,9 @@ async fn a_condition_that_nests_too_deep_is_not_saved(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn warnings_are_returned_and_do_not_prevent_saving(pool: PgPool) {
+#[tokio::test]
+async fn warnings_are_returned_and_do_not_prevent_saving() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let definition = "ephemeralEnvironments: { qa: {} }
@@ -68,8 +70,9 @@ stages:
 
 /// Concurrent validations of the largest definitions within the limits: these and all other requests are
 /// served in time.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn validation_does_not_delay_other_requests(pool: PgPool) {
+#[tokio::test]
+async fn validation_does_not_delay_other_requests() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let condition = format!("branch == \"{}\"", "x".repeat(1_000));

@@ -5,10 +5,10 @@ use greenroom_api_types::problem::Problem;
 use greenroom_server::http::document;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::problem;
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 /// Schemas of responses that have an example.
 const SCHEMAS: [&str; 10] = [
@@ -94,8 +94,9 @@ fn request_bodies_have_valid_examples() {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_actions_of_a_refusal_match_the_document(pool: PgPool) {
+#[tokio::test]
+async fn the_actions_of_a_refusal_match_the_document() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "developer").await;

@@ -2,18 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::PgPool;
 use tokio::net::TcpStream;
 
 use crate::requests::new_pipeline;
 use crate::sse::Stream;
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, eventually};
 use crate::wire::{Upload, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn running_requests_finish_and_new_connections_are_refused(pool: PgPool) {
+#[tokio::test]
+async fn running_requests_finish_and_new_connections_are_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let upload = Upload::begin(&server, &owner, "/pipelines", &new_pipeline("Last")).await;
@@ -41,8 +42,9 @@ async fn running_requests_finish_and_new_connections_are_refused(pool: PgPool) {
     next.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn readiness_fails_before_the_server_stops_accepting(pool: PgPool) {
+#[tokio::test]
+async fn readiness_fails_before_the_server_stops_accepting() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     assert!(eventually(TIMEOUT, || server.is_ready()).await);
@@ -73,8 +75,9 @@ async fn readiness_fails_before_the_server_stops_accepting(pool: PgPool) {
     store.close().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn idle_connections_do_not_delay_the_shutdown(pool: PgPool) {
+#[tokio::test]
+async fn idle_connections_do_not_delay_the_shutdown() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let _silent = Wire::connect(&server).await;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use greenroom_api_types::open_enum::OPEN;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 /// Fields and parameters with the name of an enumeration that accept any text, by schema or path, and why.
 const FREE_TEXT: [(&str, &str, &str); 7] = [
@@ -133,8 +133,9 @@ fn an_open_enum_states_that_it_is_open() {
 }
 
 /// A client that is newer than the server may filter by a status that the server does not have.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_unknown_status_matches_no_deployment(pool: PgPool) {
+#[tokio::test]
+async fn an_unknown_status_matches_no_deployment() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     for status in ["queued", "rolling_back", ""] {

@@ -3,9 +3,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{problem, wrong_field};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
@@ -110,8 +110,9 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     ]
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_parameter_value_causes_a_5xx(pool: PgPool) {
+#[tokio::test]
+async fn no_parameter_value_causes_a_5xx() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let existing_ids = existing_ids(&server, &owner).await;
@@ -155,8 +156,9 @@ async fn no_parameter_value_causes_a_5xx(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_invalid_name_is_not_found(pool: PgPool) {
+#[tokio::test]
+async fn an_invalid_name_is_not_found() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     existing_ids(&server, &owner).await;
@@ -186,8 +188,9 @@ async fn an_invalid_name_is_not_found(pool: PgPool) {
 }
 
 /// Text that cannot be stored or is displayed misleadingly, and numbers that overflow.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn extremes_in_a_body_are_invalid_fields(pool: PgPool) {
+#[tokio::test]
+async fn extremes_in_a_body_are_invalid_fields() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let existing_ids = existing_ids(&server, &owner).await;

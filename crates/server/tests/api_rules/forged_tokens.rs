@@ -6,10 +6,10 @@ use futures_util::future::join_all;
 use greenroom_server::app::token::new_secret;
 use greenroom_server::limits::LimitSettings;
 use reqwest::Response;
-use sqlx::PgPool;
 
 use crate::rate_limits::{limited, start};
 use crate::requests::problem;
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, eventually};
 
 /// Sends a request with a token that does not exist, forwarded by these proxies.
@@ -37,8 +37,9 @@ pub async fn until_refused(server: &TestServer, forwarded: Option<&str>) -> usiz
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn lookups_stop_after_some_forged_tokens(pool: PgPool) {
+#[tokio::test]
+async fn lookups_stop_after_some_forged_tokens() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "viewer").await;
@@ -68,8 +69,9 @@ async fn lookups_stop_after_some_forged_tokens(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn refusing_forged_tokens_needs_no_database(pool: PgPool) {
+#[tokio::test]
+async fn refusing_forged_tokens_needs_no_database() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.get(&owner, "").await;
@@ -83,8 +85,9 @@ async fn refusing_forged_tokens_needs_no_database(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_forwarded_header_of_a_client_does_not_change_its_address(pool: PgPool) {
+#[tokio::test]
+async fn a_forwarded_header_of_a_client_does_not_change_its_address() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     until_refused(&server, Some("198.51.100.1")).await;
     limited(forged(&server, Some("198.51.100.2")).await, "address_failures", "q=20;w=1").await;
@@ -92,8 +95,9 @@ async fn a_forwarded_header_of_a_client_does_not_change_its_address(pool: PgPool
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn forged_tokens_behind_a_trusted_proxy_count_by_client_address(pool: PgPool) {
+#[tokio::test]
+async fn forged_tokens_behind_a_trusted_proxy_count_by_client_address() {
+    let (_database, pool) = TestDatabase::create().await;
     let trusted_proxy = vec!["127.0.0.0/8".parse().unwrap(), "10.0.0.0/8".parse().unwrap()];
     let server = start(&pool, LimitSettings { trusted_proxy, ..LimitSettings::default() }).await;
     until_refused(&server, Some("198.51.100.1")).await;

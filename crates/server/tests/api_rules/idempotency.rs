@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use futures_util::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{header, new_pipeline, problem, success};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 async fn keyed(
@@ -27,8 +27,9 @@ async fn visible_parts(response: Response) -> (u16, String, String, String) {
     (response.status().as_u16(), etag, kind, response.text().await.unwrap())
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_repeated_request_gets_the_first_response(pool: PgPool) {
+#[tokio::test]
+async fn a_repeated_request_gets_the_first_response() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let (body, head) = (new_pipeline("Web"), server.events(&pool, &owner).await.len());
@@ -63,8 +64,9 @@ async fn a_repeated_request_gets_the_first_response(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_key_with_another_body_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn a_key_with_another_body_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     success(keyed(&server, &owner, Method::POST, "/pipelines", "k", &new_pipeline("One")).await, 201).await;
@@ -79,8 +81,9 @@ async fn a_key_with_another_body_is_refused(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn of_many_concurrent_requests_one_takes_effect(pool: PgPool) {
+#[tokio::test]
+async fn of_many_concurrent_requests_one_takes_effect() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -105,8 +108,9 @@ async fn of_many_concurrent_requests_one_takes_effect(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_request_concurrent_with_the_first_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn a_request_concurrent_with_the_first_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -136,8 +140,9 @@ async fn a_request_concurrent_with_the_first_is_refused(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_key_is_scoped_to_user_method_and_path(pool: PgPool) {
+#[tokio::test]
+async fn a_key_is_scoped_to_user_method_and_path() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (acme, other) = (server.organization("acme").await, server.organization("other").await);
     let colleague = server.member(&acme, "acme", "maintainer").await;
@@ -159,8 +164,9 @@ async fn a_key_is_scoped_to_user_method_and_path(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn failures_are_not_stored(pool: PgPool) {
+#[tokio::test]
+async fn failures_are_not_stored() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let first = server.pipeline(&owner, "Web").await;
@@ -177,8 +183,9 @@ async fn failures_are_not_stored(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn keys_have_a_format_and_expire(pool: PgPool) {
+#[tokio::test]
+async fn keys_have_a_format_and_expire() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let longest = "k".repeat(255);
@@ -204,8 +211,9 @@ async fn keys_have_a_format_and_expire(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_repeated_request_does_not_return_the_secret(pool: PgPool) {
+#[tokio::test]
+async fn a_repeated_request_does_not_return_the_secret() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let body = json!({ "name": "ci", "kind": "ci" });
@@ -223,8 +231,9 @@ async fn a_repeated_request_does_not_return_the_secret(pool: PgPool) {
 }
 
 /// Slug, id and percent-encoding are spellings of the same request.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_key_is_bound_to_the_record_and_not_to_the_spelling_of_its_path(pool: PgPool) {
+#[tokio::test]
+async fn a_key_is_bound_to_the_record_and_not_to_the_spelling_of_its_path() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let post = async |path: &str, body: Value| {

@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::requests::{header, new_pipeline, problem, success};
 use crate::sse::Stream;
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, eventually};
 use crate::wire::Wire;
 
@@ -18,8 +19,9 @@ async fn start_with(pool: &PgPool, deadline: Duration, in_flight: usize) -> Test
         .await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn request_heads_have_a_maximum_size(pool: PgPool) {
+#[tokio::test]
+async fn request_heads_have_a_maximum_size() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let many = |count: usize| (0..count).map(|number| format!("X-H{number}: x\r\n")).collect::<String>();
     // Host and Connection are sent too.
@@ -41,8 +43,9 @@ async fn request_heads_have_a_maximum_size(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn invalid_http_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn invalid_http_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     for garbage in [
         "\r\n\r\n\r\nhello\r\n\r\n",
@@ -71,8 +74,9 @@ async fn invalid_http_is_refused(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn requests_beyond_the_limit_are_refused_immediately(pool: PgPool) {
+#[tokio::test]
+async fn requests_beyond_the_limit_are_refused_immediately() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start_with(&pool, Duration::from_secs(15), 2).await;
     let owner = server.organization("acme").await;
     server.events(&pool, &owner).await;
@@ -112,8 +116,9 @@ async fn requests_beyond_the_limit_are_refused_immediately(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_request_that_takes_too_long_times_out(pool: PgPool) {
+#[tokio::test]
+async fn a_request_that_takes_too_long_times_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start_with(&pool, Duration::from_millis(1500), 16).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -143,8 +148,9 @@ async fn a_request_that_takes_too_long_times_out(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn waiting_for_a_row_lock_times_out(pool: PgPool) {
+#[tokio::test]
+async fn waiting_for_a_row_lock_times_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -162,8 +168,9 @@ async fn waiting_for_a_row_lock_times_out(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn waiting_for_a_lock_on_tokens_times_out(pool: PgPool) {
+#[tokio::test]
+async fn waiting_for_a_lock_on_tokens_times_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let mut holding = pool.begin().await.unwrap();
@@ -179,8 +186,9 @@ async fn waiting_for_a_lock_on_tokens_times_out(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_idle_connections_do_not_block_others(pool: PgPool) {
+#[tokio::test]
+async fn heavy_idle_connections_do_not_block_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let address = server.origin.trim_start_matches("http://").to_owned();

@@ -11,6 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::Command;
 
 use crate::requests::problem;
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, eventually};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,8 +34,9 @@ async fn newest(pool: &PgPool) -> i64 {
     sqlx::query_scalar("select max(version) from _sqlx_migrations").fetch_one(pool).await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_migration_that_waits_for_a_lock_does_not_block_others(pool: PgPool) {
+#[tokio::test]
+async fn a_migration_that_waits_for_a_lock_does_not_block_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let (all, database) = (newest(&pool).await, database(&pool));
     let mut reader = pool.begin().await.unwrap();
     sqlx::query("select count(*) from jobs").execute(&mut *reader).await.unwrap();
@@ -67,8 +69,9 @@ async fn a_migration_that_waits_for_a_lock_does_not_block_others(pool: PgPool) {
     assert_eq!(newest(&pool).await, all);
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_migration_that_never_gets_its_lock_fails(pool: PgPool) {
+#[tokio::test]
+async fn a_migration_that_never_gets_its_lock_fails() {
+    let (_database, pool) = TestDatabase::create().await;
     let mut reader = pool.begin().await.unwrap();
     sqlx::query("select count(*) from jobs").execute(&mut *reader).await.unwrap();
     let started = Instant::now();
@@ -85,8 +88,9 @@ async fn readiness(server: &TestServer) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn readiness_follows_the_schema(pool: PgPool) {
+#[tokio::test]
+async fn readiness_follows_the_schema() {
+    let (_database, pool) = TestDatabase::create().await;
     let (all, database) = (newest(&pool).await, database(&pool));
     let server = TestServer::start(&pool).await;
     assert!(eventually(TIMEOUT, || server.is_ready()).await);

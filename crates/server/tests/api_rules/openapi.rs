@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use greenroom_server::http::document;
 use serde_json::Value;
-use sqlx::PgPool;
 
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 /// A shorter description can't state how long something is kept or valid, in which order it comes, and what
 /// happens if the request is repeated.
@@ -42,8 +42,9 @@ fn the_committed_document_matches_the_code() {
     );
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_served_document_matches_the_code(pool: PgPool) {
+#[tokio::test]
+async fn the_served_document_matches_the_code() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let served = server.client.get(format!("{}/openapi.json", server.base)).send().await.unwrap();
     assert_eq!(served.headers()["content-type"], "application/json");
@@ -135,8 +136,9 @@ fn every_reference_resolves() {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_path_is_served(pool: PgPool) {
+#[tokio::test]
+async fn every_path_is_served() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let document = generated();
     for (name, operation) in operations(&document) {
@@ -151,8 +153,9 @@ async fn every_path_is_served(pool: PgPool) {
 }
 
 /// Every request has an example, with which Swagger fills its forms, and the server accepts it.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_examples_of_requests_are_valid(pool: PgPool) {
+#[tokio::test]
+async fn the_examples_of_requests_are_valid() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let definition = "ephemeralEnvironments: { qa-1: { labels: [qa] } }

@@ -13,6 +13,7 @@ use sqlx::PgPool;
 use crate::proxy::{Network, Proxy};
 use crate::requests::{new_pipeline, success};
 use crate::sse::{Read, Stream};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually, record_large_events};
 
 const DETECTION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -190,37 +191,42 @@ async fn is_unavailable(response: Response) {
     assert!(["database_unavailable", "deadline_exceeded"].map(Value::from).contains(&body["code"]), "{body}");
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_stalled_network_recovers(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_stalled_network_recovers() {
+    let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Stalled).await;
     outage.requests_fail_in_time().await;
     outage.recovers(&pool).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_connections_that_stay_silent_are_replaced(pool: PgPool) {
+#[tokio::test]
+async fn heavy_connections_that_stay_silent_are_replaced() {
+    let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Blackhole).await;
     outage.requests_fail_in_time().await;
     outage.recovers(&pool).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_stall_without_requests_is_detected(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_stall_without_requests_is_detected() {
+    let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Blackhole).await;
     outage.readiness_fails_without_requests().await;
     outage.recovers(&pool).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_connections_that_are_reset_are_replaced(pool: PgPool) {
+#[tokio::test]
+async fn heavy_connections_that_are_reset_are_replaced() {
+    let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Reset).await;
     outage.requests_fail_in_time().await;
     outage.recovers(&pool).await;
 }
 
 /// A stream that was reading the history continues or ends, and does not hang.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_stream_that_was_behind_continues_or_ends(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_stream_that_was_behind_continues_or_ends() {
+    let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Good).await;
     let (server, owner) = (&outage.server, &outage.owner);
     record_large_events(&pool, "acme", 6_000, 4_000).await;

@@ -1,15 +1,16 @@
 //! `limit` and `offset`: the pages, and invalid parameters, which are named.
 
 use reqwest::Method;
-use sqlx::PgPool;
 
 use crate::requests::{problem, wrong_field};
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_page_has_the_requested_limit_and_offset(pool: PgPool) {
+#[tokio::test]
+async fn a_page_has_the_requested_limit_and_offset() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     for number in 10..35 {
@@ -40,8 +41,9 @@ async fn a_page_has_the_requested_limit_and_offset(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_page_past_the_end_is_empty_with_the_total(pool: PgPool) {
+#[tokio::test]
+async fn a_page_past_the_end_is_empty_with_the_total() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -63,8 +65,9 @@ async fn a_page_past_the_end_is_empty_with_the_total(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn out_of_range_and_unknown_parameters_are_named(pool: PgPool) {
+#[tokio::test]
+async fn out_of_range_and_unknown_parameters_are_named() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -105,8 +108,9 @@ async fn out_of_range_and_unknown_parameters_are_named(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn invalid_filters_are_named(pool: PgPool) {
+#[tokio::test]
+async fn invalid_filters_are_named() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     for (path, name) in [

@@ -2,10 +2,10 @@
 
 use reqwest::Method;
 use serde_json::Value;
-use sqlx::PgPool;
 
 use crate::requests::problem;
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 use crate::wire::Wire;
 
 fn without_id(mut body: Value) -> Value {
@@ -13,8 +13,9 @@ fn without_id(mut body: Value) -> Value {
     body
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn missing_and_foreign_records_have_the_same_response(pool: PgPool) {
+#[tokio::test]
+async fn missing_and_foreign_records_have_the_same_response() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (acme, other) = (server.organization("acme").await, server.organization("other").await);
     let theirs = server.pipeline(&other, "Theirs").await;
@@ -58,8 +59,9 @@ async fn missing_and_foreign_records_have_the_same_response(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn invalid_text_in_a_path_is_not_found(pool: PgPool) {
+#[tokio::test]
+async fn invalid_text_in_a_path_is_not_found() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;

@@ -4,9 +4,9 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{header, new_pipeline, problem};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, DEFINITION, TestServer};
 
 async fn send(server: &TestServer, caller: &Caller, method: Method, path: &str, body: Value) -> String {
@@ -15,8 +15,9 @@ async fn send(server: &TestServer, caller: &Caller, method: Method, path: &str, 
     header(&response, "x-request-id")
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_change_is_recorded_in_order(pool: PgPool) {
+#[tokio::test]
+async fn every_change_is_recorded_in_order() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.events(&pool, &owner).await.len();
@@ -104,8 +105,9 @@ async fn every_change_is_recorded_in_order(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn refused_changes_record_no_event(pool: PgPool) {
+#[tokio::test]
+async fn refused_changes_record_no_event() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let viewer = server.member(&owner, "acme", "viewer").await;
@@ -126,8 +128,9 @@ async fn refused_changes_record_no_event(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_changes_of_a_record_are_recorded_in_commit_order(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_changes_of_a_record_are_recorded_in_commit_order() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let id = server.pipeline(&owner, "Web").await;
@@ -156,8 +159,9 @@ async fn concurrent_changes_of_a_record_are_recorded_in_commit_order(pool: PgPoo
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn events_can_be_filtered(pool: PgPool) {
+#[tokio::test]
+async fn events_can_be_filtered() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "maintainer").await;

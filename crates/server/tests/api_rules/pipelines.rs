@@ -2,9 +2,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{new_pipeline, problem, success, wrong_field};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, DEFINITION, TestServer};
 
 async fn put(server: &TestServer, caller: &Caller, path: &str, body: Value) -> Value {
@@ -12,8 +12,9 @@ async fn put(server: &TestServer, caller: &Caller, path: &str, body: Value) -> V
     success(response, 200).await["data"].take()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pipeline_is_created(pool: PgPool) {
+#[tokio::test]
+async fn a_pipeline_is_created() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let body = json!({ "name": "  Web Shop (EU) ", "repository": "https://git.test/shop", "definition": DEFINITION });
@@ -34,8 +35,9 @@ async fn a_pipeline_is_created(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn slugs_are_derived_from_names_and_unique(pool: PgPool) {
+#[tokio::test]
+async fn slugs_are_derived_from_names_and_unique() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
     let create = |body: Value| server.request(&owner, Method::POST, "/pipelines").json(&body).send();
@@ -69,8 +71,9 @@ async fn slugs_are_derived_from_names_and_unique(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_changed_definition_creates_a_version(pool: PgPool) {
+#[tokio::test]
+async fn a_changed_definition_creates_a_version() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let first = server.post(&owner, "/pipelines", new_pipeline("Web")).await;
@@ -111,8 +114,9 @@ async fn a_changed_definition_creates_a_version(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn omitted_fields_keep_their_values(pool: PgPool) {
+#[tokio::test]
+async fn omitted_fields_keep_their_values() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let body = json!({ "name": "Web", "repository": "https://git.test/web", "definition": DEFINITION });
@@ -131,8 +135,9 @@ async fn omitted_fields_keep_their_values(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pipeline_is_stopped_and_resumed(pool: PgPool) {
+#[tokio::test]
+async fn a_pipeline_is_stopped_and_resumed() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let made = server.post(&owner, "/pipelines", new_pipeline("Web")).await;
@@ -163,8 +168,9 @@ async fn a_pipeline_is_stopped_and_resumed(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn archiving_a_pipeline_is_final(pool: PgPool) {
+#[tokio::test]
+async fn archiving_a_pipeline_is_final() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let id = server.pipeline(&owner, "Web").await;
@@ -199,8 +205,9 @@ async fn archiving_a_pipeline_is_final(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_definition_is_validated_without_being_saved(pool: PgPool) {
+#[tokio::test]
+async fn a_definition_is_validated_without_being_saved() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let viewer = server.member(&owner, "acme", "viewer").await;

@@ -3,9 +3,9 @@
 use futures_util::future::join_all;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{header, problem, success};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 async fn rename(server: &TestServer, caller: &Caller, condition: &str, name: &str) -> Response {
@@ -18,8 +18,9 @@ async fn etag(server: &TestServer, caller: &Caller, path: &str) -> String {
     header(&server.request(caller, Method::GET, path).send().await.unwrap(), "etag")
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_etag_changes_with_the_record(pool: PgPool) {
+#[tokio::test]
+async fn the_etag_changes_with_the_record() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -45,8 +46,9 @@ async fn the_etag_changes_with_the_record(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_change_needs_a_matching_etag(pool: PgPool) {
+#[tokio::test]
+async fn a_change_needs_a_matching_etag() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -82,8 +84,9 @@ async fn a_change_needs_a_matching_etag(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_invalid_if_match_header_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn an_invalid_if_match_header_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -95,8 +98,9 @@ async fn an_invalid_if_match_header_is_refused(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_update_honors_if_match(pool: PgPool) {
+#[tokio::test]
+async fn every_update_honors_if_match() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "viewer").await;
@@ -124,8 +128,9 @@ async fn every_update_honors_if_match(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn of_concurrent_updates_with_one_etag_one_wins(pool: PgPool) {
+#[tokio::test]
+async fn of_concurrent_updates_with_one_etag_one_wins() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;

@@ -5,17 +5,18 @@ use greenroom_server::app::failure::Code;
 use greenroom_server::app::token::new_secret;
 use reqwest::{Method, Response};
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::requests::{header, new_pipeline, problem};
+use crate::support::database::TestDatabase;
 use crate::support::{DEFINITION, TestServer};
 
 async fn sent(request: reqwest::RequestBuilder) -> Response {
     request.send().await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn each_class_has_its_code_and_status(pool: PgPool) {
+#[tokio::test]
+async fn each_class_has_its_code_and_status() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let viewer = server.member(&owner, "acme", Role::Viewer.as_str()).await;
@@ -59,8 +60,9 @@ async fn each_class_has_its_code_and_status(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn without_a_valid_token_nothing_is_disclosed(pool: PgPool) {
+#[tokio::test]
+async fn without_a_valid_token_nothing_is_disclosed() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -101,8 +103,9 @@ async fn without_a_valid_token_nothing_is_disclosed(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_problem_has_its_page(pool: PgPool) {
+#[tokio::test]
+async fn every_problem_has_its_page() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     for code in Code::ALL {
         let page = sent(server.client.get(format!("{}/docs/errors/{}", server.origin, code.name()))).await;
@@ -118,8 +121,9 @@ async fn every_problem_has_its_page(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn pages_have_navigation(pool: PgPool) {
+#[tokio::test]
+async fn pages_have_navigation() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let page = async |path: &str| {
         let response = sent(server.client.get(format!("{}{path}", server.origin))).await;
@@ -136,8 +140,9 @@ async fn pages_have_navigation(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn internal_errors_disclose_nothing(pool: PgPool) {
+#[tokio::test]
+async fn internal_errors_disclose_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     sqlx::query("alter table pipelines drop column repository").execute(&pool).await.unwrap();

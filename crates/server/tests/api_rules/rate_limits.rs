@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::requests::{header, problem, success};
 use crate::sse::Stream;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, DEFINITION, TestServer, eventually};
 use crate::wire::{Upload, Wire};
 
@@ -34,8 +35,9 @@ pub async fn limited(response: Response, limit: &str, policy: &str) -> Value {
     body
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_over_its_rate_limit_does_not_affect_others(pool: PgPool) {
+#[tokio::test]
+async fn a_token_over_its_rate_limit_does_not_affect_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let server =
         start(&pool, LimitSettings { token_rate: 2, token_burst: 20, ..LimitSettings::default() }).await;
     let owner = server.organization("acme").await;
@@ -58,8 +60,9 @@ async fn a_token_over_its_rate_limit_does_not_affect_others(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_tokens_of_an_organization_share_its_rate(pool: PgPool) {
+#[tokio::test]
+async fn the_tokens_of_an_organization_share_its_rate() {
+    let (_database, pool) = TestDatabase::create().await;
     let settings = LimitSettings { organization_rate: 5, organization_burst: 30, ..LimitSettings::default() };
     let server = start(&pool, settings).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
@@ -84,8 +87,9 @@ async fn begin(server: &TestServer, caller: &Caller) -> Upload {
     Upload::begin(server, caller, "/pipelines/validate", &json!({ "definition": DEFINITION })).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_requests_are_limited_by_token_and_organization(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_requests_are_limited_by_token_and_organization() {
+    let (_database, pool) = TestDatabase::create().await;
     let settings =
         LimitSettings { token_in_flight: 3, organization_in_flight: 5, ..LimitSettings::default() };
     let server = start(&pool, settings).await;
@@ -115,8 +119,9 @@ async fn concurrent_requests_are_limited_by_token_and_organization(pool: PgPool)
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn open_streams_are_limited(pool: PgPool) {
+#[tokio::test]
+async fn open_streams_are_limited() {
+    let (_database, pool) = TestDatabase::create().await;
     let settings = LimitSettings { token_streams: 2, organization_streams: 3, ..LimitSettings::default() };
     let server = start(&pool, settings).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
@@ -139,8 +144,9 @@ async fn until_admitted(request: RequestBuilder) {
     assert!(eventually(TIMEOUT, admitted).await);
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_runner_has_one_more_poll_than_job_slots(pool: PgPool) {
+#[tokio::test]
+async fn a_runner_has_one_more_poll_than_job_slots() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start(&pool, LimitSettings { organization_polls: 3, ..LimitSettings::default() }).await;
     let (acme, other) = (server.organization("acme").await, server.organization("other").await);
     let runner = async |owner: &Caller, name: &str| {
@@ -171,8 +177,9 @@ async fn a_runner_has_one_more_poll_than_job_slots(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn connections_of_an_address_are_limited(pool: PgPool) {
+#[tokio::test]
+async fn connections_of_an_address_are_limited() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start(&pool, LimitSettings { address_connections: 5, ..LimitSettings::default() }).await;
     let mut open = join_all((0..5).map(|_| Wire::connect(&server))).await;
     for wire in &mut open {
@@ -188,8 +195,9 @@ async fn connections_of_an_address_are_limited(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn without_limits_no_request_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn without_limits_no_request_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let settings =
         LimitSettings { limits: greenroom_server::limits::Switch::Off, ..LimitSettings::default() };
     let server = start(&pool, LimitSettings { token_rate: 1, token_burst: 1, ..settings }).await;

@@ -12,6 +12,7 @@ use sqlx::PgPool;
 
 use crate::forged_tokens::until_refused;
 use crate::requests::problem;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually};
 
 /// Fewer than an address may have concurrently without a valid token.
@@ -51,8 +52,9 @@ async fn new_tokens_are_served(server: &TestServer, revoked: &Caller, new: &[Cal
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_revoked_token_does_not_block_new_ones(pool: PgPool) {
+#[tokio::test]
+async fn a_revoked_token_does_not_block_new_ones() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let new = members(&server, &owner, 10).await.try_into().unwrap();
@@ -62,8 +64,9 @@ async fn a_revoked_token_does_not_block_new_ones(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_revoked_after_use_is_rejected_within_a_second(pool: PgPool) {
+#[tokio::test]
+async fn a_token_revoked_after_use_is_rejected_within_a_second() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let new = members(&server, &owner, 10).await.try_into().unwrap();
@@ -76,8 +79,9 @@ async fn a_token_revoked_after_use_is_rejected_within_a_second(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_requests_with_one_token_count_once(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_requests_with_one_token_count_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let new = server.member(&owner, "acme", "viewer").await;
@@ -94,8 +98,9 @@ async fn concurrent_requests_with_one_token_count_once(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn repeated_rejections_need_no_database(pool: PgPool) {
+#[tokio::test]
+async fn repeated_rejections_need_no_database() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "viewer").await;
@@ -123,8 +128,9 @@ async fn repeated_rejections_need_no_database(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_failed_lookup_does_not_reject_a_token(pool: PgPool) {
+#[tokio::test]
+async fn a_failed_lookup_does_not_reject_a_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let (first, server) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
     let owner = first.organization("acme").await;
     let runner = first.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;
@@ -146,8 +152,9 @@ async fn a_failed_lookup_does_not_reject_a_token(pool: PgPool) {
 
 /// A request whose token could not be looked up may be valid: requests with invalid tokens from the same address do
 /// not use up its rate.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_failed_lookup_does_not_count_for_the_address(pool: PgPool) {
+#[tokio::test]
+async fn a_failed_lookup_does_not_count_for_the_address() {
+    let (_database, pool) = TestDatabase::create().await;
     let (first, server) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
     let owner = first.organization("acme").await;
     let revoked = first.member(&owner, "acme", "viewer").await;

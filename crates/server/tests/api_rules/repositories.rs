@@ -2,13 +2,14 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::wrong_field;
+use crate::support::database::TestDatabase;
 use crate::support::{DEFINITION, TestServer};
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn credentials_in_an_address_are_rejected(pool: PgPool) {
+#[tokio::test]
+async fn credentials_in_an_address_are_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
@@ -45,8 +46,9 @@ async fn credentials_in_an_address_are_rejected(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn stored_credentials_are_not_shown(pool: PgPool) {
+#[tokio::test]
+async fn stored_credentials_are_not_shown() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use reqwest::Method;
 use serde_json::Value;
-use sqlx::PgPool;
 
 use crate::requests::{header, new_pipeline, problem, success};
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_new_pipeline_is_listed(pool: PgPool) {
+#[tokio::test]
+async fn a_new_pipeline_is_listed() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let id = server.pipeline(&owner, "Web shop").await;
@@ -21,8 +22,9 @@ async fn a_new_pipeline_is_listed(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn records_and_lists_have_their_envelope(pool: PgPool) {
+#[tokio::test]
+async fn records_and_lists_have_their_envelope() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let pipeline = server.pipeline(&owner, "Web").await;
@@ -53,8 +55,9 @@ async fn records_and_lists_have_their_envelope(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_response_has_a_request_id(pool: PgPool) {
+#[tokio::test]
+async fn every_response_has_a_request_id() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let mut ids = HashSet::new();
@@ -96,8 +99,9 @@ async fn every_response_has_a_request_id(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_valid_request_id_is_kept_and_an_invalid_one_replaced(pool: PgPool) {
+#[tokio::test]
+async fn a_valid_request_id_is_kept_and_an_invalid_one_replaced() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let long = "x".repeat(64);
@@ -128,8 +132,9 @@ async fn problem_of(request: reqwest::RequestBuilder) -> Value {
     request.send().await.unwrap().json().await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn method_not_allowed_lists_the_allowed_methods(pool: PgPool) {
+#[tokio::test]
+async fn method_not_allowed_lists_the_allowed_methods() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     for (method, path, allowed) in [

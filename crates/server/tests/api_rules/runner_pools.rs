@@ -2,17 +2,18 @@
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::requests::{header, problem, success, wrong_field};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 async fn set(server: &TestServer, caller: &Caller, body: &Value) -> Response {
     server.request(caller, Method::PATCH, "/runner-pools/big").json(body).send().await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn setting_the_network_of_a_pool_records_an_event(pool: PgPool) {
+#[tokio::test]
+async fn setting_the_network_of_a_pool_records_an_event() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;
@@ -43,8 +44,9 @@ async fn setting_the_network_of_a_pool_records_an_event(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pool_is_restricted_and_the_restriction_lifted(pool: PgPool) {
+#[tokio::test]
+async fn a_pool_is_restricted_and_the_restriction_lifted() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;
@@ -98,8 +100,9 @@ async fn a_pool_is_restricted_and_the_restriction_lifted(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn unknown_networks_and_pools_are_refused(pool: PgPool) {
+#[tokio::test]
+async fn unknown_networks_and_pools_are_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     problem(set(&server, &owner, &json!({ "network": "none" })).await, 404, "not_found").await;
@@ -115,8 +118,9 @@ async fn unknown_networks_and_pools_are_refused(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_repeated_change_gets_the_first_response_and_a_stale_one_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn a_repeated_change_gets_the_first_response_and_a_stale_one_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.post(&owner, "/runners", json!({ "name": "one", "pool": "big" })).await;

@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use greenroom_server::limits::LimitSettings;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::rate_limits::start;
 use crate::requests::new_pipeline;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 use crate::wire::{Upload, Wire};
 
@@ -28,8 +28,9 @@ async fn head_only(server: &TestServer, caller: &Caller) -> Wire {
     wire
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_incomplete_body_takes_no_request_slot(pool: PgPool) {
+#[tokio::test]
+async fn an_incomplete_body_takes_no_request_slot() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start(&pool, LimitSettings { max_in_flight: 2, ..LimitSettings::default() }).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
     let mut uploads = Vec::new();
@@ -47,8 +48,9 @@ async fn an_incomplete_body_takes_no_request_slot(pool: PgPool) {
 }
 
 /// An attack: many connections, each with the head of a request and no body, repeatedly.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_fourteen_hundred_slow_bodies_do_not_delay_others(pool: PgPool) {
+#[tokio::test]
+async fn heavy_fourteen_hundred_slow_bodies_do_not_delay_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (owner, hostile) = (server.organization("acme").await, server.organization("globex").await);
     let viewer = server.member(&hostile, "globex", "viewer").await;
@@ -70,8 +72,9 @@ async fn heavy_fourteen_hundred_slow_bodies_do_not_delay_others(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn slow_bodies_of_a_token_are_limited(pool: PgPool) {
+#[tokio::test]
+async fn slow_bodies_of_a_token_are_limited() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = start(&pool, LimitSettings { token_in_flight: 4, ..LimitSettings::default() }).await;
     let owner = server.organization("acme").await;
     let mut uploads = Vec::new();
@@ -87,8 +90,9 @@ async fn slow_bodies_of_a_token_are_limited(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_body_below_the_minimum_rate_is_ended(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_body_below_the_minimum_rate_is_ended() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let send = async |pace: usize, seconds: usize| {
@@ -119,8 +123,9 @@ async fn heavy_a_body_below_the_minimum_rate_is_ended(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn large_bodies_wait_for_memory_and_small_ones_do_not(pool: PgPool) {
+#[tokio::test]
+async fn large_bodies_wait_for_memory_and_small_ones_do_not() {
+    let (_database, pool) = TestDatabase::create().await;
     let settings = LimitSettings { organization_body_memory_mib: 2, ..LimitSettings::default() };
     let server = start(&pool, settings).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);

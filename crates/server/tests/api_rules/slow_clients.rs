@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use sqlx::PgPool;
 
 use crate::requests::new_pipeline;
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 use crate::wire::{Upload, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(12);
@@ -27,8 +27,9 @@ async fn trickle(mut wire: Wire, text: &str) -> Option<Duration> {
     wire.closed(TIMEOUT.saturating_sub(started.elapsed())).await.map(|_| started.elapsed())
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_slow_request_head_times_out(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_slow_request_head_times_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let slow = trickle(Wire::connect(&server).await, "GET /livez HTTP/1.1\r\nHost: x\r\n");
     let mut kept = Wire::connect(&server).await;
@@ -42,8 +43,9 @@ async fn heavy_a_slow_request_head_times_out(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_an_idle_connection_is_closed(pool: PgPool) {
+#[tokio::test]
+async fn heavy_an_idle_connection_is_closed() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     // The last two are prefixes of the HTTP/2 preface.
     let mut wires = Vec::new();
@@ -60,8 +62,9 @@ async fn heavy_an_idle_connection_is_closed(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_slow_body_times_out(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_slow_body_times_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let started = Instant::now();

@@ -5,17 +5,18 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::requests::{new_pipeline, problem};
 use crate::sse::{Message, Read, Stream};
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 /// Events usually arrive much earlier; the margin is for a busy test machine.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_event_arrives_within_a_second(pool: PgPool) {
+#[tokio::test]
+async fn an_event_arrives_within_a_second() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -41,8 +42,9 @@ async fn an_event_arrives_within_a_second(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn events_of_another_server_arrive_as_well(pool: PgPool) {
+#[tokio::test]
+async fn events_of_another_server_arrive_as_well() {
+    let (_database, pool) = TestDatabase::create().await;
     let (here, there) = (TestServer::start(&pool).await, TestServer::start(&pool).await);
     let owner = here.organization("acme").await;
     let head = here.head(&pool, &owner).await;
@@ -57,8 +59,9 @@ async fn events_of_another_server_arrive_as_well(pool: PgPool) {
     there.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_filter_passes_only_matching_events(pool: PgPool) {
+#[tokio::test]
+async fn a_filter_passes_only_matching_events() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let member = server.member(&owner, "acme", "maintainer").await;
@@ -112,8 +115,9 @@ async fn a_filter_passes_only_matching_events(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_viewer_receives_no_audit_events(pool: PgPool) {
+#[tokio::test]
+async fn a_viewer_receives_no_audit_events() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let viewer = server.member(&owner, "acme", "viewer").await;
@@ -145,8 +149,9 @@ async fn a_viewer_receives_no_audit_events(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_organizations_receive_nothing(pool: PgPool) {
+#[tokio::test]
+async fn other_organizations_receive_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (acme, other) = (server.organization("acme").await, server.organization("other").await);
     let head = server.head(&pool, &other).await;
@@ -163,8 +168,9 @@ async fn other_organizations_receive_nothing(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_two_hundred_streams_receive_an_event(pool: PgPool) {
+#[tokio::test]
+async fn heavy_two_hundred_streams_receive_an_event() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -188,8 +194,9 @@ async fn heavy_two_hundred_streams_receive_an_event(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_an_idle_stream_has_a_heartbeat(pool: PgPool) {
+#[tokio::test]
+async fn heavy_an_idle_stream_has_a_heartbeat() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.events(&pool, &owner).await;

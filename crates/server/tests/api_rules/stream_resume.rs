@@ -1,9 +1,9 @@
 //! Resuming a stream: no event is lost or repeated, and a gap in the history sends a reset.
 
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::sse::{Message, Stream};
+use crate::support::database::TestDatabase;
 use crate::support::{TestServer, record_large_events};
 use crate::totals::write_history;
 
@@ -11,8 +11,9 @@ fn ids(messages: &[Message]) -> Vec<i64> {
     messages.iter().map(|message| message.id).collect()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_resumes_after_the_last_event(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_resumes_after_the_last_event() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -39,8 +40,9 @@ async fn a_stream_resumes_after_the_last_event(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_long_history_is_complete_and_in_order(pool: PgPool) {
+#[tokio::test]
+async fn a_long_history_is_complete_and_in_order() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -57,8 +59,9 @@ async fn a_long_history_is_complete_and_in_order(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_slow_reader_loses_nothing(pool: PgPool) {
+#[tokio::test]
+async fn a_slow_reader_loses_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -71,8 +74,9 @@ async fn a_slow_reader_loses_nothing(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_gap_in_the_history_sends_a_reset(pool: PgPool) {
+#[tokio::test]
+async fn a_gap_in_the_history_sends_a_reset() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;
@@ -99,8 +103,9 @@ async fn a_gap_in_the_history_sends_a_reset(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_organization_without_stored_events_has_a_stream(pool: PgPool) {
+#[tokio::test]
+async fn an_organization_without_stored_events_has_a_stream() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "A").await;
@@ -116,8 +121,9 @@ async fn an_organization_without_stored_events_has_a_stream(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_header_takes_precedence_over_the_parameter(pool: PgPool) {
+#[tokio::test]
+async fn the_header_takes_precedence_over_the_parameter() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::requests::{problem, success};
 use crate::sse::{Read, Stream};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually, record_large_events};
 
 const TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -33,8 +33,9 @@ async fn refused_within_a_second(
     problem(server.request(caller, Method::GET, path).send().await.unwrap(), status, code).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_with_its_token(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_with_its_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let second = second_token(&server, &owner, json!({ "name": "second" })).await;
@@ -59,8 +60,9 @@ async fn a_stream_ends_with_its_token(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_with_the_role_of_its_user(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_with_the_role_of_its_user() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let admin = server.member(&owner, "acme", "admin").await;
@@ -85,8 +87,9 @@ async fn a_stream_ends_with_the_role_of_its_user(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_when_its_token_expires(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_when_its_token_expires() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let soon = "select to_char((clock_timestamp() + interval '2 s') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')";
@@ -100,8 +103,9 @@ async fn a_stream_ends_when_its_token_expires(pool: PgPool) {
 
 /// Race: the watcher queries the tokens of open streams; a stream that is opened meanwhile is not in the
 /// result.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_opened_during_a_check_is_not_ended(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_opened_during_a_check_is_not_ended() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let newcomer = second_token(&server, &owner, json!({ "name": "newcomer" })).await;
@@ -138,8 +142,9 @@ async fn a_stream_opened_during_a_check_is_not_ended(pool: PgPool) {
 }
 
 /// A reader that does not read keeps its connection, but receives no event from after the revocation.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_for_a_reader_that_does_not_read(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_for_a_reader_that_does_not_read() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let second = second_token(&server, &owner, json!({ "name": "second" })).await;

@@ -8,14 +8,16 @@ use reqwest::Method;
 use sqlx::PgPool;
 
 use crate::requests::{new_pipeline, success};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 async fn total(server: &TestServer, caller: &Caller, query: &str) -> i64 {
     server.get(caller, &format!("/pipelines{query}")).await["pagination"]["total"].as_i64().unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn pipelines_are_counted_as_they_are_created_and_archived(pool: PgPool) {
+#[tokio::test]
+async fn pipelines_are_counted_as_they_are_created_and_archived() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
     assert_eq!(total(&server, &owner, "").await, 0);
@@ -44,8 +46,9 @@ async fn pipelines_are_counted_as_they_are_created_and_archived(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn pipelines_are_counted_exactly_under_concurrency(pool: PgPool) {
+#[tokio::test]
+async fn pipelines_are_counted_exactly_under_concurrency() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let made = join_all((0..20).map(|number| {
@@ -125,8 +128,9 @@ pub async fn write_history(pool: &PgPool, caller: &Caller, count: i64) {
     transaction.commit().await.unwrap();
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_total_of_events_is_capped_at_ten_thousand(pool: PgPool) {
+#[tokio::test]
+async fn the_total_of_events_is_capped_at_ten_thousand() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;

@@ -5,6 +5,7 @@ use sqlx::PgPool;
 
 use crate::requests::problem;
 use crate::sse::Stream;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 /// Writes events as a newer version would, with a category or type that this version does not have.
@@ -17,8 +18,9 @@ async fn write_unknown(pool: &PgPool, owner: &Caller) {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn streams_of_all_organizations_continue(pool: PgPool) {
+#[tokio::test]
+async fn streams_of_all_organizations_continue() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let (owner, other) = (server.organization("acme").await, server.organization("other").await);
     let head = server.head(&pool, &owner).await;
@@ -37,8 +39,9 @@ async fn streams_of_all_organizations_continue(pool: PgPool) {
     server.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn unknown_events_are_not_listed_or_found_by_id(pool: PgPool) {
+#[tokio::test]
+async fn unknown_events_are_not_listed_or_found_by_id() {
+    let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let head = server.head(&pool, &owner).await;

@@ -2,13 +2,14 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_cancel_notifies_the_runner_and_waits_for_it(pool: PgPool) {
+#[tokio::test]
+async fn a_cancel_notifies_the_runner_and_waits_for_it() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -31,8 +32,9 @@ async fn a_cancel_notifies_the_runner_and_waits_for_it(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_deployment_that_has_not_begun_is_canceled_immediately(pool: PgPool) {
+#[tokio::test]
+async fn a_deployment_that_has_not_begun_is_canceled_immediately() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let (_, response) = fixture.call(Method::POST, &format!("/deployments/{id}/cancel"), json!({})).await;
@@ -41,8 +43,9 @@ async fn a_deployment_that_has_not_begun_is_canceled_immediately(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn canceling_one_stage_leaves_its_sibling_running(pool: PgPool) {
+#[tokio::test]
+async fn canceling_one_stage_leaves_its_sibling_running() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     fixture.run_next_job(&id, 0).await;
@@ -55,8 +58,9 @@ async fn canceling_one_stage_leaves_its_sibling_running(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pause_takes_effect_before_the_next_stage_and_a_resume_continues(pool: PgPool) {
+#[tokio::test]
+async fn a_pause_takes_effect_before_the_next_stage_and_a_resume_continues() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -76,8 +80,9 @@ async fn a_pause_takes_effect_before_the_next_stage_and_a_resume_continues(pool:
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stop_with_cancel_ends_running_deployments(pool: PgPool) {
+#[tokio::test]
+async fn a_stop_with_cancel_ends_running_deployments() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     fixture.advance(&id).await;
@@ -91,8 +96,9 @@ async fn a_stop_with_cancel_ends_running_deployments(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pipeline_limits_concurrent_deployments(pool: PgPool) {
+#[tokio::test]
+async fn a_pipeline_limits_concurrent_deployments() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(
         &pool,
         "concurrency: 1\nstages: { a: { steps: [{ image: a, run: 'true' }] } }",
@@ -107,8 +113,9 @@ async fn a_pipeline_limits_concurrent_deployments(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_retry_uses_the_newest_definition_if_requested(pool: PgPool) {
+#[tokio::test]
+async fn a_retry_uses_the_newest_definition_if_requested() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture =
         DeploymentFixture::new(&pool, "stages: { a: { steps: [{ image: a, run: 'false' }] } }").await;
     let id = fixture.start().await;

@@ -1,11 +1,11 @@
 //! The actor of an event: the user who sent the request, the runner that reported, or the system.
 
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
 /// Returns the kind and name of the actor of the newest event.
 async fn actor(fixture: &DeploymentFixture, event_type: &str) -> (String, String) {
@@ -18,8 +18,9 @@ fn named(kind: &str, name: &str) -> (String, String) {
     (kind.to_owned(), name.to_owned())
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn each_event_names_its_actor(pool: PgPool) {
+#[tokio::test]
+async fn each_event_names_its_actor() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     assert_eq!(actor(&fixture, "deployment.queued").await, named("user", "Owner"));
@@ -50,8 +51,9 @@ async fn each_event_names_its_actor(pool: PgPool) {
 }
 
 /// An event has everything that a notification to users needs.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn events_have_what_a_notification_needs(pool: PgPool) {
+#[tokio::test]
+async fn events_have_what_a_notification_needs() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
     let claimed = fixture.event("session.claimed").await["data"]["after"].clone();

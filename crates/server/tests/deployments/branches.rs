@@ -2,10 +2,10 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 const SHOP: &str = r#"
 ephemeralEnvironments:
@@ -28,8 +28,9 @@ async fn newest(fixture: &DeploymentFixture) -> Value {
     fixture.deployment(&id).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_claim_and_a_deploy_may_name_a_branch(pool: PgPool) {
+#[tokio::test]
+async fn a_claim_and_a_deploy_may_name_a_branch() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     sqlx::query("update pipelines set repository = 'https://git.test/shop'").execute(&pool).await.unwrap();
     let owner = fixture.owner.clone();

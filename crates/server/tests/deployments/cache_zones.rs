@@ -8,6 +8,7 @@ use sqlx::PgPool;
 
 use crate::caches::{get, put};
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
 /// The cache is in a stage without an environment, as in most pipelines.
@@ -36,8 +37,9 @@ async fn new_fixture(pool: &PgPool) -> DeploymentFixture {
     fixture
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_step_starts_before_the_branch_is_proven(pool: PgPool) {
+#[tokio::test]
+async fn no_step_starts_before_the_branch_is_proven() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool).await;
     let path = format!("/pipelines/{}/deployments", fixture.pipeline);
     let (_, made) =
@@ -82,8 +84,9 @@ async fn session_job(fixture: &DeploymentFixture) -> Job {
     job
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn caches_of_an_ephemeral_environment_do_not_reach_production(pool: PgPool) {
+#[tokio::test]
+async fn caches_of_an_ephemeral_environment_do_not_reach_production() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool).await;
     let poisoner = session_job(&fixture).await;
     assert_eq!(put(&fixture, &poisoner, PATH, "poisoned").await.0, 200);
@@ -106,8 +109,9 @@ async fn caches_of_an_ephemeral_environment_do_not_reach_production(pool: PgPool
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_branch_that_production_does_not_accept_writes_no_protected_cache(pool: PgPool) {
+#[tokio::test]
+async fn a_branch_that_production_does_not_accept_writes_no_protected_cache() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool).await;
     for named in [None, Some("evil")] {
         let job = pipeline_job(&fixture, named, named).await;
@@ -125,8 +129,9 @@ async fn a_branch_that_production_does_not_accept_writes_no_protected_cache(pool
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn without_a_repository_no_branch_is_proven(pool: PgPool) {
+#[tokio::test]
+async fn without_a_repository_no_branch_is_proven() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let job = pipeline_job(&fixture, Some("main"), None).await;
     assert_eq!(put(&fixture, &job, PATH, "unproven").await.0, 200);
@@ -141,8 +146,9 @@ async fn without_a_repository_no_branch_is_proven(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn maintainers_see_and_delete_caches(pool: PgPool) {
+#[tokio::test]
+async fn maintainers_see_and_delete_caches() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool).await;
     let protected = pipeline_job(&fixture, Some("main"), Some("main")).await;
     assert_eq!(put(&fixture, &protected, PATH, "from main").await.0, 200);

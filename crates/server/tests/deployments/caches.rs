@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 
 const DEFINITION: &str = r#"
 stages:
@@ -44,8 +45,9 @@ async fn count(pool: &PgPool, query: &'static str) -> i64 {
     sqlx::query_scalar(query).fetch_one(pool).await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_first_cache_of_a_key_is_kept_and_belongs_to_its_pipeline(pool: PgPool) {
+#[tokio::test]
+async fn the_first_cache_of_a_key_is_kept_and_belongs_to_its_pipeline() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let body = json!({ "name": "Other", "definition": DEFINITION });
     let (_, other) = fixture.call(Method::POST, "/pipelines", body).await;
@@ -76,8 +78,9 @@ async fn the_first_cache_of_a_key_is_kept_and_belongs_to_its_pipeline(pool: PgPo
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn only_running_jobs_store_caches_and_only_complete_ones(pool: PgPool) {
+#[tokio::test]
+async fn only_running_jobs_store_caches_and_only_complete_ones() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let job = fixture.job_of(&fixture.pipeline).await;
     let request = fixture.request_by(Method::PUT, &job, PATH).header("x-greenroom-sha256", "00");
@@ -94,8 +97,9 @@ async fn only_running_jobs_store_caches_and_only_complete_ones(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_least_recently_used_cache_is_removed_beyond_a_hundred(pool: PgPool) {
+#[tokio::test]
+async fn the_least_recently_used_cache_is_removed_beyond_a_hundred() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let job = fixture.job_of(&fixture.pipeline).await;
     assert_eq!(put(&fixture, &job, "/caches/oldest", "used again").await.0, 200);
@@ -121,8 +125,9 @@ async fn the_least_recently_used_cache_is_removed_beyond_a_hundred(pool: PgPool)
 }
 
 /// A server that dies during an upload leaves an unreferenced object, which is removed later.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn objects_of_interrupted_uploads_are_removed(pool: PgPool) {
+#[tokio::test]
+async fn objects_of_interrupted_uploads_are_removed() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let app = &fixture.server.server.app;
     let organization = fixture.owner.organization.parse().unwrap();

@@ -2,15 +2,16 @@
 //! retry cannot fix.
 
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
 const COMMIT: &str = "0123abc000000000000000000000000000000000";
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn only_the_full_id_of_the_requested_commit_is_accepted_and_stored_once(pool: PgPool) {
+#[tokio::test]
+async fn only_the_full_id_of_the_requested_commit_is_accepted_and_stored_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -51,8 +52,9 @@ async fn only_the_full_id_of_the_requested_commit_is_accepted_and_stored_once(po
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt(pool: PgPool) {
+#[tokio::test]
+async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     for reason in ["commit_not_found", "commit_not_on_branch", "repository_unavailable", "image_not_found"] {
         let id = fixture.start().await;

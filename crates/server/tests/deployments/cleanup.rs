@@ -8,6 +8,7 @@ use sqlx::PgPool;
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 const REVIEW: &str = r#"
 ephemeralEnvironments:
@@ -59,8 +60,9 @@ async fn next_try(pool: &PgPool) -> Option<i64> {
     sqlx::query_scalar(query).fetch_one(pool).await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_failed_teardown_is_shown_and_does_not_block_claims(pool: PgPool) {
+#[tokio::test]
+async fn a_failed_teardown_is_shown_and_does_not_block_claims() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let teardown = failed_teardown(&fixture, "qa-1", &fixture.owner).await;
     let failed = environment_record(&fixture, "qa-1").await["cleanupFailed"].clone();
@@ -82,8 +84,9 @@ async fn a_failed_teardown_is_shown_and_does_not_block_claims(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_canceled_teardown_is_shown_like_a_failed_one(pool: PgPool) {
+#[tokio::test]
+async fn a_canceled_teardown_is_shown_like_a_failed_one() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (session, first) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
     assert!(fixture.run_next_job(&first, 0).await.ended);
@@ -96,8 +99,9 @@ async fn a_canceled_teardown_is_shown_like_a_failed_one(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_maintainer_repeats_a_teardown(pool: PgPool) {
+#[tokio::test]
+async fn a_maintainer_repeats_a_teardown() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let teardown = failed_teardown(&fixture, "qa-1", &fixture.owner).await;
     let path = format!("{}/cleanup", environment(&fixture, "qa-1"));
@@ -118,8 +122,9 @@ async fn a_maintainer_repeats_a_teardown(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_sweeper_repeats_a_teardown_three_times(pool: PgPool) {
+#[tokio::test]
+async fn the_sweeper_repeats_a_teardown_three_times() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     failed_teardown(&fixture, "qa-1", &fixture.owner).await;
     assert_eq!(sweep_early(&fixture).await, 0, "the next try is not due yet");
@@ -142,8 +147,9 @@ async fn sweep_early(fixture: &DeploymentFixture) -> usize {
     fixture.server.server.app.store.due_cleanups(10).await.unwrap().len()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_teardown_is_not_repeated_in_an_environment_that_is_in_use(pool: PgPool) {
+#[tokio::test]
+async fn a_teardown_is_not_repeated_in_an_environment_that_is_in_use() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     failed_teardown(&fixture, "qa-1", &fixture.owner).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
@@ -170,8 +176,9 @@ async fn a_teardown_is_not_repeated_in_an_environment_that_is_in_use(pool: PgPoo
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_maintainer_gives_up_a_teardown_with_a_reason(pool: PgPool) {
+#[tokio::test]
+async fn a_maintainer_gives_up_a_teardown_with_a_reason() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let teardown = failed_teardown(&fixture, "qa-1", &fixture.owner).await;
     let path = format!("{}/cleanup", environment(&fixture, "qa-1"));
@@ -192,8 +199,9 @@ async fn a_maintainer_gives_up_a_teardown_with_a_reason(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_environment_of_a_template_leaves_the_list_after_the_last_try(pool: PgPool) {
+#[tokio::test]
+async fn an_environment_of_a_template_leaves_the_list_after_the_last_try() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, REVIEW).await;
     failed_teardown(&fixture, "pr-1", &fixture.owner).await;
     let list = format!("/pipelines/{}/ephemeral-environments", fixture.pipeline);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 fn definition(concurrency: &str) -> String {
     format!("{concurrency}\nstages: {{ a: {{ steps: [{{ image: a, run: 'true' }}] }} }}")
@@ -32,8 +33,9 @@ async fn began(fixture: &DeploymentFixture, id: &str) -> bool {
     !fixture.advance(id).await.dispatch.is_empty()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_oldest_begin_first_in_whatever_order_the_engine_advances_them(pool: PgPool) {
+#[tokio::test]
+async fn the_oldest_begin_first_in_whatever_order_the_engine_advances_them() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, &definition("concurrency: 2")).await;
     let ids = waiting(&fixture, &pool, 4).await;
     assert!(!began(&fixture, &ids[3]).await && !began(&fixture, &ids[2]).await);
@@ -44,8 +46,9 @@ async fn the_oldest_begin_first_in_whatever_order_the_engine_advances_them(pool:
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_concurrent_ends_wake_two_waiting_deployments(pool: PgPool) {
+#[tokio::test]
+async fn two_concurrent_ends_wake_two_waiting_deployments() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, &definition("concurrency: 2")).await;
     let ids = waiting(&fixture, &pool, 5).await;
     let (first, second) = (fixture.advance(&ids[0]).await, fixture.advance(&ids[1]).await);
@@ -62,8 +65,9 @@ async fn two_concurrent_ends_wake_two_waiting_deployments(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn raising_the_limit_wakes_as_many_as_there_is_room_for(pool: PgPool) {
+#[tokio::test]
+async fn raising_the_limit_wakes_as_many_as_there_is_room_for() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, &definition("concurrency: 1")).await;
     let ids = waiting(&fixture, &pool, 5).await;
     assert!(began(&fixture, &ids[0]).await);
@@ -83,8 +87,9 @@ async fn raising_the_limit_wakes_as_many_as_there_is_room_for(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_resume_wakes_paused_and_waiting_deployments(pool: PgPool) {
+#[tokio::test]
+async fn a_resume_wakes_paused_and_waiting_deployments() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, &definition("concurrency: 2")).await;
     let ids = waiting(&fixture, &pool, 4).await;
     assert!(began(&fixture, &ids[0]).await);
@@ -95,8 +100,9 @@ async fn a_resume_wakes_paused_and_waiting_deployments(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn canceling_the_next_deployment_wakes_the_one_behind_it(pool: PgPool) {
+#[tokio::test]
+async fn canceling_the_next_deployment_wakes_the_one_behind_it() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, &definition("concurrency: 1")).await;
     let ids = waiting(&fixture, &pool, 3).await;
     // The engine advances the second before the first, which is then canceled.
@@ -110,8 +116,9 @@ async fn canceling_the_next_deployment_wakes_the_one_behind_it(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_end_of_a_session_wakes_the_deployment_behind_its_own(pool: PgPool) {
+#[tokio::test]
+async fn the_end_of_a_session_wakes_the_deployment_behind_its_own() {
+    let (_database, pool) = TestDatabase::create().await;
     let ephemeral = "concurrency: 1\nephemeralEnvironments: { qa-1: {}, qa-2: {} }";
     let fixture = DeploymentFixture::new(&pool, &definition(ephemeral)).await;
     let owner = fixture.owner.clone();

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 const SIMPLE: &str = "stages: { build: { steps: [{ image: a, run: b }] } }";
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_endless_condition_ends_its_own_deployment_only(pool: PgPool) {
+#[tokio::test]
+async fn an_endless_condition_ends_its_own_deployment_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SIMPLE).await;
     // Stored directly, as before conditions had limits.
     let condition = "variables.all(a,variables.all(b,variables.all(c,variables.all(d,variables.all(e,variables.all(f,true))))))";
@@ -51,8 +52,9 @@ async fn an_endless_condition_ends_its_own_deployment_only(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pipeline_deployment_skips_stages_for_sessions(pool: PgPool) {
+#[tokio::test]
+async fn a_pipeline_deployment_skips_stages_for_sessions() {
+    let (_database, pool) = TestDatabase::create().await;
     let definition = "ephemeralEnvironments: { qa: {} }
 stages:
   build: { steps: [{ image: a, run: b }] }

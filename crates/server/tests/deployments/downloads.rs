@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 const DEFINITION: &str = r#"
@@ -89,8 +90,9 @@ async fn read_to_end(mut response: Response) -> Result<usize, usize> {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_reader_receives_one_bounded_chunk_at_a_time(pool: PgPool) {
+#[tokio::test]
+async fn a_reader_receives_one_bounded_chunk_at_a_time() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = fixture_with_log(&pool, 2).await;
     let (app, step) = (&log.fixture.server.server.app, log.step.parse().unwrap());
     // Small chunks after the large ones are sent together.
@@ -113,8 +115,9 @@ async fn a_reader_receives_one_bounded_chunk_at_a_time(pool: PgPool) {
     log.fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_download_ends_with_its_token(pool: PgPool) {
+#[tokio::test]
+async fn a_download_ends_with_its_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = fixture_with_log(&pool, LOG_MIB).await;
     let second = log.second_token().await;
     let (kept, cut) = (log.download(&log.fixture.owner).await, log.download(&second).await);
@@ -129,8 +132,9 @@ async fn a_download_ends_with_its_token(pool: PgPool) {
     log.fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_download_ends_with_its_membership(pool: PgPool) {
+#[tokio::test]
+async fn a_download_ends_with_its_membership() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = fixture_with_log(&pool, LOG_MIB).await;
     let member = log.fixture.server.member(&log.fixture.owner, "acme", "viewer").await;
     let cut = log.download(&member).await;
@@ -144,8 +148,9 @@ async fn a_download_ends_with_its_membership(pool: PgPool) {
     log.fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_runners_download_ends_with_its_token(pool: PgPool) {
+#[tokio::test]
+async fn a_runners_download_ends_with_its_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let job = fixture.job_of(&fixture.pipeline).await;
     let put = fixture.request_by(Method::PUT, &job, "/artifact").body(vec![0; LOG_MIB * MIB]);
@@ -164,8 +169,9 @@ async fn a_runners_download_ends_with_its_token(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_downloads_of_a_token_are_limited(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_downloads_of_a_token_are_limited() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = fixture_with_log(&pool, LOG_MIB).await;
     let second = log.second_token().await;
     let mut unread = Vec::new();

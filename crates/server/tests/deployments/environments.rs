@@ -1,9 +1,9 @@
 //! Deployments into environments: the fence, the work slot and the teardown.
 
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 pub const SHOP: &str = r#"
 ephemeralEnvironments:
@@ -13,8 +13,9 @@ stages:
   teardown: { steps: [{ image: a, run: "true" }] }
 "#;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_overridden_deployment_starts_no_step_and_the_next_waits_for_its_end(pool: PgPool) {
+#[tokio::test]
+async fn an_overridden_deployment_starts_no_step_and_the_next_waits_for_its_end() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let (_, old) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
@@ -44,8 +45,9 @@ async fn an_overridden_deployment_starts_no_step_and_the_next_waits_for_its_end(
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_step_starts_after_the_lease_even_before_the_sweeper_runs(pool: PgPool) {
+#[tokio::test]
+async fn no_step_starts_after_the_lease_even_before_the_sweeper_runs() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (_, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -78,8 +80,9 @@ async fn teardown_and_next(fixture: &DeploymentFixture) -> (String, String) {
     (fixture.teardown().await, next)
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_session_is_torn_down_before_the_next_one_deploys(pool: PgPool) {
+#[tokio::test]
+async fn a_session_is_torn_down_before_the_next_one_deploys() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (teardown, next) = teardown_and_next(&fixture).await;
     let teardown = teardown.as_str();
@@ -97,8 +100,9 @@ async fn a_session_is_torn_down_before_the_next_one_deploys(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn waiting_for_a_teardown_has_a_deadline(pool: PgPool) {
+#[tokio::test]
+async fn waiting_for_a_teardown_has_a_deadline() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (teardown, next) = teardown_and_next(&fixture).await;
     let teardown = teardown.as_str();
@@ -119,8 +123,9 @@ async fn waiting_for_a_teardown_has_a_deadline(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_session_without_a_deployment_leaves_nothing_to_clean_up(pool: PgPool) {
+#[tokio::test]
+async fn a_session_without_a_deployment_leaves_nothing_to_clean_up() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let path = format!("/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
     let (_, made) = fixture.call(reqwest::Method::POST, &path, json!({})).await;
@@ -131,8 +136,9 @@ async fn a_session_without_a_deployment_leaves_nothing_to_clean_up(pool: PgPool)
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_retry_in_an_ended_session_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_retry_in_an_ended_session_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
     fixture.run_next_job(&id, 1).await;
@@ -144,8 +150,9 @@ async fn a_retry_in_an_ended_session_is_rejected(pool: PgPool) {
 }
 
 /// The record of a deployment, the lists, its session and its environment have the same fields.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn what_a_deployment_waits_for_is_in_every_view(pool: PgPool) {
+#[tokio::test]
+async fn what_a_deployment_waits_for_is_in_every_view() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
     let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", fixture.pipeline);

@@ -4,10 +4,10 @@ use greenroom_api_types::example;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 
 /// As in the examples of requests.
 const COMMIT: &str = "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4";
@@ -74,8 +74,9 @@ async fn run_step(fixture: &DeploymentFixture, job: &Job) {
     assert_eq!(fixture.report(job, "/complete", json!({})).await.0, 200);
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn examples_of_sessions_have_the_form_of_responses(pool: PgPool) {
+#[tokio::test]
+async fn examples_of_sessions_have_the_form_of_responses() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let mut differences = Differences::default();
@@ -126,8 +127,9 @@ async fn examples_of_sessions_have_the_form_of_responses(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn examples_of_deployments_have_the_form_of_responses(pool: PgPool) {
+#[tokio::test]
+async fn examples_of_deployments_have_the_form_of_responses() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let mut differences = Differences::default();
     let path = format!("/pipelines/{}/deployments", fixture.pipeline);

@@ -3,14 +3,15 @@
 use greenroom_server::give_up::{Common, EnvironmentName, GiveUpCommand, give_up};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_admin_gives_up_a_job_and_the_deployment_continues_without_it(pool: PgPool) {
+#[tokio::test]
+async fn an_admin_gives_up_a_job_and_the_deployment_continues_without_it() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     fixture.run_next_job(&id, 0).await;
@@ -33,8 +34,9 @@ async fn an_admin_gives_up_a_job_and_the_deployment_continues_without_it(pool: P
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn giving_up_a_deployment_frees_its_work_slot_immediately(pool: PgPool) {
+#[tokio::test]
+async fn giving_up_a_deployment_frees_its_work_slot_immediately() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let (_, old) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
@@ -58,8 +60,9 @@ fn qa_1(fixture: &DeploymentFixture) -> EnvironmentName {
     EnvironmentName { pipeline: fixture.pipeline.clone(), environment: "qa-1".to_owned() }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_operator_frees_a_slot_and_gives_up_a_teardown_and_a_job(pool: PgPool) {
+#[tokio::test]
+async fn an_operator_frees_a_slot_and_gives_up_a_teardown_and_a_job() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let store = fixture.server.server.app.store.clone();
     let (session, first) = fixture.claim("qa-1", &fixture.owner, "sessions").await;

@@ -2,10 +2,10 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 async fn read(fixture: &DeploymentFixture, path: &str) -> Value {
     let (status, record) = fixture.call(Method::GET, path, Value::Null).await;
@@ -13,8 +13,9 @@ async fn read(fixture: &DeploymentFixture, path: &str) -> Value {
     record["data"].clone()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_teardown_is_never_the_last_deployment_and_clears_the_live_one(pool: PgPool) {
+#[tokio::test]
+async fn a_teardown_is_never_the_last_deployment_and_clears_the_live_one() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", fixture.pipeline);
     assert_eq!(read(&fixture, &environment).await["deployed"], Value::Null);
@@ -56,8 +57,9 @@ async fn a_teardown_is_never_the_last_deployment_and_clears_the_live_one(pool: P
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn changing_a_pipeline_returns_the_same_record_as_reading_it(pool: PgPool) {
+#[tokio::test]
+async fn changing_a_pipeline_returns_the_same_record_as_reading_it() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     fixture.start().await;
     let path = format!("/pipelines/{}", fixture.pipeline);

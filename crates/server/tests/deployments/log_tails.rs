@@ -9,6 +9,7 @@ use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 const DEFINITION: &str = "stages: { build: { steps: [{ image: a, run: b }] } }";
 /// Fewer than the limit for one token.
@@ -72,8 +73,9 @@ async fn transactions_in_a_while(pool: &PgPool) -> i64 {
     transactions(pool).await - before
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_idle_streams_cost_no_query_and_a_log_wakes_only_its_own_streams(pool: PgPool) {
+#[tokio::test]
+async fn heavy_idle_streams_cost_no_query_and_a_log_wakes_only_its_own_streams() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (watched, other) = (running(&fixture).await, running(&fixture).await);
     let without = transactions_in_a_while(&pool).await;
@@ -117,8 +119,9 @@ async fn heavy_idle_streams_cost_no_query_and_a_log_wakes_only_its_own_streams(p
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_sends_logs_that_another_server_stores(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_sends_logs_that_another_server_stores() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let step = running(&fixture).await;
     let other = TestServer::start(&pool).await;
@@ -134,8 +137,9 @@ async fn a_stream_sends_logs_that_another_server_stores(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_character_split_across_chunks_is_sent_whole(pool: PgPool) {
+#[tokio::test]
+async fn a_character_split_across_chunks_is_sent_whole() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let step = running(&fixture).await;
     let mut stream = follow(&fixture.server, &fixture.owner.token, &step).await;

@@ -7,6 +7,7 @@ use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
 struct LogFixture {
     fixture: DeploymentFixture,
@@ -40,8 +41,9 @@ impl LogFixture {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn repeated_and_overlapping_chunks_are_stored_once(pool: PgPool) {
+#[tokio::test]
+async fn repeated_and_overlapping_chunks_are_stored_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = started(&pool).await;
     assert_eq!(log.append(0, b"hello ").await.1["data"]["bytes"], 6);
     assert_eq!(log.append(0, b"hello ").await.1["data"]["bytes"], 6);
@@ -76,8 +78,9 @@ async fn repeated_and_overlapping_chunks_are_stored_once(pool: PgPool) {
     log.fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn small_and_large_chunks_make_one_log(pool: PgPool) {
+#[tokio::test]
+async fn small_and_large_chunks_make_one_log() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = started(&pool).await;
     let mut all = Vec::new();
     let mut number = 7_u32;
@@ -105,8 +108,9 @@ async fn small_and_large_chunks_make_one_log(pool: PgPool) {
     log.fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_resumes_where_it_ended(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_resumes_where_it_ended() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = started(&pool).await;
     log.append(0, "erste Zeile: ä\n".as_bytes()).await;
     let url = format!("{}/stream", log.url);

@@ -6,6 +6,7 @@ use sqlx::PgPool;
 
 use crate::environments::SHOP;
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 
 const SHORT: &str = "stages: { a: { timeout: 90s, steps: [{ image: a, run: 'true' }] } }";
 
@@ -42,8 +43,9 @@ async fn pass_time(
     accepted
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_job_past_its_deadline_loses_its_lease(pool: PgPool) {
+#[tokio::test]
+async fn a_job_past_its_deadline_loses_its_lease() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHORT).await;
     let id = fixture.start().await;
     let job = stuck(&fixture, &id).await;
@@ -62,8 +64,9 @@ async fn a_job_past_its_deadline_loses_its_lease(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_canceled_job_that_does_not_end_loses_its_lease(pool: PgPool) {
+#[tokio::test]
+async fn a_canceled_job_that_does_not_end_loses_its_lease() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHORT).await;
     let id = fixture.start().await;
     let job = stuck(&fixture, &id).await;
@@ -80,8 +83,9 @@ async fn a_canceled_job_that_does_not_end_loses_its_lease(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_forced_cancel_shortens_the_remaining_time(pool: PgPool) {
+#[tokio::test]
+async fn a_forced_cancel_shortens_the_remaining_time() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHORT).await;
     let id = fixture.start().await;
     let job = stuck(&fixture, &id).await;
@@ -94,8 +98,9 @@ async fn a_forced_cancel_shortens_the_remaining_time(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_canceled_stage_that_does_not_end_loses_its_lease(pool: PgPool) {
+#[tokio::test]
+async fn a_canceled_stage_that_does_not_end_loses_its_lease() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHORT).await;
     let id = fixture.start().await;
     let job = stuck(&fixture, &id).await;
@@ -109,10 +114,9 @@ async fn a_canceled_stage_that_does_not_end_loses_its_lease(pool: PgPool) {
 }
 
 /// A session that takes over gets the work slot of a job that never ends, without the help of its runner.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn taking_over_an_environment_does_not_wait_forever_for_a_runner_that_only_sends_heartbeats(
-    pool: PgPool,
-) {
+#[tokio::test]
+async fn taking_over_an_environment_does_not_wait_forever_for_a_runner_that_only_sends_heartbeats() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let (_, old) = fixture.claim("qa-1", &fixture.owner, "sessions").await;

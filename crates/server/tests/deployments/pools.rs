@@ -4,9 +4,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 const SHOP: &str = r#"
 environments: { production: {} }
@@ -37,8 +37,9 @@ fn reasons(record: &Value) -> Vec<(&str, Option<&str>)> {
 
 const REFUSED: (&str, Option<&str>) = ("failed", Some("pool_restricted"));
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stage_of_another_pipeline_is_not_queued(pool: PgPool) {
+#[tokio::test]
+async fn a_stage_of_another_pipeline_is_not_queued() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = another(&fixture, "other").await;
     restrict(&fixture, json!({ "pipelines": [fixture.pipeline] })).await;
@@ -61,8 +62,9 @@ async fn a_stage_of_another_pipeline_is_not_queued(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_job_is_not_assigned_if_its_pool_was_restricted_meanwhile(pool: PgPool) {
+#[tokio::test]
+async fn a_job_is_not_assigned_if_its_pool_was_restricted_meanwhile() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = another(&fixture, "other").await;
     let (own_id, other_id) = (fixture.start().await, fixture.start_of(&other).await);
@@ -79,8 +81,9 @@ async fn a_job_is_not_assigned_if_its_pool_was_restricted_meanwhile(pool: PgPool
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_pool_of_an_environment_runs_only_stages_that_deploy_there(pool: PgPool) {
+#[tokio::test]
+async fn a_pool_of_an_environment_runs_only_stages_that_deploy_there() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     restrict(&fixture, json!({ "pipelines": [fixture.pipeline], "environments": ["production"] })).await;
     // The first stage deploys nowhere.
@@ -110,8 +113,9 @@ async fn a_pool_of_an_environment_runs_only_stages_that_deploy_there(pool: PgPoo
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_definition_that_names_a_pool_of_other_pipelines_is_not_saved(pool: PgPool) {
+#[tokio::test]
+async fn a_definition_that_names_a_pool_of_other_pipelines_is_not_saved() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = another(&fixture, "other").await;
     let body = json!({ "name": "big-1", "pool": "big" });
@@ -136,8 +140,9 @@ async fn a_definition_that_names_a_pool_of_other_pipelines_is_not_saved(pool: Pg
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_steps_image_is_recorded_by_its_digest(pool: PgPool) {
+#[tokio::test]
+async fn a_steps_image_is_recorded_by_its_digest() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;

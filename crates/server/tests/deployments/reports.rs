@@ -2,10 +2,10 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
 use crate::runs::DIAMOND;
+use crate::support::database::TestDatabase;
 
 const AWKWARD: [&str; 3] = ["a\u{0}b", "a\u{202e}b", "a\u{1b}[2Jb"];
 
@@ -21,8 +21,9 @@ async fn end(fixture: &DeploymentFixture, job: &Job, outputs: Value) -> (u16, Va
     fixture.report(job, &format!("/steps/{}/end", job.steps[0]), body).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn outputs_that_no_variable_can_hold_are_rejected(pool: PgPool) {
+#[tokio::test]
+async fn outputs_that_no_variable_can_hold_are_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = started(&fixture, &id).await;
@@ -44,8 +45,9 @@ async fn outputs_that_no_variable_can_hold_are_rejected(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn all_outputs_of_a_deployment_fit_into_the_variables_of_a_later_stage(pool: PgPool) {
+#[tokio::test]
+async fn all_outputs_of_a_deployment_fit_into_the_variables_of_a_later_stage() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = started(&fixture, &id).await;
@@ -67,8 +69,9 @@ async fn all_outputs_of_a_deployment_fit_into_the_variables_of_a_later_stage(poo
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn reasons_and_errors_are_sanitized_and_truncated(pool: PgPool) {
+#[tokio::test]
+async fn reasons_and_errors_are_sanitized_and_truncated() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let long = format!("{}\u{0}", "ä".repeat(10_000));
     for text in AWKWARD.into_iter().chain([long.as_str()]) {
@@ -90,8 +93,9 @@ async fn reasons_and_errors_are_sanitized_and_truncated(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_runner_report_causes_a_server_error(pool: PgPool) {
+#[tokio::test]
+async fn no_runner_report_causes_a_server_error() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = started(&fixture, &id).await;

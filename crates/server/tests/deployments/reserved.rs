@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::environments::SHOP;
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually};
 
 const TIMEOUT: Duration = Duration::from_secs(4);
@@ -70,13 +71,15 @@ async fn assert_reserved_requests_are_served(fixture: &DeploymentFixture, job: &
     assert_served("a release", fixture.call(Method::DELETE, &of_session, Value::Null)).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_locks_and_jobs_are_served_while_all_request_slots_are_taken(pool: PgPool) {
+#[tokio::test]
+async fn heavy_locks_and_jobs_are_served_while_all_request_slots_are_taken() {
+    let (_database, pool) = TestDatabase::create().await;
     under_attack(&pool, LimitSettings { max_in_flight: 4, ..LimitSettings::default() }).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_locks_and_jobs_are_served_while_all_connections_are_taken(pool: PgPool) {
+#[tokio::test]
+async fn heavy_locks_and_jobs_are_served_while_all_connections_are_taken() {
+    let (_database, pool) = TestDatabase::create().await;
     // One organization may use half of this number, which is all 8 connections of the test server.
     under_attack(&pool, LimitSettings { database_connections: 16, ..LimitSettings::default() }).await;
 }
@@ -103,8 +106,9 @@ async fn under_attack(pool: &PgPool, settings: LimitSettings) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_an_organization_can_use_half_of_the_connections(pool: PgPool) {
+#[tokio::test]
+async fn heavy_an_organization_can_use_half_of_the_connections() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture =
         new_fixture(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
     let hostile = fixture.server.organization("globex").await;
@@ -131,8 +135,9 @@ async fn heavy_an_organization_can_use_half_of_the_connections(pool: PgPool) {
 }
 
 /// An attacker locks the row of their own environment and sends renewals that wait for it.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_another_organization_cannot_fill_the_reserved_capacity(pool: PgPool) {
+#[tokio::test]
+async fn heavy_another_organization_cannot_fill_the_reserved_capacity() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool, LimitSettings { max_in_flight: 16, ..LimitSettings::default() }).await;
     let hostile = fixture.server.organization("globex").await;
     let body = json!({ "name": "Shop", "slug": "shop", "definition": SHOP });

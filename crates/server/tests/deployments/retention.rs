@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 const DEFINITION: &str =
     "stages: { build: { artifacts: [out], steps: [{ image: a, run: b }, { image: a, run: b }] } }";
@@ -52,8 +53,9 @@ async fn names(pool: &PgPool, query: &'static str) -> Vec<String> {
     sqlx::query_scalar(query).fetch_all(pool).await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn logs_and_artifacts_are_removed_after_their_retention(pool: PgPool) {
+#[tokio::test]
+async fn logs_and_artifacts_are_removed_after_their_retention() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let app = &fixture.server.server.app;
     let (old, young) = (ended(&fixture).await, ended(&fixture).await);
@@ -117,8 +119,9 @@ async fn logs_and_artifacts_are_removed_after_their_retention(pool: PgPool) {
 }
 
 /// On a disk, an object whose name is that of a folder cannot be removed.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_object_that_cannot_be_removed_does_not_delay_others(pool: PgPool) {
+#[tokio::test]
+async fn an_object_that_cannot_be_removed_does_not_delay_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (store, organization) = (&fixture.server.server.app.store, fixture.organization());
     let folder = std::env::temp_dir().join(format!("greenroom-objects-{}", uuid::Uuid::now_v7()));

@@ -3,11 +3,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 /// A deployment in the session of a holder, with the paths that change it.
 struct SessionDeployment {
@@ -56,8 +56,9 @@ async fn without_force(fixture: &DeploymentFixture, caller: &Caller) -> String {
     made["data"]["token"].as_str().unwrap().to_owned()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_developers_cannot_cancel_or_retry_the_deployment_of_a_session(pool: PgPool) {
+#[tokio::test]
+async fn other_developers_cannot_cancel_or_retry_the_deployment_of_a_session() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let running = SessionDeployment::running(&fixture).await;
@@ -73,8 +74,9 @@ async fn other_developers_cannot_cancel_or_retry_the_deployment_of_a_session(poo
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_developers_cannot_retry_a_failed_stage_of_a_session(pool: PgPool) {
+#[tokio::test]
+async fn other_developers_cannot_retry_a_failed_stage_of_a_session() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let failed = SessionDeployment::failed(&fixture).await;
@@ -92,8 +94,9 @@ async fn other_developers_cannot_retry_a_failed_stage_of_a_session(pool: PgPool)
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_holder_cancels_and_the_record_names_the_holder(pool: PgPool) {
+#[tokio::test]
+async fn the_holder_cancels_and_the_record_names_the_holder() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let running = SessionDeployment::running(&fixture).await;
     let (status, response) = post(&fixture, &running.holder.token, &running.cancel()).await;
@@ -106,8 +109,9 @@ async fn the_holder_cancels_and_the_record_names_the_holder(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_maintainer_cancels_in_others_sessions_only_with_a_token_that_may_force(pool: PgPool) {
+#[tokio::test]
+async fn a_maintainer_cancels_in_others_sessions_only_with_a_token_that_may_force() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let maintainer = fixture.server.member(&fixture.owner, "acme", "maintainer").await;
     let running = SessionDeployment::running(&fixture).await;
@@ -126,8 +130,9 @@ async fn a_maintainer_cancels_in_others_sessions_only_with_a_token_that_may_forc
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_holder_may_cancel_with_a_token_that_may_not_force(pool: PgPool) {
+#[tokio::test]
+async fn the_holder_may_cancel_with_a_token_that_may_not_force() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let running = SessionDeployment::running(&fixture).await;
     let weak = without_force(&fixture, &running.holder).await;
@@ -135,8 +140,9 @@ async fn the_holder_may_cancel_with_a_token_that_may_not_force(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_developer_cancels_and_retries_deployments_of_the_whole_pipeline(pool: PgPool) {
+#[tokio::test]
+async fn every_developer_cancels_and_retries_deployments_of_the_whole_pipeline() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let other = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let id = fixture.start().await;
@@ -152,8 +158,9 @@ async fn every_developer_cancels_and_retries_deployments_of_the_whole_pipeline(p
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_teardown_is_canceled_by_maintainers_only(pool: PgPool) {
+#[tokio::test]
+async fn a_teardown_is_canceled_by_maintainers_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let holder = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let maintainer = fixture.server.member(&fixture.owner, "acme", "maintainer").await;
@@ -172,8 +179,9 @@ async fn a_teardown_is_canceled_by_maintainers_only(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn ending_a_session_is_recorded_as_canceling_its_deployment(pool: PgPool) {
+#[tokio::test]
+async fn ending_a_session_is_recorded_as_canceling_its_deployment() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let running = SessionDeployment::running(&fixture).await;
     let taker = fixture.server.member(&fixture.owner, "acme", "developer").await;

@@ -2,9 +2,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 pub const DIAMOND: &str = r#"
 stages:
@@ -14,8 +14,9 @@ stages:
   ship: { needs: [left, right], steps: [{ image: a, run: "true" }] }
 "#;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_diamond_runs_to_its_end(pool: PgPool) {
+#[tokio::test]
+async fn a_diamond_runs_to_its_end() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     assert_eq!(fixture.deployment(&id).await["waitingOn"], json!([{ "kind": "engine" }]));
@@ -33,8 +34,9 @@ async fn a_diamond_runs_to_its_end(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_of_a_busy_runner_updates_last_seen_at(pool: PgPool) {
+#[tokio::test]
+async fn a_heartbeat_of_a_busy_runner_updates_last_seen_at() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -50,8 +52,9 @@ async fn a_heartbeat_of_a_busy_runner_updates_last_seen_at(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn stages_after_a_failure_are_skipped_and_can_be_retried(pool: PgPool) {
+#[tokio::test]
+async fn stages_after_a_failure_are_skipped_and_can_be_retried() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     assert!(fixture.run_next_job(&id, 3).await.ended);
@@ -79,8 +82,9 @@ async fn stages_after_a_failure_are_skipped_and_can_be_retried(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_job_belongs_to_one_runner_until_its_lease_ends(pool: PgPool) {
+#[tokio::test]
+async fn a_job_belongs_to_one_runner_until_its_lease_ends() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let advance = fixture.advance(&id).await;
@@ -106,8 +110,9 @@ async fn a_job_belongs_to_one_runner_until_its_lease_ends(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_job_is_queued_again_unless_a_step_has_started(pool: PgPool) {
+#[tokio::test]
+async fn a_job_is_queued_again_unless_a_step_has_started() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -127,8 +132,9 @@ async fn a_job_is_queued_again_unless_a_step_has_started(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_attempt_that_started_no_step_is_retried(pool: PgPool) {
+#[tokio::test]
+async fn an_attempt_that_started_no_step_is_retried() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -147,8 +153,9 @@ async fn an_attempt_that_started_no_step_is_retried(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_revoked_runner_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_revoked_runner_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -160,8 +167,9 @@ async fn a_revoked_runner_is_rejected(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_timeout_is_recorded_and_the_deadline_is_shown(pool: PgPool) {
+#[tokio::test]
+async fn a_timeout_is_recorded_and_the_deadline_is_shown() {
+    let (_database, pool) = TestDatabase::create().await;
     let definition = "stages: { build: { timeout: 90s, steps: [{ image: a, run: b }] } }";
     let fixture = DeploymentFixture::new(&pool, definition).await;
     for outside in [false, true] {

@@ -14,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::fixture::{DeploymentFixture, Job};
+use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
 const DEFINITION: &str = r#"
@@ -75,8 +76,9 @@ async fn put(fixture: &DeploymentFixture, job: &Job, path: &str, length: usize) 
     code(fixture.request_by(Method::PUT, job, path).body(zeros(length)).send().await.unwrap()).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_upload_without_a_valid_job_stores_nothing(pool: PgPool) {
+#[tokio::test]
+async fn an_upload_without_a_valid_job_stores_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (job, forged) = (fixture.job_of(&fixture.pipeline).await, fixture.forged_job());
     let gone = (410, "job_gone".to_owned());
@@ -94,8 +96,9 @@ async fn an_upload_without_a_valid_job_stores_nothing(pool: PgPool) {
 }
 
 /// The server rejects it by its head: it sends no `100 Continue` and reads nothing of the body.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_rejected_upload_is_not_read(pool: PgPool) {
+#[tokio::test]
+async fn a_rejected_upload_is_not_read() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let job = fixture.job_of(&fixture.pipeline).await;
     let too_large = 10 * 1024 * MIB as u64 + 1;
@@ -112,8 +115,9 @@ async fn a_rejected_upload_is_not_read(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_overridden_job_stores_nothing(pool: PgPool) {
+#[tokio::test]
+async fn an_overridden_job_stores_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, IN_ENVIRONMENT).await;
     let mate = fixture.server.member(&fixture.owner, "acme", "developer").await;
     let (_, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
@@ -137,8 +141,9 @@ async fn an_overridden_job_stores_nothing(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_upload_that_ends_after_its_job_is_removed_immediately(pool: PgPool) {
+#[tokio::test]
+async fn an_upload_that_ends_after_its_job_is_removed_immediately() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     for path in ARCHIVES {
         let job = fixture.job_of(&fixture.pipeline).await;
@@ -157,8 +162,9 @@ async fn an_upload_that_ends_after_its_job_is_removed_immediately(pool: PgPool) 
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn interrupted_and_damaged_uploads_are_removed_immediately(pool: PgPool) {
+#[tokio::test]
+async fn interrupted_and_damaged_uploads_are_removed_immediately() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     for path in ARCHIVES {
         let job = fixture.job_of(&fixture.pipeline).await;
@@ -200,8 +206,9 @@ async fn interrupted_and_damaged_uploads_are_removed_immediately(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_job_has_one_artifact(pool: PgPool) {
+#[tokio::test]
+async fn a_job_has_one_artifact() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let job = fixture.job_of(&fixture.pipeline).await;
     for length in [10, 20, 30] {
@@ -223,8 +230,9 @@ async fn logging(fixture: &DeploymentFixture) -> (Job, String) {
     (job, step)
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_rejected_large_log_chunk_leaves_no_object(pool: PgPool) {
+#[tokio::test]
+async fn a_rejected_large_log_chunk_leaves_no_object() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (job, step) = logging(&fixture).await;
     let chunk = vec![b'x'; 300_000];
@@ -262,8 +270,9 @@ async fn a_rejected_large_log_chunk_leaves_no_object(pool: PgPool) {
 }
 
 /// A runner of another organization sends forged job tokens and bodies that never arrive.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn slow_uploads_of_others_do_not_delay_a_log(pool: PgPool) {
+#[tokio::test]
+async fn slow_uploads_of_others_do_not_delay_a_log() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (job, step) = logging(&fixture).await;
     let globex = fixture.server.organization("globex").await;

@@ -7,6 +7,7 @@ use serde_json::json;
 use sqlx::PgPool;
 
 use crate::fixture::DeploymentFixture;
+use crate::support::database::TestDatabase;
 
 const ONE_STAGE: &str = "stages: { a: { steps: [{ image: a, run: 'true' }] } }";
 
@@ -42,8 +43,9 @@ async fn woken(fixture: &DeploymentFixture) -> Vec<DeploymentId> {
     woken.iter().map(|one| one.deployment_id).collect()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stuck_deployment_is_woken_again_with_backoff(pool: PgPool) {
+#[tokio::test]
+async fn a_stuck_deployment_is_woken_again_with_backoff() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, ONE_STAGE).await;
     let ids = [fixture.start().await, fixture.start().await, fixture.start().await];
     assert_eq!(run_watchdog(&fixture).await, 0);
@@ -74,8 +76,9 @@ async fn a_stuck_deployment_is_woken_again_with_backoff(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_deployment_whose_job_has_ended_waits_for_the_engine(pool: PgPool) {
+#[tokio::test]
+async fn a_deployment_whose_job_has_ended_waits_for_the_engine() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, ONE_STAGE).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -90,8 +93,9 @@ async fn a_deployment_whose_job_has_ended_waits_for_the_engine(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn deployments_that_wait_for_something_else_are_not_woken(pool: PgPool) {
+#[tokio::test]
+async fn deployments_that_wait_for_something_else_are_not_woken() {
+    let (_database, pool) = TestDatabase::create().await;
     let definition = format!("concurrency: 2\nephemeralEnvironments: {{ qa-1: {{}} }}\n{ONE_STAGE}");
     let fixture = DeploymentFixture::new(&pool, &definition).await;
     let owner = fixture.owner.clone();

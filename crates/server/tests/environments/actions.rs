@@ -3,10 +3,10 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::{EnvironmentFixture, Reply};
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 /// Returns the suggested request with this name.
 #[track_caller]
@@ -35,8 +35,9 @@ fn claim_body() -> Value {
     json!({ "commitId": "0123abc", "branch": "main", "context": "checkout fix", "ttlSeconds": 600 })
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_queue_keeps_the_callers_request(pool: PgPool) {
+#[tokio::test]
+async fn the_queue_keeps_the_callers_request() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let refused = fixture.claim(&fixture.mate, claim_body()).await.is(409);
@@ -68,8 +69,9 @@ async fn the_queue_keeps_the_callers_request(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_hand_over_is_offered_and_keeps_the_request(pool: PgPool) {
+#[tokio::test]
+async fn a_hand_over_is_offered_and_keeps_the_request() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let refused = fixture.claim(&fixture.mate, claim_body()).await.is(409);
@@ -97,8 +99,9 @@ async fn a_hand_over_is_offered_and_keeps_the_request(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn force_and_deploy_keep_the_request(pool: PgPool) {
+#[tokio::test]
+async fn force_and_deploy_keep_the_request() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let refused = fixture.claim(&fixture.mate, claim_body()).await.is(409);
@@ -120,8 +123,9 @@ async fn force_and_deploy_keep_the_request(pool: PgPool) {
 }
 
 /// A claim with `Prefer: wait` that times out gets the same suggestions.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_wait_that_times_out_keeps_the_request(pool: PgPool) {
+#[tokio::test]
+async fn a_wait_that_times_out_keeps_the_request() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let (base, pipeline) = (&fixture.server.base, &fixture.pipeline);

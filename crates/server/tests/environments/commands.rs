@@ -11,10 +11,10 @@ use greenroom_server::app::session::view::SessionView;
 use greenroom_server::app::session::{ClaimRequest, Place, claim, hold};
 use greenroom_store::idempotency::StoredResponse;
 use greenroom_store::pipeline::PipelineName;
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 /// A response that is not HTTP's.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,8 +60,9 @@ fn request<'a>(app: &'a App, principal: &'a Principal, key: Option<OperationKey>
     CommandRequest { app, principal, request_id: "req_test", authorize, key }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_claim_without_http_is_idempotent(pool: PgPool) {
+#[tokio::test]
+async fn a_claim_without_http_is_idempotent() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let (app, principal, place) = (app(&fixture), principal(&fixture, &fixture.dev).await, qa_1(&fixture));
     let first = request(app, &principal, Some(delivery("input")));
@@ -79,8 +80,9 @@ async fn a_claim_without_http_is_idempotent(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_session_is_held_and_released_without_http(pool: PgPool) {
+#[tokio::test]
+async fn a_session_is_held_and_released_without_http() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let (app, principal, place) = (app(&fixture), principal(&fixture, &fixture.dev).await, qa_1(&fixture));
     let request = request(app, &principal, None);

@@ -7,6 +7,7 @@ use serde_json::json;
 use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction};
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
 const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: {}\n  qa-2: {}\n  qa-3: {}\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -48,8 +49,9 @@ async fn waiting_for_rows(pool: &PgPool) -> bool {
     sqlx::query_scalar(waiting).fetch_one(pool).await.unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_list_does_not_show_a_lease_as_expired_while_it_is_renewed(pool: PgPool) {
+#[tokio::test]
+async fn a_list_does_not_show_a_lease_as_expired_while_it_is_renewed() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, DEFINITION).await;
     let names = ["qa-1", "qa-2", "qa-3"];
     for name in names {

@@ -7,18 +7,20 @@ use std::time::{Duration, Instant};
 
 use greenroom_server::limits::{LimitSettings, Limits, Switch};
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::ConnectOptions;
 use tokio::task::JoinSet;
 
 use crate::fixture::{DEFINITION, EnvironmentFixture, Reply};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually};
 
 const WAITERS: usize = 200;
 const CLAIMERS: usize = 1_000;
 const TIMEOUT: Duration = Duration::from_secs(100);
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_a_long_queue_is_served_in_order(pool: PgPool) {
+#[tokio::test]
+async fn heavy_a_long_queue_is_served_in_order() {
+    let (_database, pool) = TestDatabase::create().await;
     let url = pool.connect_options().to_url_lossy();
     // A thousand concurrent requests of one token are over the limits, so the limits are off.
     let settings =

@@ -2,12 +2,13 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_live_deployment_always_lists_what_it_waits_for(pool: PgPool) {
+#[tokio::test]
+async fn a_live_deployment_always_lists_what_it_waits_for() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let session = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
     let path = format!("/sessions/{session}");
@@ -35,8 +36,9 @@ async fn a_live_deployment_always_lists_what_it_waits_for(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_history_lists_the_deployments_of_each_session(pool: PgPool) {
+#[tokio::test]
+async fn the_history_lists_the_deployments_of_each_session() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     for commits in [vec!["aaaaaaa"], vec![], vec!["bbbbbbb", "ccccccc"]] {
         let session = fixture.claim(&fixture.dev, json!({})).await.session();
@@ -58,8 +60,9 @@ async fn the_history_lists_the_deployments_of_each_session(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_etag_changes_with_the_record(pool: PgPool) {
+#[tokio::test]
+async fn the_etag_changes_with_the_record() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let session = fixture.claim(&fixture.dev, json!({})).await.session();
     let base = format!(

@@ -6,6 +6,7 @@ use sqlx::PgPool;
 
 use crate::fixture::{EnvironmentFixture, Reply};
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 async fn request_handover(fixture: &EnvironmentFixture, by: &Caller, session: &str, body: Value) -> Reply {
     fixture.send(by, Method::POST, &format!("/sessions/{session}/request-handover"), body).await
@@ -25,8 +26,9 @@ async fn count_events(pool: &PgPool, event_type: &str) -> i64 {
     .unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_hand_over_is_requested_and_accepted(pool: PgPool) {
+#[tokio::test]
+async fn a_hand_over_is_requested_and_accepted() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
     let requested =
@@ -79,8 +81,9 @@ async fn a_hand_over_is_requested_and_accepted(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_hand_over_is_declined_or_withdrawn(pool: PgPool) {
+#[tokio::test]
+async fn a_hand_over_is_declined_or_withdrawn() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     assert_eq!(
@@ -115,8 +118,9 @@ async fn a_hand_over_is_declined_or_withdrawn(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn silence_accepts_and_the_first_in_the_queue_is_granted(pool: PgPool) {
+#[tokio::test]
+async fn silence_accepts_and_the_first_in_the_queue_is_granted() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let first = fixture.claim(&fixture.owner, json!({ "queue": true })).await.session();
@@ -137,8 +141,9 @@ async fn silence_accepts_and_the_first_in_the_queue_is_granted(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_request_ends_when_its_requester_sends_no_heartbeat(pool: PgPool) {
+#[tokio::test]
+async fn a_request_ends_when_its_requester_sends_no_heartbeat() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     request_handover(&fixture, &fixture.mate, &held, json!({ "graceSeconds": 600 })).await.is(202);
@@ -157,8 +162,9 @@ async fn a_request_ends_when_its_requester_sends_no_heartbeat(pool: PgPool) {
 
 /// The deadline, a release and an acceptance are concurrent: the session ends once, and the next is granted
 /// once.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_due_hand_over_races_a_release(pool: PgPool) {
+#[tokio::test]
+async fn a_due_hand_over_races_a_release() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     for round in 1..=5 {
         let held = fixture.claim(&fixture.dev, json!({})).await.session();
@@ -183,8 +189,9 @@ async fn a_due_hand_over_races_a_release(pool: PgPool) {
 }
 
 /// The grace time of the definition is the default and the minimum.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_definition_sets_the_grace_time(pool: PgPool) {
+#[tokio::test]
+async fn the_definition_sets_the_grace_time() {
+    let (_database, pool) = TestDatabase::create().await;
     let definition = crate::fixture::DEFINITION.replace("qa-1: {", "qa-1: { handover: { grace: 10m },");
     let fixture = EnvironmentFixture::with(&pool, &definition).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();

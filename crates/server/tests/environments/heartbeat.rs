@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::{EnvironmentFixture, Reply};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 async fn heartbeat(fixture: &EnvironmentFixture, by: &Caller, session: &str) -> Reply {
@@ -17,8 +17,9 @@ async fn status(fixture: &EnvironmentFixture, session: &str) -> Value {
     fixture.get(&fixture.owner, &format!("/sessions/{session}")).await.is(200)["data"]["status"].clone()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_get_does_not_keep_a_place_in_the_queue(pool: PgPool) {
+#[tokio::test]
+async fn a_get_does_not_keep_a_place_in_the_queue() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -35,8 +36,9 @@ async fn a_get_does_not_keep_a_place_in_the_queue(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_get_does_not_confirm_a_grant(pool: PgPool) {
+#[tokio::test]
+async fn a_get_does_not_confirm_a_grant() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -56,8 +58,9 @@ async fn a_get_does_not_confirm_a_grant(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_keeps_a_place_and_confirms_a_grant(pool: PgPool) {
+#[tokio::test]
+async fn a_heartbeat_keeps_a_place_and_confirms_a_grant() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -86,8 +89,9 @@ async fn a_heartbeat_keeps_a_place_and_confirms_a_grant(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_is_accepted_for_the_callers_live_session_only(pool: PgPool) {
+#[tokio::test]
+async fn a_heartbeat_is_accepted_for_the_callers_live_session_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -102,8 +106,9 @@ async fn a_heartbeat_is_accepted_for_the_callers_live_session_only(pool: PgPool)
 }
 
 /// The role is checked with every heartbeat: a demoted member does not keep a place.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_heartbeat_of_a_viewer_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_heartbeat_of_a_viewer_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();

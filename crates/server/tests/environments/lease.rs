@@ -2,12 +2,13 @@
 
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn expiry_frees_the_lock_when_nothing_runs(pool: PgPool) {
+#[tokio::test]
+async fn expiry_frees_the_lock_when_nothing_runs() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let first =
         fixture.claim(&fixture.dev, json!({ "ttlSeconds": 60, "commitId": "0123abc" })).await.session();
@@ -28,8 +29,9 @@ async fn expiry_frees_the_lock_when_nothing_runs(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_sweeper_records_an_expiry_once(pool: PgPool) {
+#[tokio::test]
+async fn the_sweeper_records_an_expiry_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({ "ttlSeconds": 60 })).await.is(201);
     assert_eq!(fixture.sweep().await, 0, "nothing is due yet");
@@ -47,8 +49,9 @@ async fn the_sweeper_records_an_expiry_once(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn renewing_extends_a_lease_up_to_its_maximum(pool: PgPool) {
+#[tokio::test]
+async fn renewing_extends_a_lease_up_to_its_maximum() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let session = fixture.claim(&fixture.dev, json!({})).await.session();
     for _ in 0..4 {
@@ -70,8 +73,9 @@ async fn renewing_extends_a_lease_up_to_its_maximum(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_lease_duration_outside_the_bounds_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_lease_duration_outside_the_bounds_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     for ttl in [0, -1, 7_201] {
         assert_eq!(

@@ -27,13 +27,15 @@ mod watch;
 
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 use tokio::task::JoinSet;
 
 use fixture::EnvironmentFixture;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_session_is_claimed_deployed_and_released(pool: PgPool) {
+use crate::support::database::TestDatabase;
+
+#[tokio::test]
+async fn a_session_is_claimed_deployed_and_released() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let claimed =
         fixture.claim(&fixture.dev, json!({ "commitId": "0123abc", "context": "try it" })).await.is(201);
@@ -84,8 +86,9 @@ async fn a_session_is_claimed_deployed_and_released(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn force_is_shown_in_both_sessions(pool: PgPool) {
+#[tokio::test]
+async fn force_is_shown_in_both_sessions() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let first = fixture.claim(&fixture.dev, json!({})).await.session();
     let forced = fixture
@@ -114,8 +117,9 @@ async fn force_is_shown_in_both_sessions(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_refusal_describes_the_lock_and_suggests_actions(pool: PgPool) {
+#[tokio::test]
+async fn a_refusal_describes_the_lock_and_suggests_actions() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({ "context": "demo for sales" })).await.is(201);
     let refused = fixture.claim(&fixture.mate, json!({})).await.is(409);
@@ -138,8 +142,9 @@ async fn a_refusal_describes_the_lock_and_suggests_actions(pool: PgPool) {
 }
 
 /// Concurrent claims: there is one holder, and one fence for each grant.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn of_many_concurrent_claims_one_wins(pool: PgPool) {
+#[tokio::test]
+async fn of_many_concurrent_claims_one_wins() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = std::sync::Arc::new(EnvironmentFixture::new(&pool).await);
     for round in 1..=3 {
         let mut racers = JoinSet::new();
@@ -157,8 +162,9 @@ async fn of_many_concurrent_claims_one_wins(pool: PgPool) {
     std::sync::Arc::into_inner(fixture).unwrap().end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_history_is_paged(pool: PgPool) {
+#[tokio::test]
+async fn the_history_is_paged() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let mut sessions = Vec::new();
     for _ in 0..5 {

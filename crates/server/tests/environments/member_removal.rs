@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 const TEARDOWN: &str = "ephemeralEnvironments:\n  qa-1: { stages: [build], onRelease: [clean] }\n  \"pr-*\": { max: 250 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n  clean:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -96,24 +97,27 @@ async fn ends_the_sessions_of(
     assert!(recorded.await);
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_removal_ends_sessions(pool: PgPool) {
+#[tokio::test]
+async fn a_removal_ends_sessions() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let (held, waiting) = fixture.held_and_waiting().await;
     ends_the_sessions_of(&fixture, Method::DELETE, Value::Null, &held, &waiting).await;
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_demotion_below_developer_ends_sessions(pool: PgPool) {
+#[tokio::test]
+async fn a_demotion_below_developer_ends_sessions() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let (held, waiting) = fixture.held_and_waiting().await;
     ends_the_sessions_of(&fixture, Method::PATCH, json!({ "role": "viewer" }), &held, &waiting).await;
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_changes_of_role_end_nothing(pool: PgPool) {
+#[tokio::test]
+async fn other_changes_of_role_end_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let (held, waiting) = fixture.held_and_waiting().await;
     let path = format!("/members/{}", fixture.dev.user);
@@ -130,8 +134,9 @@ async fn other_changes_of_role_end_nothing(pool: PgPool) {
 }
 
 /// The session behind that of a removed member is granted.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_next_in_the_queue_is_granted(pool: PgPool) {
+#[tokio::test]
+async fn the_next_in_the_queue_is_granted() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.session();
     let next = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -142,8 +147,9 @@ async fn the_next_in_the_queue_is_granted(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn archiving_ends_sessions_and_still_tears_them_down(pool: PgPool) {
+#[tokio::test]
+async fn archiving_ends_sessions_and_still_tears_them_down() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, TEARDOWN).await;
     let (held, waiting) = fixture.held_and_waiting().await;
     // A step has to have run, so that there is something to tear down.
@@ -166,8 +172,9 @@ async fn archiving_ends_sessions_and_still_tears_them_down(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_hundred_sessions_end_with_one_removal(pool: PgPool) {
+#[tokio::test]
+async fn two_hundred_sessions_end_with_one_removal() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, TEARDOWN).await;
     for number in 0..200 {
         let path = format!("//pr-{number}/sessions");
@@ -193,8 +200,9 @@ async fn live_sessions(pool: &PgPool, of: &Caller) -> i64 {
 }
 
 /// Race: the grant reads the membership before the removal and is committed after it.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_grant_concurrent_with_the_removal_ends_too(pool: PgPool) {
+#[tokio::test]
+async fn a_grant_concurrent_with_the_removal_ends_too() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     sqlx::raw_sql(
         "create function slow_down() returns trigger language plpgsql as
@@ -225,8 +233,9 @@ async fn a_grant_concurrent_with_the_removal_ends_too(pool: PgPool) {
 
 /// The worker deletes an ending after three minutes, or when the member may hold sessions again, whose new
 /// sessions do not end.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn followed_endings_are_deleted(pool: PgPool) {
+#[tokio::test]
+async fn followed_endings_are_deleted() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let path = format!("/members/{}", fixture.dev.user);
     let endings = async || fixture.server.server.app.store.session_endings(100).await.unwrap().len();
@@ -247,8 +256,9 @@ async fn followed_endings_are_deleted(pool: PgPool) {
 }
 
 /// Concurrent removals and an archiving lock the rows of the same environments in the same order.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn removals_and_archiving_do_not_block_each_other(pool: PgPool) {
+#[tokio::test]
+async fn removals_and_archiving_do_not_block_each_other() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, TEARDOWN).await;
     for number in 0..20 {
         let (holder, other) =

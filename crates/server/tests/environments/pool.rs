@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 use tokio::task::JoinSet;
 
 use crate::fixture::{EnvironmentFixture, Reply};
+use crate::support::database::TestDatabase;
 
 const DEFINITION: &str = "ephemeralEnvironments:
   qa-1: { labels: [web, eu], lease: { default: 1h, max: 2h } }
@@ -30,8 +30,9 @@ fn name(reply: &Value) -> String {
     reply["data"]["envName"].as_str().unwrap().to_owned()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_longest_idle_environment_is_granted_first(pool: PgPool) {
+#[tokio::test]
+async fn the_longest_idle_environment_is_granted_first() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, DEFINITION).await;
     let mut order = Vec::new();
     for _ in 0..4 {
@@ -47,8 +48,9 @@ async fn the_longest_idle_environment_is_granted_first(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_claim_of_an_exhausted_pool_is_refused(pool: PgPool) {
+#[tokio::test]
+async fn a_claim_of_an_exhausted_pool_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, DEFINITION).await;
     // Environments of a template belong to no pool, even if they are free.
     let made = fixture.send(&fixture.dev, Method::POST, "//pr-1/sessions", json!({})).await.session();
@@ -76,8 +78,9 @@ async fn a_claim_of_an_exhausted_pool_is_refused(pool: PgPool) {
 }
 
 /// An environment with a queue is not free when its lease ends: detail, time and suggestion name another one.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_refusal_describes_one_environment(pool: PgPool) {
+#[tokio::test]
+async fn a_refusal_describes_one_environment() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, DEFINITION).await;
     let soon = claim(&fixture, json!({ "labels": ["eu"], "ttlSeconds": 60 })).await.is(201);
     assert_eq!(name(&soon), "qa-1");
@@ -115,8 +118,9 @@ async fn a_refusal_describes_one_environment(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn labels_without_an_environment_are_rejected(pool: PgPool) {
+#[tokio::test]
+async fn labels_without_an_environment_are_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::with(&pool, DEFINITION).await;
     for (body, pointer, text) in [
         (json!({ "labels": ["wb"] }), "/labels", "did you mean `web`?"),
@@ -149,8 +153,9 @@ async fn labels_without_an_environment_are_rejected(pool: PgPool) {
 }
 
 /// Each of as many claims as there are free environments gets a different one; the others are refused.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_claims_get_different_environments(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_claims_get_different_environments() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = Arc::new(EnvironmentFixture::with(&pool, DEFINITION).await);
     for (claimers, label, free) in [(3, "web", 3), (8, "eu", 2), (2, "gpu", 1)] {
         for _round in 0..3 {

@@ -2,12 +2,13 @@
 
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn first_in_first_out(pool: PgPool) {
+#[tokio::test]
+async fn first_in_first_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let second = fixture.claim(&fixture.mate, json!({ "queue": true, "commitId": "0123abc" })).await;
@@ -35,8 +36,9 @@ async fn first_in_first_out(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_grant_that_is_not_confirmed_passes_to_the_next(pool: PgPool) {
+#[tokio::test]
+async fn a_grant_that_is_not_confirmed_passes_to_the_next() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let second = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -53,8 +55,9 @@ async fn a_grant_that_is_not_confirmed_passes_to_the_next(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn waiters_without_heartbeats_are_removed_and_do_not_block_others(pool: PgPool) {
+#[tokio::test]
+async fn waiters_without_heartbeats_are_removed_and_do_not_block_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let silent = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -69,8 +72,9 @@ async fn waiters_without_heartbeats_are_removed_and_do_not_block_others(pool: Pg
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_waiter_leaves_and_force_bypasses_the_queue(pool: PgPool) {
+#[tokio::test]
+async fn a_waiter_leaves_and_force_bypasses_the_queue() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();

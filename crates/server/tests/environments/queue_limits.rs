@@ -2,9 +2,9 @@
 
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 
 /// Adds waiting sessions of other users to a queue, as if they were queued a moment ago.
 pub async fn fill(fixture: &EnvironmentFixture, environment: &str, count: i64) {
@@ -20,8 +20,9 @@ pub async fn fill(fixture: &EnvironmentFixture, environment: &str, count: i64) {
     sqlx::query(sql).bind(environment).bind(count).execute(&fixture.pool).await.unwrap();
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_person_waits_once(pool: PgPool) {
+#[tokio::test]
+async fn a_person_waits_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     fixture.claim(&fixture.owner, json!({ "queue": true })).await.is(202);
@@ -49,8 +50,9 @@ async fn a_person_waits_once(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn programs_share_fifty_places(pool: PgPool) {
+#[tokio::test]
+async fn programs_share_fifty_places() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let bot = fixture.token(&fixture.mate, json!({ "name": "bot", "kind": "ci" })).await;
     let agent = fixture.token(&fixture.mate, json!({ "name": "agent", "kind": "agent" })).await;
@@ -76,8 +78,9 @@ async fn programs_share_fifty_places(pool: PgPool) {
 }
 
 /// The limit holds for concurrent claims in two environments.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn programs_that_queue_concurrently_share_fifty_places(pool: PgPool) {
+#[tokio::test]
+async fn programs_that_queue_concurrently_share_fifty_places() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = std::sync::Arc::new(EnvironmentFixture::new(&pool).await);
     let bot = fixture.token(&fixture.mate, json!({ "name": "bot", "kind": "ci" })).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
@@ -101,8 +104,9 @@ async fn programs_that_queue_concurrently_share_fifty_places(pool: PgPool) {
     std::sync::Arc::into_inner(fixture).unwrap().end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_queue_has_five_hundred_places(pool: PgPool) {
+#[tokio::test]
+async fn a_queue_has_five_hundred_places() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     fill(&fixture, "qa-1", 499).await;

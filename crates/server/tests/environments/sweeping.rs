@@ -10,6 +10,7 @@ use crate::fixture::{DEFINITION, EnvironmentFixture};
 use crate::proxy::{Network, Proxy};
 use crate::queue_limits::fill;
 use crate::support::TestServer;
+use crate::support::database::TestDatabase;
 
 async fn queued(pool: &PgPool) -> i64 {
     sqlx::query_scalar("select count(*) from sessions where waiting").fetch_one(pool).await.unwrap()
@@ -17,8 +18,9 @@ async fn queued(pool: &PgPool) -> i64 {
 
 /// 8,000 waiters from before there was a limit, all without heartbeats, and a millisecond of latency to the
 /// database.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_queue_that_expires_as_a_whole_is_swept_in_batches(pool: PgPool) {
+#[tokio::test]
+async fn a_queue_that_expires_as_a_whole_is_swept_in_batches() {
+    let (_database, pool) = TestDatabase::create().await;
     let proxy = Proxy::start(&pool, Network::Good).await;
     let server = TestServer::start_on(&proxy.database_url, Limits::new(Duration::from_secs(15), 512)).await;
     let fixture = EnvironmentFixture::on(server, &pool, DEFINITION).await;
@@ -55,8 +57,9 @@ async fn a_queue_that_expires_as_a_whole_is_swept_in_batches(pool: PgPool) {
 }
 
 /// Waiters without heartbeats whose end is not recorded yet do not delay others.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn waiters_without_heartbeats_do_not_block_grants(pool: PgPool) {
+#[tokio::test]
+async fn waiters_without_heartbeats_do_not_block_grants() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     fill(&fixture, "qa-1", 1_000).await;
@@ -68,8 +71,9 @@ async fn waiters_without_heartbeats_do_not_block_grants(pool: PgPool) {
 }
 
 /// Organizations are swept in turn, so that one with many due environments does not delay another with one.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn organizations_are_swept_in_turn(pool: PgPool) {
+#[tokio::test]
+async fn organizations_are_swept_in_turn() {
+    let (_database, pool) = TestDatabase::create().await;
     let names: Vec<String> = (1..=20).map(|number| format!("  qa-{number}: {{}}\n")).collect();
     let definition = DEFINITION.replace("  \"pr-*\"", &format!("{}  \"pr-*\"", names[1..].concat()));
     let fixture = EnvironmentFixture::with(&pool, &definition).await;

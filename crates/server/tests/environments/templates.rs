@@ -2,12 +2,13 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn environments_are_created_and_removed_and_keep_their_fence(pool: PgPool) {
+#[tokio::test]
+async fn environments_are_created_and_removed_and_keep_their_fence() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.get(&fixture.dev, "//pr-1").await.is(404);
     let first = fixture.send(&fixture.dev, Method::POST, "//pr-1/sessions", json!({})).await;
@@ -24,8 +25,9 @@ async fn environments_are_created_and_removed_and_keep_their_fence(pool: PgPool)
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn environments_of_an_archived_pipeline_can_be_released_but_not_claimed(pool: PgPool) {
+#[tokio::test]
+async fn environments_of_an_archived_pipeline_can_be_released_but_not_claimed() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let session = fixture.claim(&fixture.dev, json!({})).await.session();
     let path = format!("/organizations/acme/pipelines/{}", fixture.pipeline);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::{EnvironmentFixture, Reply};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 async fn transfer(fixture: &EnvironmentFixture, by: &Caller, session: &str, to: &str) -> Reply {
@@ -14,8 +14,9 @@ async fn transfer(fixture: &EnvironmentFixture, by: &Caller, session: &str, to: 
     fixture.send(by, Method::POST, &path, json!({ "userId": to })).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_transfer_bypasses_the_queue_and_raises_the_fence(pool: PgPool) {
+#[tokio::test]
+async fn a_transfer_bypasses_the_queue_and_raises_the_fence() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let body = json!({ "commitId": "0123abc", "context": "demo", "ttlSeconds": 600 });
     let first = fixture.claim(&fixture.dev, body).await.session();
@@ -59,8 +60,9 @@ async fn a_transfer_bypasses_the_queue_and_raises_the_fence(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_transfer_to_an_ineligible_user_is_rejected(pool: PgPool) {
+#[tokio::test]
+async fn a_transfer_to_an_ineligible_user_is_rejected() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let viewer = fixture.server.member(&fixture.owner, "acme", "viewer").await;
     let stranger = fixture.server.organization("globex").await;

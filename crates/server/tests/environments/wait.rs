@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use greenroom_server::http::Limits;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::ConnectOptions;
 
 use crate::fixture::{DEFINITION, EnvironmentFixture, Reply};
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer, eventually};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,8 +47,9 @@ async fn queue_length(fixture: &EnvironmentFixture) -> i64 {
     fixture.get(&fixture.dev, "").await.is(200)["data"]["lock"]["queueLength"].as_i64().unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_waiting_claim_is_granted(pool: PgPool) {
+#[tokio::test]
+async fn a_waiting_claim_is_granted() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let body = json!({ "commitId": "0123abc" });
@@ -71,8 +73,9 @@ async fn a_waiting_claim_is_granted(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_wait_that_times_out_leaves_no_trace(pool: PgPool) {
+#[tokio::test]
+async fn a_wait_that_times_out_leaves_no_trace() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let began = Instant::now();
@@ -95,8 +98,9 @@ async fn a_wait_that_times_out_leaves_no_trace(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_idempotency_key_returns_the_outcome_of_the_wait(pool: PgPool) {
+#[tokio::test]
+async fn an_idempotency_key_returns_the_outcome_of_the_wait() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let keyed = |wait: &str| {
         waiting_claim(&fixture, &fixture.mate, "qa-1/sessions", wait, &json!({}))
@@ -119,8 +123,9 @@ async fn an_idempotency_key_returns_the_outcome_of_the_wait(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_client_that_disconnects_leaves_the_queue(pool: PgPool) {
+#[tokio::test]
+async fn a_client_that_disconnects_leaves_the_queue() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let request = waiting_claim(&fixture, &fixture.mate, "qa-1/sessions", "wait=30", &json!({}));
@@ -136,8 +141,9 @@ async fn a_client_that_disconnects_leaves_the_queue(pool: PgPool) {
 }
 
 /// The release races the end of the wait: after a 201 the caller is the holder, after a 409 not.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_grant_races_the_end_of_the_wait(pool: PgPool) {
+#[tokio::test]
+async fn a_grant_races_the_end_of_the_wait() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     for round in 0..5_u64 {
         let held = fixture.claim(&fixture.dev, json!({})).await.session();
@@ -160,8 +166,9 @@ async fn a_grant_races_the_end_of_the_wait(pool: PgPool) {
 }
 
 /// Waiting claims take no request slots from others, and a server that stops ends them.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_wait_takes_no_request_slot_and_ends_with_the_server(pool: PgPool) {
+#[tokio::test]
+async fn a_wait_takes_no_request_slot_and_ends_with_the_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let url = pool.connect_options().to_url_lossy();
     // The request timeout is shorter than the wait, and there are three request slots.
     let server = TestServer::start_on(url.as_str(), Limits::new(Duration::from_secs(2), 3)).await;
@@ -186,8 +193,9 @@ async fn a_wait_takes_no_request_slot_and_ends_with_the_server(pool: PgPool) {
     assert!(began.elapsed() < TIMEOUT, "{:?}", began.elapsed());
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_claim_waits_for_any_environment_of_a_pool(pool: PgPool) {
+#[tokio::test]
+async fn a_claim_waits_for_any_environment_of_a_pool() {
+    let (_database, pool) = TestDatabase::create().await;
     let definition = DEFINITION.replace("qa-1: {", "qa-1: { labels: [web],");
     let fixture = EnvironmentFixture::with(&pool, &definition).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::fixture::EnvironmentFixture;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,8 +48,9 @@ impl WatchStream {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_sends_events_of_its_environment_and_resumes(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_sends_events_of_its_environment_and_resumes() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let mut watching = WatchStream::open(&fixture, &fixture.mate, "").await;
     fixture.send(&fixture.dev, Method::POST, "//pr-1/sessions", json!({})).await.is(201);
@@ -71,8 +73,9 @@ async fn a_stream_sends_events_of_its_environment_and_resumes(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_keeps_the_place_of_its_session(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_keeps_the_place_of_its_session() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();
     let waiting = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
@@ -112,8 +115,9 @@ async fn a_stream_keeps_the_place_of_its_session(pool: PgPool) {
     fixture.end().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_keeps_no_other_place_in_the_queue(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_keeps_no_other_place_in_the_queue() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     fixture.claim(&fixture.dev, json!({})).await.is(201);
     let bot = fixture.token(&fixture.mate, json!({ "name": "bot", "kind": "ci" })).await;

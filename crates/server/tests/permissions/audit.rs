@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use greenroom_domain::id::EventId;
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::fixture::PermissionFixture;
 use crate::response::TestResponse;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn audit_events_are_for_admins(pool: PgPool) {
+#[tokio::test]
+async fn audit_events_are_for_admins() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     fixture.server.pipeline(&fixture.owner, "Shop").await;
     let (audit, deployment) =
@@ -54,8 +55,9 @@ async fn audit_events_are_for_admins(pool: PgPool) {
 
 /// A stream from the beginning sends a viewer the event of the pipeline, and none of the six audit events
 /// before it.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn streams_leave_audit_events_out(pool: PgPool) {
+#[tokio::test]
+async fn streams_leave_audit_events_out() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let viewer = fixture.member("viewer").await;
     fixture.server.pipeline(&fixture.owner, "Shop").await;
@@ -76,8 +78,9 @@ async fn streams_leave_audit_events_out(pool: PgPool) {
 }
 
 /// An event cannot be read through the path of another organization either.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn events_stay_in_their_organization(pool: PgPool) {
+#[tokio::test]
+async fn events_stay_in_their_organization() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let id = fixture.event("organization.created").await;
     let list: TestResponse =

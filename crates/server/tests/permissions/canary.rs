@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use greenroom_server::app::token::new_secret;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::content;
 use crate::fixture::{PermissionFixture, mistyped};
 use crate::response::TestResponse;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
@@ -48,8 +48,9 @@ impl Log {
     }
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_secret_is_stored_returned_or_logged(pool: PgPool) {
+#[tokio::test]
+async fn no_secret_is_stored_returned_or_logged() {
+    let (_database, pool) = TestDatabase::create().await;
     let log = Log::start();
     let fixture = PermissionFixture::new(&pool).await;
     let (owner, admin) = (&fixture.owner, fixture.member("admin").await);

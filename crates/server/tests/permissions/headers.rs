@@ -1,12 +1,12 @@
 //! The header that a token is read from, and the places that are ignored.
 
-use sqlx::PgPool;
-
 use crate::fixture::PermissionFixture;
 use crate::raw_http::request;
+use crate::support::database::TestDatabase;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_is_read_from_its_header_only(pool: PgPool) {
+#[tokio::test]
+async fn a_token_is_read_from_its_header_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let token = &fixture.owner.token;
     let with = async |path: &str, headers: &[(&str, &str)]| {
@@ -63,8 +63,9 @@ async fn a_token_is_read_from_its_header_only(pool: PgPool) {
 }
 
 /// The method is only read from the request line.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_method_is_not_overridden(pool: PgPool) {
+#[tokio::test]
+async fn a_method_is_not_overridden() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     fixture.server.pipeline(&fixture.owner, "Shop").await;
     let before = crate::content::fingerprint(&pool).await;

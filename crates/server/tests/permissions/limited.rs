@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
 use crate::operations::WITH_ENVIRONMENT;
+use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
 const PIPELINES: &str = "/organizations/acme/pipelines";
@@ -34,8 +34,9 @@ async fn two_pipelines(fixture: &PermissionFixture) -> (String, String, String) 
     (ids.remove(0), ids.remove(0), token)
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn lists_show_the_pipelines_of_the_token_only(pool: PgPool) {
+#[tokio::test]
+async fn lists_show_the_pipelines_of_the_token_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (mine, other, token) = two_pipelines(&fixture).await;
     let events = "/organizations/acme/events?limit=100&type=session.claimed";
@@ -80,8 +81,9 @@ async fn lists_show_the_pipelines_of_the_token_only(pool: PgPool) {
 }
 
 /// Other pipelines are not found, by slug or by id.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_slug_does_not_bypass_the_limit_to_pipelines(pool: PgPool) {
+#[tokio::test]
+async fn a_slug_does_not_bypass_the_limit_to_pipelines() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (mine, other, token) = two_pipelines(&fixture).await;
     for name in [mine.as_str(), "mine"] {
@@ -98,8 +100,9 @@ async fn a_slug_does_not_bypass_the_limit_to_pipelines(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_shows_the_pipelines_of_the_token_only(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_shows_the_pipelines_of_the_token_only() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (mine, other, token) = two_pipelines(&fixture).await;
     let sequenced = eventually(Duration::from_secs(5), async || {

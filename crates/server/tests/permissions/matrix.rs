@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use reqwest::Method;
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::content;
 use crate::fixture::{Identity, PermissionFixture, Relation};
 use crate::operations::{OWNER, ROWS, Right, Role, Row, Target};
 use crate::response::TestResponse;
+use crate::support::database::TestDatabase;
 
 #[test]
 fn every_operation_has_its_row() {
@@ -65,8 +65,9 @@ fn operations() -> BTreeMap<String, (String, bool)> {
     operations
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_operation_for_every_role(pool: PgPool) {
+#[tokio::test]
+async fn every_operation_for_every_role() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let table = walk(&fixture, &fixture.identities().await, true).await;
     insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
@@ -77,8 +78,9 @@ async fn every_operation_for_every_role(pool: PgPool) {
 
 /// The same with tokens of an owner that can do less than their user: by scope, by kind, and limited to a
 /// pipeline. A `*` marks a member who is not the holder of the session.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn every_operation_for_every_scope(pool: PgPool) {
+#[tokio::test]
+async fn every_operation_for_every_scope() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let table = walk(&fixture, &fixture.restricted_identities().await, false).await;
     insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {

@@ -1,14 +1,15 @@
 //! Members: who may add, change and remove whom.
 
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
+use crate::support::database::TestDatabase;
 
 const MEMBERS: &str = "/organizations/acme/members";
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_admin_cannot_change_owners(pool: PgPool) {
+#[tokio::test]
+async fn an_admin_cannot_change_owners() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let admin = fixture.member("admin").await;
     let (owner, viewer) = (fixture.member("owner").await, fixture.member("viewer").await);
@@ -55,8 +56,9 @@ async fn an_admin_cannot_change_owners(pool: PgPool) {
 }
 
 /// An admin cannot restore a removed owner as an owner.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_admin_cannot_restore_an_owner(pool: PgPool) {
+#[tokio::test]
+async fn an_admin_cannot_restore_an_owner() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let admin = fixture.member("admin").await;
     let body = |role: &str| json!({ "email": "former@acme.test", "name": "Former", "role": role });
@@ -71,8 +73,9 @@ async fn an_admin_cannot_restore_an_owner(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_address_is_added_once(pool: PgPool) {
+#[tokio::test]
+async fn an_address_is_added_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let token = &fixture.owner.token;
     let body = |email: &str| json!({ "email": email, "name": "Dev", "role": "viewer" });
@@ -87,8 +90,9 @@ async fn an_address_is_added_once(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn concurrent_requests_add_an_address_once(pool: PgPool) {
+#[tokio::test]
+async fn concurrent_requests_add_an_address_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let body = |email: &str| json!({ "email": email, "name": "Dev", "role": "viewer" });
     let add =
@@ -104,8 +108,9 @@ async fn concurrent_requests_add_an_address_once(pool: PgPool) {
 }
 
 /// A record is the same in the response to its creation and later.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_member_is_shown_as_added(pool: PgPool) {
+#[tokio::test]
+async fn a_member_is_shown_as_added() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let body = |email: &str| json!({ "email": email, "name": "Dev", "role": "viewer" });
     let added =

@@ -2,15 +2,16 @@
 
 use greenroom_store::MIGRATOR;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
+use crate::support::database::TestDatabase;
 
 /// The last version in which tokens had no scopes.
 const VERSION_WITHOUT_SCOPES: i64 = 12;
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
+#[tokio::test]
+async fn tokens_keep_their_kind_and_get_its_default_scopes() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let mut ids = Vec::new();
     for (name, kind) in
@@ -73,8 +74,9 @@ async fn tokens_keep_their_kind_and_get_its_default_scopes(pool: PgPool) {
 }
 
 /// While both versions run, the previous one creates tokens without scopes.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_token_created_by_the_previous_version_gets_the_defaults(pool: PgPool) {
+#[tokio::test]
+async fn a_token_created_by_the_previous_version_gets_the_defaults() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let scopes: Vec<String> = sqlx::query_scalar(
         "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint)

@@ -7,10 +7,12 @@ use sqlx::PgPool;
 use crate::fixture::PermissionFixture;
 use crate::response::TestResponse;
 use crate::row_locks::RowLocks;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn the_last_owner_stays(pool: PgPool) {
+#[tokio::test]
+async fn the_last_owner_stays() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (server, owner) = (&fixture.server, &fixture.owner);
     let path = format!("/organizations/acme/members/{}", owner.user);
@@ -68,12 +70,14 @@ async fn each_other(pool: &PgPool, method: Method, body: Option<Value>) {
     two.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_owners_cannot_remove_each_other(pool: PgPool) {
+#[tokio::test]
+async fn two_owners_cannot_remove_each_other() {
+    let (_database, pool) = TestDatabase::create().await;
     each_other(&pool, Method::DELETE, None).await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn two_owners_cannot_demote_each_other(pool: PgPool) {
+#[tokio::test]
+async fn two_owners_cannot_demote_each_other() {
+    let (_database, pool) = TestDatabase::create().await;
     each_other(&pool, Method::PATCH, Some(json!({ "role": "admin" }))).await;
 }

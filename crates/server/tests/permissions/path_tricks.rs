@@ -1,10 +1,9 @@
 //! No spelling of a path bypasses authorization.
 
-use sqlx::PgPool;
-
 use crate::fixture::PermissionFixture;
 use crate::operations::ROWS;
 use crate::raw_http::request;
+use crate::support::database::TestDatabase;
 
 /// Returns spellings of a path below `/api/v1` that a proxy, a router or a file system might treat as that
 /// path.
@@ -121,8 +120,9 @@ fn spellings(path: &str) -> Vec<Vec<u8>> {
     spellings
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_spelling_of_a_path_bypasses_authorization(pool: PgPool) {
+#[tokio::test]
+async fn no_spelling_of_a_path_bypasses_authorization() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let pipeline = fixture.server.pipeline(&fixture.owner, "Canary").await;
     let event = fixture.event("pipeline.created").await;
@@ -176,8 +176,9 @@ async fn no_spelling_of_a_path_bypasses_authorization(pool: PgPool) {
 }
 
 /// Odd paths of the own organization are client errors too, never server errors.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn no_spelling_of_a_path_breaks_the_server(pool: PgPool) {
+#[tokio::test]
+async fn no_spelling_of_a_path_breaks_the_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     fixture.server.pipeline(&fixture.owner, "Canary").await;
     let token = format!("Bearer {}", fixture.owner.token);
@@ -198,8 +199,9 @@ async fn no_spelling_of_a_path_breaks_the_server(pool: PgPool) {
 }
 
 /// Methods that axum handles by default.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn other_methods_disclose_nothing(pool: PgPool) {
+#[tokio::test]
+async fn other_methods_disclose_nothing() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let before = crate::content::fingerprint(&pool).await;
     for row in ROWS.iter().filter(|row| row.path.contains("{orgId}")) {

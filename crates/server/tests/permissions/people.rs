@@ -6,11 +6,11 @@ use greenroom_domain::token_grant::TokenGrant;
 use greenroom_server::app::token::new_secret;
 use greenroom_store::system::bootstrap::NewToken;
 use serde_json::json;
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::fixture::PermissionFixture;
 use crate::support::DEFINITION;
+use crate::support::database::TestDatabase;
 
 const EMAIL: &str = "pat@person.test";
 
@@ -37,8 +37,9 @@ async fn pat(fixture: &PermissionFixture) -> [(String, String); 2] {
     memberships.try_into().unwrap()
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn neither_organization_sees_the_others_name(pool: PgPool) {
+#[tokio::test]
+async fn neither_organization_sees_the_others_name() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let [(user, acme), (same, globex)] = pat(&fixture).await;
     assert_eq!(user, same);
@@ -82,8 +83,9 @@ async fn neither_organization_sees_the_others_name(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_change_in_one_organization_does_not_affect_the_other(pool: PgPool) {
+#[tokio::test]
+async fn a_change_in_one_organization_does_not_affect_the_other() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let [(user, acme), (_, globex)] = pat(&fixture).await;
 
@@ -110,8 +112,9 @@ async fn a_change_in_one_organization_does_not_affect_the_other(pool: PgPool) {
 }
 
 /// Returning the spelling of another organization would disclose that the person is a member there.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn neither_organization_sees_the_others_spelling(pool: PgPool) {
+#[tokio::test]
+async fn neither_organization_sees_the_others_spelling() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let body = |email: &str| json!({ "email": email, "name": "Pat", "role": "viewer" });
     let add = async |slug: &str, token: &str, email: &str| {

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::fixture::SECOND;
 use crate::response::TestResponse;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, DEFINITION, TestServer, eventually};
 
 /// Two servers with one database.
@@ -68,8 +69,9 @@ async fn change(server: &TestServer, token: &str) -> TestResponse {
     server.post("/organizations/acme/pipelines", token, body).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_revocation_takes_effect_on_every_server(pool: PgPool) {
+#[tokio::test]
+async fn a_revocation_takes_effect_on_every_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let victim = fixture.servers[0].member(&fixture.owner, "acme", "maintainer").await;
     fixture.both_work(&victim.token, "/me").await;
@@ -78,8 +80,9 @@ async fn a_revocation_takes_effect_on_every_server(pool: PgPool) {
     fixture.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_removal_takes_effect_on_every_server(pool: PgPool) {
+#[tokio::test]
+async fn a_removal_takes_effect_on_every_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let victim = fixture.servers[0].member(&fixture.owner, "acme", "owner").await;
     let path = format!("/organizations/acme/members/{}", victim.user);
@@ -89,8 +92,9 @@ async fn a_removal_takes_effect_on_every_server(pool: PgPool) {
     fixture.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_demotion_takes_effect_on_every_server(pool: PgPool) {
+#[tokio::test]
+async fn a_demotion_takes_effect_on_every_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let victim = fixture.servers[0].member(&fixture.owner, "acme", "owner").await;
     let all = "/organizations/acme/api-tokens?all=true";
@@ -103,8 +107,9 @@ async fn a_demotion_takes_effect_on_every_server(pool: PgPool) {
     fixture.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_expiry_takes_effect_on_every_server(pool: PgPool) {
+#[tokio::test]
+async fn an_expiry_takes_effect_on_every_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let soon: String = sqlx::query_scalar(
         r#"select to_char((clock_timestamp() + interval '3 seconds') at time zone 'UTC',
@@ -129,8 +134,9 @@ async fn an_expiry_takes_effect_on_every_server(pool: PgPool) {
 }
 
 /// A new right takes effect as fast.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_promotion_takes_effect_on_every_server(pool: PgPool) {
+#[tokio::test]
+async fn a_promotion_takes_effect_on_every_server() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let member = fixture.servers[0].member(&fixture.owner, "acme", "viewer").await;
     for server in &fixture.servers {
@@ -146,8 +152,9 @@ async fn a_promotion_takes_effect_on_every_server(pool: PgPool) {
 }
 
 /// Tokens are revoked with the membership, and stay revoked if it is restored.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn tokens_stay_revoked_when_a_removed_member_is_restored(pool: PgPool) {
+#[tokio::test]
+async fn tokens_stay_revoked_when_a_removed_member_is_restored() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = TwoServerFixture::new(&pool).await;
     let server = &fixture.servers[0];
     let body = json!({ "email": "back@acme.test", "name": "Back", "role": "maintainer" });

@@ -1,11 +1,11 @@
 //! Tokens of coding agents and builds cannot administer, which an injected prompt would try first.
 
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
 use crate::operations::WITH_ENVIRONMENT;
 use crate::support::Caller;
+use crate::support::database::TestDatabase;
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
 
@@ -16,8 +16,9 @@ async fn program(fixture: &PermissionFixture, of: &Caller, kind: &str) -> (Strin
     (made.field("token"), made.field("id"))
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_agent_of_an_owner_cannot_administer(pool: PgPool) {
+#[tokio::test]
+async fn an_agent_of_an_owner_cannot_administer() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let server = &fixture.server;
     for kind in ["agent", "ci"] {
@@ -55,8 +56,9 @@ async fn an_agent_of_an_owner_cannot_administer(pool: PgPool) {
 }
 
 /// A claim with a commit starts a deployment, so it needs the scope for that.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_claim_with_a_commit_needs_the_scope_to_deploy(pool: PgPool) {
+#[tokio::test]
+async fn a_claim_with_a_commit_needs_the_scope_to_deploy() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let body = json!({ "name": "shop", "definition": WITH_ENVIRONMENT });
     fixture.server.post("/organizations/acme/pipelines", &fixture.owner.token, body).await.succeeded(201);
@@ -90,8 +92,9 @@ async fn a_claim_with_a_commit_needs_the_scope_to_deploy(pool: PgPool) {
 
 /// Ending the session of another user needs `write`, ending one's own needs `hold`; neither includes the
 /// other.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn ending_a_session_needs_the_matching_scope(pool: PgPool) {
+#[tokio::test]
+async fn ending_a_session_needs_the_matching_scope() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let maker = fixture.member("maintainer").await;
     let token = async |scope: &str| {

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response};
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::fixture::PermissionFixture;
+use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually, record_large_events};
 
 /// Streams are checked every second; the rest is a margin.
@@ -45,8 +45,9 @@ async fn revoke(fixture: &PermissionFixture, victim: &Caller) {
     fixture.server.delete(&path, &fixture.owner.token).await.succeeded(200);
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_with_its_token(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_with_its_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let victim = fixture.member("viewer").await;
     let mut stream = open(&fixture, &victim.token, "").await;
@@ -55,8 +56,9 @@ async fn a_stream_ends_with_its_token(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_stream_ends_with_the_membership_or_the_role(pool: PgPool) {
+#[tokio::test]
+async fn a_stream_ends_with_the_membership_or_the_role() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (demoted, removed, other) =
         (fixture.member("owner").await, fixture.member("admin").await, fixture.member("viewer").await);
@@ -78,8 +80,9 @@ async fn a_stream_ends_with_the_membership_or_the_role(pool: PgPool) {
 }
 
 /// Race: a stream that is opened while a check runs is left to the next check.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_check_does_not_end_a_stream_opened_meanwhile(pool: PgPool) {
+#[tokio::test]
+async fn a_check_does_not_end_a_stream_opened_meanwhile() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let watched = fixture.member("viewer").await;
     let first = open(&fixture, &watched.token, "").await;
@@ -112,8 +115,9 @@ async fn a_check_does_not_end_a_stream_opened_meanwhile(pool: PgPool) {
 }
 
 /// With a slow reader and a long history the stream is always sending.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_busy_stream_ends_with_its_token(pool: PgPool) {
+#[tokio::test]
+async fn a_busy_stream_ends_with_its_token() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let victim = fixture.member("viewer").await;
     record_large_events(&pool, "acme", BACKLOG, 10_000).await;

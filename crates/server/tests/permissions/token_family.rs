@@ -7,6 +7,7 @@ use sqlx::PgPool;
 use crate::fixture::{PermissionFixture, in_days};
 use crate::response::TestResponse;
 use crate::row_locks::until_blocked;
+use crate::support::database::TestDatabase;
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
 
@@ -14,8 +15,9 @@ async fn make(fixture: &PermissionFixture, parent: &str, body: Value) -> TestRes
     fixture.server.post(TOKENS, parent, body).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_child_cannot_exceed_its_parent(pool: PgPool) {
+#[tokio::test]
+async fn a_child_cannot_exceed_its_parent() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let parent =
         async |body: Value| make(&fixture, &fixture.owner.token, body).await.succeeded(201).field("token");
@@ -118,8 +120,9 @@ async fn a_child_cannot_exceed_its_parent(pool: PgPool) {
 }
 
 /// A child belongs to the caller, regardless of the owner of the parent, and has the rights of that user.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_child_belongs_to_the_caller(pool: PgPool) {
+#[tokio::test]
+async fn a_child_belongs_to_the_caller() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let member = fixture.member("developer").await;
     let child = make(&fixture, &member.token, json!({ "name": "child" })).await.succeeded(201);
@@ -129,8 +132,9 @@ async fn a_child_belongs_to_the_caller(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn revoking_a_token_revokes_its_descendants(pool: PgPool) {
+#[tokio::test]
+async fn revoking_a_token_revokes_its_descendants() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let parent = make(&fixture, &fixture.owner.token, json!({ "name": "parent" })).await.succeeded(201);
     let child = make(&fixture, &parent.field("token"), json!({ "name": "child" })).await.succeeded(201);
@@ -170,8 +174,9 @@ async fn slow_down(pool: &PgPool) {
 }
 
 /// Race: a token is revoked while its child creates a grandchild.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_revocation_includes_a_concurrently_created_grandchild(pool: PgPool) {
+#[tokio::test]
+async fn a_revocation_includes_a_concurrently_created_grandchild() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     slow_down(&pool).await;
     let parent = make(&fixture, &fixture.owner.token, json!({ "name": "parent" })).await.succeeded(201);
@@ -193,8 +198,9 @@ async fn a_revocation_includes_a_concurrently_created_grandchild(pool: PgPool) {
 }
 
 /// Race: a member creates a token while being removed. Both requests end, and a created token is revoked.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_removal_and_a_new_token_do_not_block_each_other(pool: PgPool) {
+#[tokio::test]
+async fn a_removal_and_a_new_token_do_not_block_each_other() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     slow_down(&pool).await;
     let member = fixture.member("developer").await;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::fixture::{PermissionFixture, in_days, now};
 use crate::response::TestResponse;
+use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
 const TOKENS: &str = "/organizations/acme/api-tokens";
@@ -19,8 +19,9 @@ async fn create_with_key(fixture: &PermissionFixture, token: &str, key: &str, bo
     TestResponse::of(request.send().await.unwrap()).await
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_secret_is_returned_once(pool: PgPool) {
+#[tokio::test]
+async fn a_secret_is_returned_once() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let owner = &fixture.owner.token;
     let made = fixture.server.post(TOKENS, owner, json!({ "name": "laptop" })).await.succeeded(201);
@@ -54,8 +55,9 @@ fn without_last_use(record: &Value) -> Value {
 }
 
 /// A repeated request returns the record again, but not the secret.
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_repeated_request_does_not_show_the_secret_again(pool: PgPool) {
+#[tokio::test]
+async fn a_repeated_request_does_not_show_the_secret_again() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (owner, body) = (&fixture.owner.token, json!({ "name": "laptop" }));
     let first = create_with_key(&fixture, owner, "k-1", &body).await.succeeded(201);
@@ -83,8 +85,9 @@ async fn a_repeated_request_does_not_show_the_secret_again(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_tokens_fields_are_checked(pool: PgPool) {
+#[tokio::test]
+async fn a_tokens_fields_are_checked() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     for (body, pointer) in [
         (json!({ "name": "x", "expiresAt": "2001-01-01T00:00:00Z" }), "/expiresAt"),
@@ -135,8 +138,9 @@ async fn a_tokens_fields_are_checked(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn only_admins_see_and_revoke_tokens_of_others(pool: PgPool) {
+#[tokio::test]
+async fn only_admins_see_and_revoke_tokens_of_others() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let owner = &fixture.owner;
     let nothing = format!("{TOKENS}/tok_{}", uuid::Uuid::now_v7());
@@ -186,8 +190,9 @@ async fn only_admins_see_and_revoke_tokens_of_others(pool: PgPool) {
     fixture.server.stop().await;
 }
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_last_use_is_recorded(pool: PgPool) {
+#[tokio::test]
+async fn a_last_use_is_recorded() {
+    let (_database, pool) = TestDatabase::create().await;
     let fixture = PermissionFixture::new(&pool).await;
     let (used, unused) = (fixture.member("viewer").await, fixture.member("viewer").await);
     fixture.server.get("/me", &used.token).await.succeeded(200);

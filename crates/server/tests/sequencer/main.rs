@@ -3,24 +3,29 @@
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 mod daemons;
+#[path = "../support/database.rs"]
+mod database;
 mod reader;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use sqlx::{Connection, PgConnection, PgPool};
+use sqlx::{Connection, PgConnection};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use daemons::{Daemon, Database};
+
+use crate::database::TestDatabase;
 
 const WRITERS: i32 = 16;
 const EVENTS_EACH: i32 = 6_250;
 const ORGANIZATIONS: usize = 2;
 const TIMEOUT: Duration = Duration::from_secs(150);
 
-#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn heavy_no_event_is_missed_or_repeated(pool: PgPool) {
+#[tokio::test]
+async fn heavy_no_event_is_missed_or_repeated() {
+    let (_database, pool) = TestDatabase::create().await;
     let database = Database::of(&pool);
     let mut organizations = Vec::new();
     for name in ["one", "two"] {

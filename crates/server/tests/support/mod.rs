@@ -1,6 +1,8 @@
 //! A test server that listens on a local port and has its own database.
 #![expect(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod database;
+
 use std::time::Duration;
 
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
