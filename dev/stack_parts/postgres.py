@@ -1,6 +1,9 @@
 """The stack's own PostgreSQL cluster, on loopback and with a password. The system's cluster is never used."""
 
+import base64
 import contextlib
+import hashlib
+import hmac
 import os
 import platform
 import pwd
@@ -114,6 +117,20 @@ def choose_folder(home):
     home.save()
 
 
+def scram_secret(password):
+    """Returns the password as PostgreSQL stores it, with a single iteration of the hash.
+
+    The default of 4096 iterations protects short passwords; this one is random and long. A client computes them for every
+    connection, and in a debug build they take longer than the rest of most tests.
+    """
+    salt, iterations = secrets.token_bytes(16), 1
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    client_key, server_key = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
+    stored_key = hashlib.sha256(client_key).digest()
+    salt, stored_key, server_key = (base64.b64encode(part).decode() for part in (salt, stored_key, server_key))
+    return f"SCRAM-SHA-256${iterations}:{salt}${stored_key}:{server_key}"
+
+
 def initialize(home, bin_folder):
     chosen = home.state["postgres"]
     folder = Path(chosen["folder"])
@@ -124,7 +141,7 @@ def initialize(home, bin_folder):
     if fresh.exists():
         shutil.rmtree(fresh)
     with open(os.open(password, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(chosen["password"])
+        file.write(scram_secret(chosen["password"]))
     if chosen["prefix"]:
         shutil.chown(password, "postgres", "postgres")
     locale = "C.UTF-8" if platform.system() == "Linux" else "C"
