@@ -34,7 +34,7 @@ pub fn loses_sessions(from: Role, to: Option<Role>) -> bool {
 }
 
 /// Returns whether a change would leave the organization without an owner, so that no one could manage it.
-pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: i64) -> bool {
+pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: usize) -> bool {
     from == Role::Owner && to != Some(Role::Owner) && owners <= 1
 }
 

@@ -2,6 +2,7 @@
 
 use greenroom_domain::id::{ArtifactId, DeploymentId};
 
+use crate::error::{from_column, to_column};
 use crate::job::{JobCredentials, JobLookup, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -10,7 +11,7 @@ use crate::{Store, StoreError};
 pub struct Artifact {
     pub id: ArtifactId,
     pub stage: String,
-    pub bytes: i64,
+    pub bytes: u64,
     pub sha256: String,
     pub object: String,
 }
@@ -23,15 +24,17 @@ struct Row {
     object: String,
 }
 
-impl From<Row> for Artifact {
-    fn from(row: Row) -> Self {
-        Self {
+impl TryFrom<Row> for Artifact {
+    type Error = StoreError;
+
+    fn try_from(row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
             id: row.id.into(),
             stage: row.stage_key,
-            bytes: row.bytes,
+            bytes: from_column("artifacts.bytes", row.bytes)?,
             sha256: row.sha256,
             object: row.object,
-        }
+        })
     }
 }
 
@@ -63,6 +66,7 @@ impl Store {
         .fetch_all(transaction.connection())
         .await?;
         transaction.discard_unread_objects(&replaced).await?;
+        let bytes: i64 = to_column("artifacts.bytes", artifact.bytes)?;
         sqlx::query!(
             "insert into artifacts (organization_id, id, deployment_id, stage_key, job_id, bytes, sha256, object)
              values ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -71,7 +75,7 @@ impl Store {
             own.deployment_id.uuid(),
             own.stage,
             credentials.job.uuid(),
-            artifact.bytes,
+            bytes,
             artifact.sha256,
             artifact.object,
         )
@@ -103,7 +107,7 @@ impl Store {
         )
         .fetch_optional(transaction.connection())
         .await?;
-        Ok(row.map(Artifact::from).into())
+        Ok(row.map(Artifact::try_from).transpose()?.into())
     }
 }
 
@@ -129,6 +133,6 @@ impl OrgTransaction {
         )
         .fetch_all(self.connection())
         .await?;
-        Ok(rows.into_iter().map(Artifact::from).collect())
+        rows.into_iter().map(Artifact::try_from).collect()
     }
 }

@@ -6,6 +6,7 @@ use greenroom_domain::cache::{CacheAccess, CacheZone, cache_access};
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use jiff::Timestamp;
 
+use crate::error::{from_column, parse_column, to_column};
 use crate::job::{JobCredentials, JobLookup, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -15,7 +16,7 @@ const MAX_CACHES_PER_ZONE: i64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    pub bytes: i64,
+    pub bytes: u64,
     pub sha256: String,
     pub object: String,
 }
@@ -25,7 +26,7 @@ pub struct Cache {
 pub struct CacheRecord {
     pub key: String,
     pub zone: CacheZone,
-    pub bytes: i64,
+    pub bytes: u64,
     pub created_at: Timestamp,
     pub used_at: Timestamp,
 }
@@ -76,8 +77,7 @@ impl Store {
         let organization = transaction.organization();
         let mut found = None;
         for zone in own.access.read {
-            found = sqlx::query_as!(
-                Cache,
+            let row = sqlx::query!(
                 "update caches set used_at = clock_timestamp()
                  where organization_id = $1 and pipeline_id = $2 and zone = $3 and key = $4
                  returning bytes, sha256, object",
@@ -88,7 +88,9 @@ impl Store {
             )
             .fetch_optional(transaction.connection())
             .await?;
-            if found.is_some() {
+            if let Some(row) = row {
+                let bytes = from_column("caches.bytes", row.bytes)?;
+                found = Some(Cache { bytes, sha256: row.sha256, object: row.object });
                 break;
             }
         }
@@ -136,6 +138,7 @@ impl Store {
             UploadPermission::FenceOutdated => return Ok(CacheUpload::FenceOutdated),
         }
         let organization = transaction.organization();
+        let bytes: i64 = to_column("caches.bytes", cache.bytes)?;
         let inserted = sqlx::query!(
             "insert into caches (organization_id, pipeline_id, zone, key, bytes, sha256, object)
              values ($1, $2, $3, $4, $5, $6, $7) on conflict (organization_id, pipeline_id, zone, key) do nothing",
@@ -143,7 +146,7 @@ impl Store {
             pipeline.uuid(),
             zone.as_str(),
             key,
-            cache.bytes,
+            bytes,
             cache.sha256,
             cache.object,
         )
@@ -188,8 +191,8 @@ impl Store {
             .map(|row| {
                 Ok(CacheRecord {
                     key: row.key,
-                    zone: crate::error::parse_column("caches.zone", &row.zone)?,
-                    bytes: row.bytes,
+                    zone: parse_column("caches.zone", &row.zone)?,
+                    bytes: from_column("caches.bytes", row.bytes)?,
                     created_at: row.created_at.to_jiff(),
                     used_at: row.used_at.to_jiff(),
                 })
@@ -221,7 +224,7 @@ impl OrgTransaction {
         .await?;
         let definition = self.definition_of(own.pipeline_id, row.definition_version).await?;
         let caches = definition.stage(&own.stage).map(|stage| stage.caches.as_slice()).unwrap_or_default();
-        let purpose = crate::error::parse_column("deployments.purpose", &row.purpose)?;
+        let purpose = parse_column("deployments.purpose", &row.purpose)?;
         // Without a repository no branch can be proven, so a named branch is ignored.
         let named = row.branch.as_deref().filter(|_| row.has_repository);
         Ok(Some(JobCache {
@@ -256,8 +259,8 @@ impl OrgTransaction {
         let records = rows.into_iter().map(|row| {
             Ok(CacheRecord {
                 key: row.key,
-                zone: crate::error::parse_column("caches.zone", &row.zone)?,
-                bytes: row.bytes,
+                zone: parse_column("caches.zone", &row.zone)?,
+                bytes: from_column("caches.bytes", row.bytes)?,
                 created_at: row.created_at.to_jiff(),
                 used_at: row.used_at.to_jiff(),
             })

@@ -21,6 +21,9 @@ pub enum StoreError {
     /// A value that the domain can't parse: a defect, or the result of a manual edit of the database.
     #[error("unreadable value in {column}: {value}")]
     Unreadable { column: &'static str, value: String },
+    /// A number that its column can't hold: a defect, because the limits of the domain are lower.
+    #[error("the number {value} is out of range for {column}")]
+    OutOfRange { column: &'static str, value: String },
     #[error("migrations failed")]
     Migrate(#[source] sqlx::migrate::MigrateError),
     /// Another transaction held a lock for too long. Migrations that were applied before stay applied.
@@ -69,6 +72,22 @@ impl From<sqlx::Error> for StoreError {
 /// Parses a text column whose values a check constraint restricts to those of a domain enum.
 pub(crate) fn parse_column<T: std::str::FromStr>(column: &'static str, value: &str) -> Result<T, StoreError> {
     value.parse().map_err(|_| StoreError::Unreadable { column, value: value.to_owned() })
+}
+
+/// Converts the number in a column, such as a count that is never negative, into the domain's type.
+pub(crate) fn from_column<N: Copy + ToString, T: TryFrom<N>>(
+    column: &'static str,
+    number: N,
+) -> Result<T, StoreError> {
+    T::try_from(number).map_err(|_| StoreError::Unreadable { column, value: number.to_string() })
+}
+
+/// Converts a number of the domain into the type of its column.
+pub(crate) fn to_column<N: Copy + ToString, T: TryFrom<N>>(
+    column: &'static str,
+    number: N,
+) -> Result<T, StoreError> {
+    T::try_from(number).map_err(|_| StoreError::OutOfRange { column, value: number.to_string() })
 }
 
 /// Like [`parse_column`], for a column that may be null.

@@ -113,9 +113,8 @@ impl Store {
     /// Returns whether at least a quarter of the pool's maximum connections is not in use.
     pub fn has_spare_connections(&self) -> bool {
         let pool = self.pool();
-        let (max, open) = (pool.options().get_max_connections(), pool.size());
-        let idle = u32::try_from(pool.num_idle()).unwrap_or(u32::MAX);
-        max.saturating_sub(open).saturating_add(idle) >= (max / 4).max(1)
+        let (max, open) = (pool.options().get_max_connections() as usize, pool.size() as usize);
+        max.saturating_sub(open) + pool.num_idle() >= (max / 4).max(1)
     }
 
     pub async fn close(&self) {

@@ -7,9 +7,12 @@ use std::ops::Range;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use jiff::Timestamp;
 
+use crate::error::{from_column, to_column};
 use crate::job::{JobCredentials, authenticated_step_query};
 use crate::{Store, StoreError};
 
+/// No log reaches this offset: a range that ends here has no end.
+pub const MAX_OFFSET: u64 = i64::MAX as u64;
 /// The maximum number of segments that one query returns.
 const MAX_SEGMENTS: i64 = 64;
 
@@ -23,8 +26,8 @@ pub enum SegmentContent {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    pub start: i64,
-    pub bytes: i32,
+    pub start: u64,
+    pub bytes: u32,
     pub at: Timestamp,
     /// For a compacted segment: the offset and the time in milliseconds of each part, alternating.
     pub marks: Vec<i64>,
@@ -34,18 +37,18 @@ pub struct Segment {
 /// A segment to append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewSegment<'a> {
-    pub offset: i64,
+    pub offset: u64,
     pub at: Timestamp,
     pub content: &'a SegmentContent,
     /// The number of its bytes.
-    pub length: i64,
+    pub length: u64,
 }
 
 /// The maximum number of segments that one query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLimit {
     /// Segments that begin within this many bytes of the first one's start.
-    pub max_bytes: i64,
+    pub max_bytes: u64,
     /// Whether the bytes of segments in objects count, which are not read here.
     pub objects_count: bool,
 }
@@ -55,13 +58,13 @@ pub enum AppendOutcome {
     /// All bytes are stored now. `bytes` is the length of the log, and `loose` how much of it is not in an
     /// object yet.
     Appended {
-        bytes: i64,
-        loose: i64,
+        bytes: u64,
+        loose: u64,
         /// A row references this segment. False if all of its bytes were stored before.
         is_new: bool,
     },
     /// The segment begins after the end of the log. It has to begin at this offset.
-    Gap(i64),
+    Gap(u64),
     /// The log would exceed its maximum length.
     TooLong,
     Gone,
@@ -69,7 +72,7 @@ pub enum AppendOutcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogState {
-    pub bytes: i64,
+    pub bytes: u64,
     /// The step has ended, so the log is complete.
     pub closed: bool,
     /// When the log was removed at the end of its retention time.
@@ -83,7 +86,7 @@ impl Store {
         &self,
         credentials: JobCredentials<'_>,
         step: StepRunId,
-    ) -> Result<Option<i64>, StoreError> {
+    ) -> Result<Option<u64>, StoreError> {
         let organization = credentials.runner.organization_id.uuid();
         let row = authenticated_step_query!(
             "s.log_bytes",
@@ -94,7 +97,7 @@ impl Store {
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(row.map(|row| row.log_bytes))
+        row.map(|row| from_column("step_runs.log_bytes", row.log_bytes)).transpose()
     }
 
     /// Appends a segment to a log of at most `max_length` bytes. If a part of the segment was stored before,
@@ -104,7 +107,7 @@ impl Store {
         credentials: JobCredentials<'_>,
         step: StepRunId,
         segment: NewSegment<'_>,
-        max_length: i64,
+        max_length: u64,
     ) -> Result<AppendOutcome, StoreError> {
         let NewSegment { offset, at, content, length } = segment;
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
@@ -119,7 +122,9 @@ impl Store {
         .fetch_optional(transaction.connection())
         .await?;
         let Some(row) = row else { return Ok(AppendOutcome::Gone) };
-        let (end, loose) = (row.log_bytes, row.log_bytes - row.stored_bytes);
+        let end: u64 = from_column("step_runs.log_bytes", row.log_bytes)?;
+        let stored: u64 = from_column("step_runs.stored_bytes", row.stored_bytes)?;
+        let loose: u64 = from_column("step_runs.stored_bytes", row.log_bytes - row.stored_bytes)?;
         if offset > end {
             return Ok(AppendOutcome::Gap(end));
         }
@@ -132,20 +137,22 @@ impl Store {
         let already_stored = end - offset;
         let (content, object) = match content {
             SegmentContent::Inline(bytes) => {
-                (bytes.get(usize::try_from(already_stored).unwrap_or(usize::MAX)..), None)
+                let skipped: usize = to_column("log_segments.content", already_stored)?;
+                (bytes.get(skipped..), None)
             }
             // An object can't be appended in part.
             SegmentContent::Object(_) if already_stored > 0 => return Ok(AppendOutcome::Gap(end)),
             SegmentContent::Object(name) => (None, Some(name.as_str())),
         };
         let new = length - already_stored;
+        let new_bytes: i32 = to_column("log_segments.bytes", new)?;
         sqlx::query!(
             "insert into log_segments (organization_id, step_run_id, start, bytes, at, content, object)
              values ($1, $2, $3, $4, $5, $6, $7)",
             organization,
             step.uuid(),
-            end,
-            i32::try_from(new).unwrap_or(i32::MAX),
+            row.log_bytes,
+            new_bytes,
             jiff_sqlx::Timestamp::from(at) as jiff_sqlx::Timestamp,
             content,
             object,
@@ -154,13 +161,15 @@ impl Store {
         .await?;
         // Bytes in an object count as stored only if all bytes before them do: the loose part is one range at
         // the end.
-        let stored = if object.is_some() && loose == 0 { end + new } else { row.stored_bytes };
+        let stored = if object.is_some() && loose == 0 { end + new } else { stored };
+        let log_bytes: i64 = to_column("step_runs.log_bytes", end + new)?;
+        let stored_bytes: i64 = to_column("step_runs.stored_bytes", stored)?;
         sqlx::query!(
             "update step_runs set log_bytes = $3, stored_bytes = $4 where organization_id = $1 and id = $2",
             organization,
             step.uuid(),
-            end + new,
-            stored,
+            log_bytes,
+            stored_bytes,
         )
         .execute(transaction.connection())
         .await?;
@@ -173,9 +182,12 @@ impl Store {
         &self,
         organization: OrganizationId,
         step: StepRunId,
-        range: Range<i64>,
+        range: Range<u64>,
         limit: SegmentLimit,
     ) -> Result<Vec<Segment>, StoreError> {
+        let from: i64 = to_column("log_segments.start", range.start)?;
+        let to: i64 = to_column("log_segments.start", range.end)?;
+        let max_bytes: i64 = to_column("log_segments.bytes", limit.max_bytes)?;
         let rows = sqlx::query!(
             r#"select counted.start as "start!", counted.bytes as "bytes!", counted.at as "at!", counted.content,
                       counted.object, counted.marks as "marks!"
@@ -193,29 +205,28 @@ impl Store {
                where counted.before < $5 order by counted.start"#,
             organization.uuid(),
             step.uuid(),
-            range.start,
-            range.end,
-            limit.max_bytes,
+            from,
+            to,
+            max_bytes,
             limit.objects_count,
             MAX_SEGMENTS,
         )
         .fetch_all(&self.pool())
         .await?;
-        let segment =
-            |start, bytes, at: jiff_sqlx::Timestamp, content, object: Option<String>, marks| Segment {
-                start,
-                bytes,
-                at: at.to_jiff(),
-                marks,
-                content: object.map_or_else(
-                    || SegmentContent::Inline(Option::unwrap_or_default(content)),
-                    SegmentContent::Object,
-                ),
-            };
-        Ok(rows
-            .into_iter()
-            .map(|row| segment(row.start, row.bytes, row.at, row.content, row.object, row.marks))
-            .collect())
+        rows.into_iter()
+            .map(|row| {
+                let inline = row.content.unwrap_or_default();
+                Ok(Segment {
+                    start: from_column("log_segments.start", row.start)?,
+                    bytes: from_column("log_segments.bytes", row.bytes)?,
+                    at: row.at.to_jiff(),
+                    marks: row.marks,
+                    content: row
+                        .object
+                        .map_or_else(|| SegmentContent::Inline(inline), SegmentContent::Object),
+                })
+            })
+            .collect()
     }
 
     /// Replaces segments by one object that contains their bytes. Returns false if the segments were replaced
@@ -237,8 +248,11 @@ impl Store {
         )
         .fetch_one(transaction.connection())
         .await?;
-        let starts: Vec<i64> = parts.iter().map(|part| part.start).collect();
-        let bytes: i64 = parts.iter().map(|part| i64::from(part.bytes)).sum();
+        let start = |part: &Segment| to_column::<u64, i64>("log_segments.start", part.start);
+        let starts = parts.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let first_start = start(first)?;
+        let length: i64 = parts.iter().map(|part| i64::from(part.bytes)).sum();
+        let bytes: i32 = to_column("log_segments.bytes", length)?;
         let deleted = sqlx::query!(
             "delete from log_segments
              where organization_id = $1 and step_run_id = $2 and start = any($3) and content is not null",
@@ -252,14 +266,15 @@ impl Store {
             // Another server has compacted them.
             return Ok(false);
         }
-        let marks: Vec<i64> = parts.iter().flat_map(|part| [part.start, part.at.as_millisecond()]).collect();
+        let times = parts.iter().map(|part| part.at.as_millisecond());
+        let marks: Vec<i64> = starts.iter().zip(times).flat_map(|(start, time)| [*start, time]).collect();
         sqlx::query!(
             "insert into log_segments (organization_id, step_run_id, start, bytes, at, object, marks)
              values ($1, $2, $3, $4, $5, $6, $7)",
             organization,
             step.uuid(),
-            first.start,
-            i32::try_from(bytes).unwrap_or(i32::MAX),
+            first_start,
+            bytes,
             jiff_sqlx::Timestamp::from(first.at) as jiff_sqlx::Timestamp,
             object,
             &marks,
@@ -271,8 +286,8 @@ impl Store {
              where organization_id = $1 and id = $2 and stored_bytes = $4",
             organization,
             step.uuid(),
-            first.start + bytes,
-            first.start,
+            first_start + length,
+            first_start,
         )
         .execute(transaction.connection())
         .await?;
@@ -299,10 +314,13 @@ impl Store {
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(row.map(|row| LogState {
-            bytes: row.log_bytes,
-            closed: row.closed,
-            expired_at: row.expired_at.map(jiff_sqlx::Timestamp::to_jiff),
-        }))
+        row.map(|row| {
+            Ok(LogState {
+                bytes: from_column("step_runs.log_bytes", row.log_bytes)?,
+                closed: row.closed,
+                expired_at: row.expired_at.map(jiff_sqlx::Timestamp::to_jiff),
+            })
+        })
+        .transpose()
     }
 }

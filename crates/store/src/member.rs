@@ -143,7 +143,7 @@ impl Command {
     }
 
     /// Locks the owners' rows, so that two of them can't leave concurrently. Returns the number of owners.
-    pub async fn lock_owners(&mut self) -> Result<i64, StoreError> {
+    pub async fn lock_owners(&mut self) -> Result<usize, StoreError> {
         let organization = self.organization();
         let owners = sqlx::query_scalar!(
             "select user_id from memberships
@@ -152,7 +152,7 @@ impl Command {
         )
         .fetch_all(self.connection())
         .await?;
-        Ok(i64::try_from(owners.len()).unwrap_or(i64::MAX))
+        Ok(owners.len())
     }
 
     pub async fn change_member(

@@ -19,7 +19,7 @@ const MAX_READ_HOURS: i32 = 2;
 pub fn log_name(
     organization: OrganizationId,
     step: StepRunId,
-    bytes: Range<i64>,
+    bytes: Range<u64>,
     upload: uuid::Uuid,
 ) -> String {
     let (start, length) = (bytes.start, bytes.end - bytes.start);

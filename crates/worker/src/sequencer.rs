@@ -9,7 +9,7 @@ use greenroom_store::{Store, with_db_timeout};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const BATCH_SIZE: i64 = 2_000;
+const BATCH_SIZE: u32 = 2_000;
 /// How often to poll for events that another daemon recorded and could not sequence itself.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The delay while another daemon's sequencer runs: it may have started before this daemon's events were
@@ -33,14 +33,13 @@ impl SequencerBell {
 /// Runs until shutdown.
 pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
     loop {
-        let delay = match with_db_timeout(store.sequence_events(BATCH_SIZE)).await {
+        let delay = match with_db_timeout(store.sequence_events(BATCH_SIZE.into())).await {
             Ok(Sequenced::Moved(moved)) => {
-                metrics::counter!("greenroom_events_sequenced_total")
-                    .increment(u64::try_from(moved).unwrap_or(0));
+                metrics::counter!("greenroom_events_sequenced_total").increment(moved);
                 match moved {
-                    // A full batch means that more events are waiting.
-                    BATCH_SIZE => Duration::ZERO,
                     0 => POLL_INTERVAL,
+                    // A full batch means that more events are waiting.
+                    _ if moved == u64::from(BATCH_SIZE) => Duration::ZERO,
                     _ => {
                         tokio::time::sleep(BATCH_DELAY).await;
                         POLL_INTERVAL

@@ -180,13 +180,13 @@ impl LogBuffer {
 
     /// Truncates the new bytes at the log limit.
     fn enforce_limit(&mut self, before: usize) {
-        let added = self.bytes.len() - before;
-        let room = usize::try_from(self.remaining).unwrap_or(usize::MAX);
-        if added > room {
-            self.bytes.truncate(before + room);
+        let added = (self.bytes.len() - before) as u64;
+        if added > self.remaining {
+            // Less than the number of bytes that were added, which is a `usize`.
+            self.bytes.truncate(before + self.remaining as usize);
             self.has_overflowed = true;
         }
-        self.remaining = self.remaining.saturating_sub(added as u64);
+        self.remaining = self.remaining.saturating_sub(added);
         if self.since.is_none() && !self.bytes.is_empty() {
             self.since = Some((Instant::now(), local_time()));
         }

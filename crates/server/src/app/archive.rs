@@ -16,7 +16,7 @@ const MAX_ARCHIVE_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
 /// An archive that is in the object store; nothing refers to it yet.
 pub struct StoredArchive {
-    pub bytes: i64,
+    pub bytes: u64,
     pub sha256: String,
 }
 
@@ -107,9 +107,7 @@ async fn store_archive(
                 "The archive did not arrive as it was sent: its SHA-256 is another. Send it again.",
             ))
         }
-        Ok(StoredObject { bytes, sha256 }) => {
-            Ok(StoredArchive { bytes: i64::try_from(bytes).unwrap_or(i64::MAX), sha256 })
-        }
+        Ok(StoredObject { bytes, sha256 }) => Ok(StoredArchive { bytes, sha256 }),
         Err(failure) => Err(failure),
     };
     if stored.is_err() {

@@ -129,7 +129,7 @@ fn to_view(cache: CacheRecord) -> Record {
     Record {
         key: cache.key,
         zone: cache.zone.to_string(),
-        bytes: u64::try_from(cache.bytes).unwrap_or_default(),
+        bytes: cache.bytes,
         created_at: cache.created_at,
         used_at: cache.used_at,
     }

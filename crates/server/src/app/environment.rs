@@ -53,18 +53,18 @@ pub async fn make_from_template(
 }
 
 fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironment, Failure> {
-    let seconds = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
+    let seconds = |seconds: u64| i64::try_from(seconds).map_err(Failure::internal);
     Ok(DefinedEnvironment {
         id: EnvironmentId::from(Uuid::now_v7()),
         name: name.to_owned(),
         labels: settings.labels.clone(),
         url: settings.url_for(name),
         configuration: serde_json::to_value(settings).map_err(Failure::internal)?,
-        default_lease_seconds: seconds(settings.lease.default_seconds),
-        longest_lease_seconds: seconds(settings.lease.max_seconds),
+        default_lease_seconds: seconds(settings.lease.default_seconds)?,
+        longest_lease_seconds: seconds(settings.lease.max_seconds)?,
         force_role: settings.force.as_ref().map_or(Role::Developer, |force| force.role),
         force_reason_required: settings.force.is_some_and(|force| force.reason.is_some()),
-        handover_grace_seconds: settings.handover.map(|rule| seconds(rule.grace_seconds)),
+        handover_grace_seconds: settings.handover.map(|rule| seconds(rule.grace_seconds)).transpose()?,
     })
 }
 

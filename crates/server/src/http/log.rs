@@ -72,7 +72,7 @@ pub async fn read_log(
     query: Query<LogQuery>,
 ) -> Result<Response, Failure> {
     let (log_key, state) = find(&permit, &path.0).await?;
-    let total = u64::try_from(state.bytes).unwrap_or_default();
+    let total = state.bytes;
     let range = headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()?;
     let mut response = match range {
         Some(Some(range)) => respond_with_part(total, &range, open_download(&permit, log_key, &range)?)?,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::failure::{Code, Failure};
-use crate::limits::shares::{Share, Shares};
+use crate::limits::shares::{Share, Shares, permits};
 use crate::limits::{Bearer, LimitSettings, Party};
 
 /// A body up to this size needs no reservation: the number of concurrent requests bounds these.
@@ -55,8 +55,7 @@ impl BodyMemory {
             let token = self.token.acquire(Party::Token(bearer.token), units).await;
             let organization =
                 self.organization.acquire(Party::Organization(bearer.organization), units).await;
-            let count = u32::try_from(units).unwrap_or(u32::MAX);
-            let memory = Arc::clone(&self.server).acquire_many_owned(count).await.ok();
+            let memory = Arc::clone(&self.server).acquire_many_owned(permits(units)).await.ok();
             Charge { _shares: [token, organization], _memory: memory }
         };
         let charge = tokio::time::timeout(CHARGE_TIMEOUT, charge).await;

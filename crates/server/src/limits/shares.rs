@@ -41,9 +41,8 @@ impl Shares {
     /// as the whole share.
     pub async fn acquire(&self, party: Party, count: usize) -> Share {
         let Some((mut entry, semaphore)) = self.entry(party) else { return Share { _entry: None } };
-        let count = u32::try_from(count.min(self.each)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
-        entry.permit = semaphore.acquire_many_owned(count).await.ok();
+        entry.permit = semaphore.acquire_many_owned(permits(count.min(self.each))).await.ok();
         Share { _entry: Some(entry) }
     }
 
@@ -76,6 +75,12 @@ impl Drop for ShareEntry {
             table.remove(&self.party);
         }
     }
+}
+
+/// Returns a number of permits to acquire. One call acquires 2³² − 1 at most, which is more than any limit
+/// has.
+pub(super) fn permits(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 fn locked(table: &Table) -> MutexGuard<'_, HashMap<Party, Arc<Semaphore>>> {

@@ -13,7 +13,7 @@ use greenroom_domain::runner_pool::Network;
 use super::JobCredentials;
 use crate::artifact::Artifact;
 use crate::deployment::TIMING;
-use crate::error::parse_column;
+use crate::error::{from_column, parse_column};
 use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
 
@@ -34,8 +34,8 @@ pub struct JobAssignment {
     pub fence: Option<i64>,
     pub session_id: Option<uuid::Uuid>,
     pub stage: String,
-    pub attempt: i32,
-    pub timeout_seconds: i64,
+    pub attempt: u32,
+    pub timeout_seconds: u64,
     pub definition: Arc<Definition>,
     /// The steps, in order of execution.
     pub steps: Vec<(StepRunId, String)>,
@@ -97,7 +97,7 @@ impl Store {
         .fetch_optional(transaction.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let attempt = u32::try_from(row.attempt).unwrap_or_default();
+        let attempt = from_column("jobs.attempt", row.attempt)?;
         let stage = Some((row.stage_key.as_str(), attempt));
         let runner = Actor::Runner { id: credentials.runner.id, name: credentials.runner.name.clone() };
         transaction.record_progress_event(&locked, (&runner, EventType::StageStarted), stage, None).await?;
@@ -162,8 +162,8 @@ impl OrgTransaction {
             fence: row.fence,
             session_id: row.session_id,
             stage: row.stage_key,
-            attempt: row.attempt,
-            timeout_seconds: row.timeout_seconds,
+            attempt: from_column("jobs.attempt", row.attempt)?,
+            timeout_seconds: from_column("stages.timeout_seconds", row.timeout_seconds)?,
             definition,
             steps: row.step_ids.into_iter().map(StepRunId::from).zip(row.step_names).collect(),
             outputs,

@@ -5,14 +5,14 @@ use std::time::Duration;
 use greenroom_domain::deployment::Reason;
 
 use super::JobCredentials;
-use crate::error::parse_nullable_column;
+use crate::error::{from_column, parse_nullable_column};
 use crate::{Store, StoreError};
 
 /// The response to a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeartbeatResult {
     pub cancel: Option<Reason>,
-    pub grace_seconds: i32,
+    pub grace_seconds: u32,
     /// The remaining time of the lease.
     pub lease: Duration,
     pub task_token: Option<Vec<u8>>,
@@ -51,12 +51,8 @@ impl Store {
         let Some(row) = row else { return Ok(None) };
         Ok(Some(HeartbeatResult {
             cancel: parse_nullable_column("jobs.cancel_reason", row.cancel.as_deref())?,
-            grace_seconds: row.cancel_grace_seconds,
-            lease: if row.limited {
-                Duration::try_from_secs_f64(row.left).unwrap_or_default()
-            } else {
-                lease
-            },
+            grace_seconds: from_column("deployments.cancel_grace_seconds", row.cancel_grace_seconds)?,
+            lease: if row.limited { remaining(row.left) } else { lease },
             task_token: row.task_token,
         }))
     }
@@ -90,4 +86,9 @@ impl Store {
         }
         transaction.commit().await
     }
+}
+
+/// Returns a remaining time. It is zero if the time has passed since the database computed its end.
+fn remaining(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, va
 use sqlx::PgConnection;
 
 use super::JobCredentials;
-use crate::error::parse_column;
+use crate::error::{from_column, parse_column};
 use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -32,7 +32,7 @@ pub struct StepResult {
     /// The explanation of the runner, which is free text.
     pub reason: Option<String>,
     pub outputs: BTreeMap<String, String>,
-    pub log_bytes: i64,
+    pub log_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,10 @@ pub enum StepEndOutcome {
     Recorded,
     Gone,
     /// Only this many bytes of the step's log are stored.
-    LogIncomplete(i64),
+    LogIncomplete(u64),
     /// With the outputs of this step, the outputs of the deployment would have this many bytes, which exceeds
     /// the limit.
-    OutputsTooLarge(i64),
+    OutputsTooLarge(u64),
 }
 
 impl Store {
@@ -140,7 +140,7 @@ impl Store {
         }
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let bytes = transaction.output_bytes(credentials, step, end).await?;
-        if bytes > MAX_DEPLOYMENT_BYTES as i64 {
+        if bytes > MAX_DEPLOYMENT_BYTES as u64 {
             return Ok(StepEndOutcome::OutputsTooLarge(bytes));
         }
         let outcome = record_step_end(transaction.connection(), credentials, step, end).await?;
@@ -158,7 +158,7 @@ impl OrgTransaction {
         credentials: JobCredentials<'_>,
         step: StepRunId,
         end: &StepResult,
-    ) -> Result<i64, StoreError> {
+    ) -> Result<u64, StoreError> {
         let organization = self.organization();
         let own = sqlx::query!(
             "select d.id, j.stage_key from jobs j
@@ -190,7 +190,7 @@ impl OrgTransaction {
         .await?;
         let new: usize =
             end.outputs.iter().map(|(name, value)| variable_bytes(&own.stage_key, name, value)).sum();
-        Ok(others.saturating_add(i64::try_from(new).unwrap_or(i64::MAX)))
+        Ok(from_column::<_, u64>("step_runs.outputs", others)? + new as u64)
     }
 }
 
@@ -200,6 +200,8 @@ async fn record_step_end(
     step: StepRunId,
     end: &StepResult,
 ) -> Result<StepEndOutcome, StoreError> {
+    // A number that the column can't hold is not the length of the log, and neither is null.
+    let log_bytes = i64::try_from(end.log_bytes).ok();
     let row = sqlx::query!(
         r#"with found as (
                select s.status, s.log_bytes from step_runs s
@@ -225,7 +227,7 @@ async fn record_step_end(
         end.exit_code,
         end.reason,
         serde_json::json!(end.outputs),
-        end.log_bytes,
+        log_bytes,
     )
     .fetch_optional(connection)
     .await?;
@@ -236,6 +238,6 @@ async fn record_step_end(
     } else if before.is_final() {
         StepEndOutcome::Gone
     } else {
-        StepEndOutcome::LogIncomplete(row.log_bytes)
+        StepEndOutcome::LogIncomplete(from_column("step_runs.log_bytes", row.log_bytes)?)
     })
 }

@@ -11,6 +11,7 @@ use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 
 use crate::StoreError;
+use crate::error::to_column;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::{ClaimDetails, LockCommandContext};
 use crate::transaction::{Actor, OrgTransaction};
@@ -267,6 +268,7 @@ impl OrgTransaction {
         let EnvironmentState { lock, queue } = &environment.state;
         let held = lock.held.as_ref();
         let handover = held.and_then(|held| held.handover);
+        let waiters: i32 = to_column("environments.waiters", queue.len())?;
         sqlx::query!(
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
@@ -288,7 +290,7 @@ impl OrgTransaction {
             organization,
             environment.id.uuid(),
             lock.fence,
-            i32::try_from(queue.len()).unwrap_or(i32::MAX),
+            waiters,
             environment.sessions,
             held.is_none_or(|held| held.lease.confirmed),
             time(held.map(|held| held.lease.expires_at)) as Option<jiff_sqlx::Timestamp>,

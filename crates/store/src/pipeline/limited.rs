@@ -5,6 +5,7 @@ use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::token_grant::PipelineLimit;
 
 use super::Row;
+use crate::error::to_column;
 use crate::page::{Page, PageResult, Total};
 use crate::token_columns::limit_ids;
 use crate::{Store, StoreError};
@@ -48,9 +49,9 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        let total = Total::exactly(i64::try_from(rows.len()).unwrap_or(i64::MAX));
-        let (offset, limit) = (usize::try_from(page.offset), usize::try_from(page.limit));
-        let rows = rows.into_iter().skip(offset.unwrap_or(usize::MAX)).take(limit.unwrap_or(0));
+        let total = Total::exactly(rows.len() as i64);
+        let (offset, limit) = (to_column("offset", page.offset)?, to_column("limit", page.limit)?);
+        let rows = rows.into_iter().skip(offset).take(limit);
         Ok(PageResult { rows: rows.map(Pipeline::try_from).collect::<Result<_, _>>()?, total })
     }
 }

@@ -2,12 +2,13 @@
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
 
+use crate::error::from_column;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowedLog {
     pub step: StepRunId,
-    pub bytes: i64,
+    pub bytes: u64,
     /// The step has ended, so the log is complete.
     pub closed: bool,
 }
@@ -29,9 +30,11 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| FollowedLog { step: row.id.into(), bytes: row.log_bytes, closed: row.closed })
-            .collect())
+        rows.into_iter()
+            .map(|row| {
+                let bytes = from_column("step_runs.log_bytes", row.log_bytes)?;
+                Ok(FollowedLog { step: row.id.into(), bytes, closed: row.closed })
+            })
+            .collect()
     }
 }

@@ -1,12 +1,13 @@
 //! Sequences events. The header of migration 0003 explains why this is needed.
 
+use crate::error::from_column;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequenced {
     /// Another daemon is sequencing.
     Busy,
-    Moved(i64),
+    Moved(u64),
 }
 
 impl Store {
@@ -71,7 +72,7 @@ impl Store {
         .await?
         .moved;
         transaction.commit().await?;
-        Ok(Sequenced::Moved(moved))
+        Ok(Sequenced::Moved(from_column("count(*)", moved)?))
     }
 
     /// Returns how long the oldest event has been waiting to be sequenced.

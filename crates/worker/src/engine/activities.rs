@@ -113,8 +113,12 @@ impl ExecutableActivity for AdvanceFromStore {
 #[error("the store did not answer")]
 struct AdvanceFailed;
 
+/// Returns the length of a timer. One that is longer than the type can hold would never fire either.
+fn timer_millis(wait: std::time::Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn advanced(advance: Advance) -> Advanced {
-    let millis = |wait: std::time::Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     Advanced {
         ended: advance.ended,
         missing: false,
@@ -124,6 +128,6 @@ fn advanced(advance: Advance) -> Advanced {
             .map(|job| AdvancedJob { job_id: job.job_id, pool_id: job.pool_id })
             .collect(),
         withdrawn: advance.withdrawn,
-        again_in_millis: advance.again_in.map(millis),
+        again_in_millis: advance.again_in.map(timer_millis),
     }
 }

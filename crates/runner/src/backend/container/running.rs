@@ -21,6 +21,9 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The interval of checks when the engine's wait request has failed.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
+/// The exit code of a step whose container has ended without one.
+const UNKNOWN_EXIT_CODE: i32 = -1;
+
 type Output = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>, Bytes>;
 
 pub struct ContainerStep {
@@ -42,7 +45,8 @@ impl ContainerStep {
         if state.running.unwrap_or(false) || state.paused.unwrap_or(false) {
             return Ok(None);
         }
-        let exit_code = state.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(-1);
+        let exit_code = state.exit_code.and_then(|code| i32::try_from(code).ok());
+        let exit_code = exit_code.unwrap_or(UNKNOWN_EXIT_CODE);
         let remark = state.oom_killed.unwrap_or(false).then(|| "the memory limit was reached".to_owned());
         Ok(Some(Ended { exit_code, remark }))
     }

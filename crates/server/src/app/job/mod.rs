@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
 pub use crate::app::job::response::MAX_LOG_BYTES;
-use crate::app::job::response::job_response;
+use crate::app::job::response::{job_response, whole_seconds};
 use crate::app::token::new_secret_of;
 
 /// The longest time that a request waits for a job.
@@ -125,9 +125,9 @@ pub async fn heartbeat(app: &App, credentials: JobCredentials<'_>) -> Result<Hea
         });
     }
     Ok(Heartbeat {
-        lease_seconds: u32::try_from(beat.lease.as_secs()).unwrap_or(u32::MAX),
+        lease_seconds: whole_seconds(beat.lease),
         cancel: beat.cancel.map(|reason| greenroom_api_types::runner::Cancel {
-            grace_seconds: u32::try_from(beat.grace_seconds).unwrap_or_default(),
+            grace_seconds: beat.grace_seconds,
             reason: reason.into(),
         }),
     })
@@ -179,7 +179,7 @@ pub async fn end_step(
         exit_code: end.exit_code,
         reason: end.reason.as_deref().map(clean),
         outputs: end.outputs,
-        log_bytes: i64::try_from(end.log_bytes).unwrap_or(i64::MAX),
+        log_bytes: end.log_bytes,
     };
     match app.store.end_step(credentials, step, &end).await? {
         StepEndOutcome::Recorded => Ok(()),

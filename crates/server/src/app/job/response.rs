@@ -24,7 +24,6 @@ pub fn job_response(
     secret: &TokenSecret,
     of: JobAssignment,
 ) -> Job {
-    let seconds = |duration: Duration| u32::try_from(duration.as_secs()).unwrap_or(u32::MAX);
     let environment = of.environment.as_ref().map(|(name, _)| name.as_str());
     let stage = of.definition.stage(&of.stage);
     let shared = stage.map(|stage| variables_of(&of.definition, environment, stage)).unwrap_or_default();
@@ -39,21 +38,21 @@ pub fn job_response(
     Job {
         job_id: job.to_string(),
         job_token: secret.reveal().to_owned(),
-        lease_seconds: seconds(app.job_timing.lease),
-        heartbeat_seconds: seconds(app.job_timing.heartbeat).max(1),
-        silence_seconds: seconds(app.job_timing.silence),
+        lease_seconds: whole_seconds(app.job_timing.lease),
+        heartbeat_seconds: whole_seconds(app.job_timing.heartbeat).max(1),
+        silence_seconds: whole_seconds(app.job_timing.silence),
         organization_id: runner.organization_id.to_string(),
         pipeline_id: of.pipeline_id.to_string(),
         pipeline: of.pipeline_slug.clone(),
         deployment_id: of.deployment_id.to_string(),
         stage: of.stage.clone(),
-        attempt: u32::try_from(of.attempt).unwrap_or_default(),
+        attempt: of.attempt,
         source: of.repository.map(|repository| Source {
             repository,
             commit_id: of.commit_id.clone(),
             must_be_on: of.proof.map(|proof| MustBeOn { branch: proof.branch, any_of: proof.any_of }),
         }),
-        timeout_seconds: u64::try_from(of.timeout_seconds).unwrap_or_default(),
+        timeout_seconds: of.timeout_seconds,
         log_limit_bytes: MAX_LOG_BYTES,
         network: of.network.into(),
         inputs: of.artifacts.into_iter().map(input).collect(),
@@ -63,11 +62,17 @@ pub fn job_response(
     }
 }
 
+/// Returns a configured time for a runner. One that is too long for the field is sent as the longest that
+/// fits: the server decides when a lease ends.
+pub fn whole_seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}
+
 fn input(artifact: Artifact) -> Input {
     Input {
         artifact_id: artifact.id.to_string(),
         stage: artifact.stage,
-        size: u64::try_from(artifact.bytes).unwrap_or_default(),
+        size: artifact.bytes,
         sha256: artifact.sha256,
     }
 }

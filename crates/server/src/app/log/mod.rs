@@ -7,7 +7,9 @@ pub mod tail;
 use bytes::{Bytes, BytesMut};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_store::job::JobCredentials;
-use greenroom_store::log::{AppendOutcome, LogState, NewSegment, Segment, SegmentContent, SegmentLimit};
+use greenroom_store::log::{
+    AppendOutcome, LogState, MAX_OFFSET, NewSegment, Segment, SegmentContent, SegmentLimit,
+};
 use greenroom_store::object::log_name;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -17,19 +19,17 @@ use crate::app::failure::{Code, Failure};
 use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::{self, MAX_LOG_BYTES};
 use crate::app::live::object_gc;
-use crate::app::log::read::signed;
 
 pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
 /// A piece of at least this size becomes an object.
 const OBJECT_THRESHOLD_BYTES: usize = 256 * 1024;
 /// At this total size the pieces in PostgreSQL are gathered into an object.
-const GATHER_THRESHOLD_BYTES: i64 = 1024 * 1024;
+const GATHER_THRESHOLD_BYTES: u64 = 1024 * 1024;
 
 /// Checks, before the body of a piece is read, that the step is running in a job of this runner. Returns the
 /// length of the log.
 pub async fn authorize(app: &App, credentials: JobCredentials<'_>, step: StepRunId) -> Result<u64, Failure> {
-    let end = app.store.log_end(credentials, step).await?.ok_or_else(job::gone)?;
-    Ok(u64::try_from(end).unwrap_or_default())
+    app.store.log_end(credentials, step).await?.ok_or_else(job::gone)
 }
 
 /// A piece of a log, as a runner sends it.
@@ -55,9 +55,9 @@ pub async fn append(
     let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= MAX_LOG_BYTES;
     // Only a piece that fits is stored as an object. Whether it still fits is decided with the row locked.
     if bytes.len() < OBJECT_THRESHOLD_BYTES || !fits {
-        let length = bytes.len() as i64;
+        let length = bytes.len() as u64;
         let content = SegmentContent::Inline(bytes.to_vec());
-        let segment = NewSegment { offset: signed(offset), at, content: &content, length };
+        let segment = NewSegment { offset, at, content: &content, length };
         return append_segment(app, credentials, step, segment).await;
     }
     // In a detached task: a client that disconnects must not leave an unreferenced object.
@@ -75,7 +75,7 @@ async fn append_object(
     piece: LogPiece,
 ) -> Result<u64, Failure> {
     let LogPiece { offset, at, bytes } = piece;
-    let (offset, length) = (signed(offset), bytes.len() as i64);
+    let length = bytes.len() as u64;
     let organization = credentials.runner.organization_id;
     let name = log_name(organization, step, offset..offset + length, Uuid::now_v7());
     app.objects.put(&name, bytes).await?;
@@ -90,7 +90,7 @@ async fn append_segment(
     segment: NewSegment<'_>,
 ) -> Result<u64, Failure> {
     let organization = credentials.runner.organization_id;
-    let appended = app.store.append_log(credentials, step, segment, signed(MAX_LOG_BYTES)).await?;
+    let appended = app.store.append_log(credentials, step, segment, MAX_LOG_BYTES).await?;
     if let SegmentContent::Object(name) = segment.content
         && !matches!(appended, AppendOutcome::Appended { is_new: true, .. })
     {
@@ -106,7 +106,7 @@ async fn append_segment(
                     app.detached_tasks.spawn(async move { gather(&own, organization, step).await });
                 gathered.await.map_err(Failure::internal)??;
             }
-            Ok(u64::try_from(bytes).unwrap_or_default())
+            Ok(bytes)
         }
         AppendOutcome::Gap(expected) => {
             let detail = format!("The log has {expected} bytes: go on from there.");
@@ -128,11 +128,11 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
     let mut from = 0;
     'log: loop {
         let limit = SegmentLimit { max_bytes: GATHER_THRESHOLD_BYTES, objects_count: false };
-        let segments = app.store.log_segments(organization, step, from..i64::MAX, limit).await?;
+        let segments = app.store.log_segments(organization, step, from..MAX_OFFSET, limit).await?;
         let Some(last) = segments.last() else { break };
         // A page begins with the piece that contains `from`, so without this check the last piece would be
         // read forever.
-        let reached = last.start + i64::from(last.bytes);
+        let reached = last.start + u64::from(last.bytes);
         if reached <= from {
             break;
         }
@@ -140,7 +140,7 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
         for segment in segments {
             if let SegmentContent::Inline(bytes) = &segment.content
                 && gathered.len() < 2 * MAX_PIECE_BYTES
-                && parts.last().is_none_or(|part| part.start + i64::from(part.bytes) == segment.start)
+                && parts.last().is_none_or(|part| part.start + u64::from(part.bytes) == segment.start)
             {
                 gathered.extend_from_slice(bytes);
                 parts.push(segment);
@@ -148,12 +148,12 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
                 break 'log;
             }
         }
-        if gathered.len() as i64 >= GATHER_THRESHOLD_BYTES {
+        if gathered.len() as u64 >= GATHER_THRESHOLD_BYTES {
             break;
         }
     }
     let Some(first) = parts.first() else { return Ok(()) };
-    let bytes = first.start..first.start + gathered.len() as i64;
+    let bytes = first.start..first.start + gathered.len() as u64;
     let name = log_name(organization, step, bytes, Uuid::now_v7());
     app.objects.put(&name, gathered.freeze()).await?;
     if !app.store.compact_log(organization, step, &parts, &name).await? {

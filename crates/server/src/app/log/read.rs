@@ -47,13 +47,12 @@ impl LogReader<'_> {
         if from >= to {
             return Ok(Vec::new());
         }
-        let limit = SegmentLimit { max_bytes: signed(max_bytes), objects_count: true };
-        let segments = self.store.log_segments(organization, step, signed(from)..signed(to), limit).await?;
+        let limit = SegmentLimit { max_bytes, objects_count: true };
+        let segments = self.store.log_segments(organization, step, from..to, limit).await?;
         let mut parts = Vec::with_capacity(segments.len());
         let mut at = from;
         for segment in segments {
-            let start = u64::try_from(segment.start).unwrap_or_default();
-            let length = u64::try_from(segment.bytes).unwrap_or_default();
+            let (start, length) = (segment.start, u64::from(segment.bytes));
             let (begin, end) = (at.max(start), to.min(start + length).min(from.saturating_add(max_bytes)));
             // The segment has nothing to read, or there is a gap. The next call continues after the bytes that
             // were read.
@@ -63,9 +62,8 @@ impl LogReader<'_> {
             let (skip, until) = (begin - start, end - start);
             let bytes = match segment.content {
                 SegmentContent::Inline(bytes) => {
-                    let range = usize::try_from(skip).unwrap_or(usize::MAX)
-                        ..usize::try_from(until).unwrap_or(usize::MAX);
-                    Bytes::copy_from_slice(bytes.get(range).unwrap_or_default())
+                    // Both are at most the segment's length, which is a `u32`.
+                    Bytes::copy_from_slice(bytes.get(skip as usize..until as usize).unwrap_or_default())
                 }
                 SegmentContent::Object(name) => self.objects.get(&name, skip..until).await?,
             };
@@ -74,8 +72,4 @@ impl LogReader<'_> {
         }
         Ok(parts)
     }
-}
-
-pub fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

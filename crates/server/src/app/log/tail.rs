@@ -59,7 +59,7 @@ pub struct Follower {
 impl LogTails {
     /// Follows a step's log. `state` is its state, which may be stale.
     pub fn follow(&self, organization: OrganizationId, step: StepRunId, state: LogState) -> Follower {
-        let (key, now) = ((organization, step), LogProgress::new(state.bytes, state.closed));
+        let (key, now) = ((organization, step), LogProgress { bytes: state.bytes, closed: state.closed });
         let mut tails = self.tails();
         let tail = Arc::clone(tails.entry(key).or_insert_with(|| {
             let (end, reading) = (Mutex::default(), tokio::sync::Mutex::new(()));
@@ -72,9 +72,9 @@ impl LogTails {
     }
 
     /// Called after this server has stored a piece. `bytes` is the new length of the log.
-    pub fn advance(&self, organization: OrganizationId, step: StepRunId, bytes: i64) {
+    pub fn advance(&self, organization: OrganizationId, step: StepRunId, bytes: u64) {
         if let Some(tail) = self.tails().get(&(organization, step)) {
-            tail.advance(LogProgress::new(bytes, false));
+            tail.advance(LogProgress { bytes, closed: false });
         }
     }
 
@@ -110,7 +110,7 @@ impl LogTails {
             let Some(key) = by_step.get(&log.step) else { continue };
             missing.remove(key);
             if let Some(tail) = tails.get(key) {
-                tail.advance(LogProgress::new(log.bytes, log.closed));
+                tail.advance(LogProgress { bytes: log.bytes, closed: log.closed });
             }
         }
         // The steps of missing logs were removed, so these logs are closed.
@@ -122,12 +122,6 @@ impl LogTails {
 
     fn tails(&self) -> MutexGuard<'_, HashMap<Key, Arc<Tail>>> {
         self.tails.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LogProgress {
-    fn new(bytes: i64, closed: bool) -> Self {
-        Self { bytes: u64::try_from(bytes).unwrap_or_default(), closed }
     }
 }
 
@@ -181,8 +175,8 @@ impl End {
         let first = self.parts.iter().position(|part| (part.start..part.end()).contains(&from))?;
         let mut parts: Vec<LogPart> = self.parts.iter().skip(first).cloned().collect();
         if let Some(part) = parts.first_mut() {
-            let skipped = usize::try_from(from - part.start).unwrap_or(usize::MAX);
-            part.bytes = part.bytes.slice(skipped.min(part.bytes.len())..);
+            // The part contains `from`, so this is less than its length.
+            part.bytes = part.bytes.slice((from - part.start) as usize..);
             part.start = from;
         }
         Some(parts)

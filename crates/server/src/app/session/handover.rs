@@ -67,10 +67,10 @@ pub async fn request(
 /// Returns the grace period of a request. The definition's grace period is the default and the minimum;
 /// without one, the built-in values are.
 fn grace_of(locked: &LockedEnvironment, requested: Option<i64>) -> Result<SignedDuration, Failure> {
-    let seconds = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
-    let least = locked.handover_grace_seconds.unwrap_or(seconds(*HANDOVER_GRACE_SECONDS.start()));
-    let longest = seconds(*HANDOVER_GRACE_SECONDS.end());
-    let default = locked.handover_grace_seconds.unwrap_or(seconds(DEFAULT_HANDOVER_GRACE_SECONDS));
+    let seconds = |seconds: u64| i64::try_from(seconds).map_err(Failure::internal);
+    let least = locked.handover_grace_seconds.unwrap_or(seconds(*HANDOVER_GRACE_SECONDS.start())?);
+    let longest = seconds(*HANDOVER_GRACE_SECONDS.end())?;
+    let default = locked.handover_grace_seconds.unwrap_or(seconds(DEFAULT_HANDOVER_GRACE_SECONDS)?);
     let grace = requested.unwrap_or(default);
     if !(least..=longest).contains(&grace) {
         return Err(Failure::field("/graceSeconds", format!("must be between {least} and {longest}")));
