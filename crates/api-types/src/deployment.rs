@@ -46,8 +46,8 @@ pub struct Deployment {
     pub expired_at: Option<Timestamp>,
     /// Why the deployment is blocked; empty if it is running or has ended.
     pub waiting_on: Vec<WaitingOn>,
-    /// The earliest deadline of the deployment's queued and running stages, and of a teardown as a whole;
-    /// null if there is none.
+    /// The earliest deadline of the deployment's queued and running stages. A teardown also has a deadline of
+    /// its own, 15 minutes after it started, which counts here too. Null if there is no deadline.
     pub deadline_at: Option<Timestamp>,
     /// The stages, in the order of the definition. Left out before the deployment has started, and in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

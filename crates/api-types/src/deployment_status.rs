@@ -30,7 +30,8 @@ open_enum!(
 );
 open_enum!(
     DeploymentPurpose(domain::Purpose),
-    "What a deployment runs. `pipeline`: all stages of the pipeline; `session`: the stages of an ephemeral environment; \
+    "What a deployment runs. `pipeline`: all stages of the pipeline except those that clean up, and stages with \
+     `only: ephemeral` are skipped; `session`: the stages that the definition lists for an ephemeral environment; \
      `teardown`: the stages that clean up an ephemeral environment after a session."
 );
 open_enum!(

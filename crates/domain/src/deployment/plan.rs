@@ -19,9 +19,10 @@ const MAX_EVALUATIONS: usize = 3;
 /// What a deployment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// All stages of the pipeline.
+    /// All stages of the pipeline except those that clean up after sessions. Stages with `only: ephemeral` are
+    /// skipped.
     Pipeline,
-    /// The stages of an ephemeral environment.
+    /// The stages that the definition lists for an ephemeral environment.
     Session,
     /// The stages that clean up after a session.
     Teardown,
