@@ -35,8 +35,10 @@ impl Store {
                 }
                 Advanced::Missing => return Ok(None),
                 Advanced::NeedsPlan(plan_key, definition) => {
-                    // Conditions are evaluated without locks, so the transaction ends first. The loop runs
-                    // more than twice only if the pipeline is renamed in between.
+                    // Planning evaluates the conditions (`if`) of the stages, which are tenants' code. That
+                    // must not happen while rows are locked, so the transaction is dropped first. The next
+                    // transaction uses the plan only if its inputs are unchanged. Of these, only the
+                    // pipeline's slug and repository can change, so the loop rarely runs more than twice.
                     drop(transaction);
                     computed_plan = Some(plan_key.compute_on_own_thread(organization, definition).await?);
                 }

@@ -53,7 +53,8 @@ async fn scan_batch(
 ) -> Result<Option<DeploymentId>, StoreError> {
     let batch = with_db_timeout(store.scan_engine_waits(cursor, SCAN_BATCH_SIZE)).await?;
     metrics::gauge!("greenroom_engine_overdue_deployments").set(batch.overdue as f64);
-    // While the engine is unreachable the relay keeps every wake-up, so that more of them would be redundant.
+    // While the engine is unreachable, the relay keeps every undelivered wake-up. Another one would be
+    // redundant.
     if batch.overdue > 0 && engine.ping().await.is_ok() {
         wake_overdue(store, bell).await?;
     }

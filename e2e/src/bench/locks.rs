@@ -54,7 +54,8 @@ enum Part {
     Watch,
 }
 
-/// The measured values: what is to be compared, and the details needed to judge it.
+/// The measured values by name. A value that is an object contains details, which are printed only with
+/// `--json`; all other values are results.
 type Figures = Map<String, Value>;
 
 pub(crate) async fn run(arguments: BenchLocks) -> anyhow::Result<()> {

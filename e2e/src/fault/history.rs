@@ -34,6 +34,10 @@ impl Kind {
         matches!(self, Self::Claim | Self::Queue | Self::Force)
     }
 
+    /// Returns whether requests of this kind create, renew or end a session, deploy into it, or respond to a
+    /// hand-over request. Clients send most of these with an Idempotency-Key, and the checker looks for their
+    /// effects in the database. Heartbeats, hand-over requests and cancellations are not among them, although
+    /// they change rows too.
     pub(crate) fn is_change(self) -> bool {
         self.is_claim()
             || matches!(self, Self::Renew | Self::Deploy | Self::Release)
@@ -178,7 +182,9 @@ impl Op {
     }
 }
 
-/// A period in which a member was demoted or removed, as far as is known.
+/// A period in which a member had lost the right to hold environments, by demotion or removal. The exact
+/// times are unknown: the loss is between `requested` and `since`, the restoration between `until` and
+/// `restored`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barred {
     pub(crate) user: Uuid,
@@ -195,7 +201,7 @@ pub(crate) struct Barred {
 }
 
 impl Barred {
-    /// Returns whether the member may have been demoted or removed at any time in this interval.
+    /// Returns whether the member may have been without the right at some moment of this interval.
     pub(crate) fn may_have_been_between(&self, from: Micros, to: Micros) -> bool {
         self.requested <= to && from <= self.restored
     }

@@ -1,5 +1,6 @@
-//! The parsed `expect.json`: the purpose of a scenario, the runners of its steps, and the actions and
-//! expectations in order. An unknown key is an error, so that a misspelled expectation is not ignored.
+//! The parsed `expect.json` of a scenario: its purpose, its first runner, whether its pipeline has a
+//! repository, and its steps (actions and expectations) in order. An unknown key is an error, so that a
+//! misspelled expectation is not ignored.
 
 use anyhow::Context;
 use serde::Deserialize;
@@ -17,13 +18,14 @@ pub(crate) struct Script {
     /// Why the scenario can't pass yet.
     #[serde(default)]
     pub(crate) pending: Option<String>,
-    /// Whether the scenario takes down shared parts, so that no other scenario may run concurrently.
+    /// Whether the scenario runs alone, because it takes down parts that all scenarios share.
     #[serde(default)]
     pub(crate) alone: bool,
     /// The settings of the first runner, which is named `runner`. With `"none"` there is no first runner.
     #[serde(default)]
     runner: FirstRunner,
-    /// Whether the pipeline has a repository. With `held` it has one whose checkouts wait.
+    /// Whether the pipeline has a repository. With `held`, the git server answers no request for it until the
+    /// script has created the file `checkout`.
     #[serde(default)]
     repository: Repository,
     pub(crate) steps: Vec<ParsedStep>,

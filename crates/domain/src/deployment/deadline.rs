@@ -8,7 +8,7 @@ use super::status::StageStatus;
 /// The deadline of a teardown is short, because other sessions wait for the environment.
 const MAX_TEARDOWN_TIME: SignedDuration = SignedDuration::from_mins(15);
 
-/// Deadlines that are the same for all deployments.
+/// Time limits that are the same for all deployments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Time after lease expiry by which the step of a lost runner is guaranteed to be dead.

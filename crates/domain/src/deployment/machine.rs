@@ -32,7 +32,8 @@ pub struct Stage {
     /// The stage waits for an approval before it starts.
     pub needs_approval: bool,
     pub timeout: SignedDuration,
-    /// The maximum number of attempts. It is raised to [`MIN_UNSTARTED_ATTEMPTS`] while no step has started.
+    /// The maximum number of attempts. If no step of the newest attempt has started, at least
+    /// [`MIN_UNSTARTED_ATTEMPTS`] are allowed.
     pub max_attempts: u32,
     pub backoff: SignedDuration,
     /// When the next attempt starts, while the stage backs off.
@@ -62,19 +63,22 @@ pub struct Job {
 /// What [`advance`] needs besides the state of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvanceInput {
-    /// Whether the deployment may start: it has the work slot, its pipeline is active, and the concurrency
-    /// limit allows another deployment.
+    /// Whether the deployment may start. If it has an environment, it must be the one deployment that may act
+    /// on it, which is the holder of the environment's work slot. Unless it is a teardown, its pipeline must
+    /// also be active and below its concurrency limit.
     pub can_start: bool,
     /// Whether no further stage may start, because the pipeline was stopped with `pause`.
     pub is_held: bool,
 }
 
-/// Lower bound for the maximum number of attempts while no step has started. A retry is safe then, because
-/// nothing was executed.
+/// A stage gets at least this many attempts, whatever its `max_attempts`, if no step of the newest attempt
+/// has started: that attempt has executed nothing, so repeating it is safe. An attempt that found no runner
+/// is not repeated.
 const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
 
-/// The minimum delay before a retry. It keeps a stage that fails immediately from looping, and makes sure
-/// that the end of an attempt is stored before the next one starts.
+/// The minimum delay before a retry. It keeps a stage that fails immediately from looping. Without a delay,
+/// [`advance`] would replace the ended attempt with the next one in the same call, and its end would never be
+/// stored.
 const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
 /// Returns the next state of the deployment.
@@ -123,8 +127,7 @@ pub fn advance(
     deployment
 }
 
-/// Returns the earliest time at which a deadline or a retry is due, so that [`advance`] has to be called even
-/// if no event occurs.
+/// Returns when [`advance`] has to be called again even if no event occurs: the earliest deadline or retry.
 pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timestamp> {
     if deployment.status.is_final() {
         return None;

@@ -85,7 +85,8 @@ pub async fn get_api_token(
     request_body = CreateApiToken,
     responses((status = 201, body = Data<CreatedApiToken>), CommandProblems, BodyProblems))]
 pub async fn create_api_token(
-    // A token that is limited to pipelines can create tokens with the same limit.
+    // `Narrowed`, because a token that is limited to some pipelines may create tokens too, limited to the
+    // same pipelines or to some of them. The default would reject it, since this path contains no pipeline.
     permit: Permit<TokenManageOwn, Narrowed>,
     key: IdempotencyKey,
     body: Body<CreateApiToken>,

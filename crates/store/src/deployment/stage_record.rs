@@ -23,12 +23,14 @@ pub struct StageRecord {
     pub detail: Option<String>,
     pub attempt: i32,
     pub retry_at: Option<Timestamp>,
-    /// `None` if the system canceled the stage, and for a stage that was not canceled.
+    /// The user who canceled this stage. `None` if it was not canceled, or only together with its whole
+    /// deployment.
     pub canceled_by: Option<PersonRecord>,
     pub retried_by: Option<PersonRecord>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// The deadline for waiting for a runner, or for running.
+    /// For a queued stage, when it stops waiting for a runner; for a running one, when its timeout ends.
+    /// `None` for any other status.
     pub deadline_at: Option<Timestamp>,
 }
 
@@ -123,7 +125,8 @@ impl Store {
     }
 }
 
-/// Returns the stages of these deployments that are waiting or running.
+/// Returns the stages of these deployments that are `waiting`, `queued` or `running`, or that have an
+/// automatic retry scheduled.
 pub(super) async fn live_stages(
     connection: impl PgExecutor<'_>,
     organization: uuid::Uuid,

@@ -1,6 +1,7 @@
-//! The engine, Temporal: sends wake-ups to deployments' workflows, and polls, completes and fails the
-//! activity tasks of jobs. The engine may be unreachable at any time, also when a daemon starts. No call
-//! waits longer than its timeout, and the engine is never the only place where state is stored.
+//! The client of the engine, which is Temporal. It sends wake-ups to the workflows of deployments, and polls,
+//! completes and fails the activity tasks of jobs. The engine may be unreachable at any time, also when a
+//! daemon starts. No call waits longer than its timeout, and the engine is never the only place where state
+//! is stored.
 
 mod activities;
 mod config;
@@ -44,7 +45,7 @@ struct Parts {
     installation: watch::Sender<Option<InstallationId>>,
     /// Set by the first successful connection. The client then reconnects automatically.
     client: OnceCell<Client>,
-    /// Background tasks: polls, and the return of jobs to the engine.
+    /// Background tasks: polls, and calls that hand a polled job back because no runner took it.
     tasks: TaskTracker,
 }
 
@@ -56,8 +57,8 @@ impl Engine {
         Self(Arc::new(Parts { config, identity, installation, client, tasks }))
     }
 
-    /// Sets the installation whose workflows and jobs this handle uses. Before that every call fails as if
-    /// the engine were unavailable.
+    /// Sets the installation whose workflows and jobs this handle uses. Before that, every call except `ping`
+    /// fails as if the engine were unavailable.
     pub fn identify(&self, installation: InstallationId) {
         self.0.installation.send_replace(Some(installation));
     }
@@ -87,8 +88,8 @@ impl Engine {
             RpcOptions::builder().timeout(CALL_TIMEOUT).retry_options(RetryOptions::no_retries()).build();
         let id = workflow_id(installation, deployment_id);
         let options = WorkflowStartOptions::new(deployments_queue(installation), id)
-            // Allow reusing a completed workflow id: a completed run only means that it found nothing left to
-            // do.
+            // A workflow completes when its deployment has ended. A retry of a stage makes that deployment
+            // continue, so its workflow has to be started again with the same id.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .rpc_options(no_retries)
@@ -115,8 +116,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits for running polls, up to `timeout`. An aborted poll may lose its task until the missing
-    /// heartbeat is noticed.
+    /// Waits for the background tasks, up to `timeout`; the process then exits without them. If Temporal has
+    /// just assigned a task to an unfinished poll, no runner gets that task until its heartbeat times out.
     pub async fn close(&self, timeout: Duration) {
         self.0.tasks.close();
         if tokio::time::timeout(timeout, self.0.tasks.wait()).await.is_err() {

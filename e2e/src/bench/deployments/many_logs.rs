@@ -44,8 +44,8 @@ async fn write_concurrently(fixture: &mut DeploymentFixture, steps: usize) -> an
     Memory::reset_peak(server);
     let idle = Memory::of(server)?.resident_mib;
     let began = Instant::now();
-    // Steps that are blocked because they read the named pipe continue as soon as it has a writer. The pipe
-    // has one until `opened` is dropped.
+    // The steps are blocked in opening the named pipe for reading, and continue as soon as it has a writer.
+    // The pipe has one until `opened` is dropped.
     let opened = pipe::OpenOptions::new().open_sender(&gate)?;
     wait_for_steps(&mut connection, "succeeded", steps).await?;
     let seconds = began.elapsed().as_secs_f64();

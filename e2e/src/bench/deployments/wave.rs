@@ -1,4 +1,4 @@
-//! Starts a number of deployments together, with a few clients of the API, and waits until the last one has
+//! A wave of deployments: a few clients of the API start them together, and it ends when the last one has
 //! succeeded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use super::fixture::{DeploymentFixture, commit};
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Returns how many seconds that took. Ended deployments are counted in the database, which costs the server
-/// nothing.
+/// Runs a wave and returns how many seconds it took. Ended deployments are counted in the database, which
+/// costs the server nothing.
 pub(crate) async fn run(
     fixture: &DeploymentFixture,
     connection: &mut PgConnection,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fault::overload::shape::Spread;
 
+/// Returns the counts of a victim that the attack did not harm.
 fn well() -> Counts {
     Counts { calls: 300, reads: 200, heartbeats: 20, renewals: 20, deployments: 3, ..Counts::default() }
 }

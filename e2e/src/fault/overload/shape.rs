@@ -15,10 +15,11 @@ pub(crate) struct Spread {
     pub(crate) max: usize,
 }
 
+/// The size of one attack in one phase, as it was requested and as it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Shape {
-    /// Concurrent connections, or requests per second.
+    /// The requested size: concurrent connections, or requests per second.
     pub(crate) size: usize,
     pub(crate) unit: &'static str,
     pub(crate) samples: usize,
@@ -26,7 +27,8 @@ pub(crate) struct Shape {
     pub(crate) open: Spread,
     /// Connections that the server had refused and that waited to be opened again.
     pub(crate) refused: Spread,
-    /// Both together, with those that were being opened.
+    /// `open` and `refused` together with the connections that were being opened: those that the server had
+    /// to handle then or a moment later.
     pub(crate) at_work: Spread,
     pub(crate) attempts_per_second: f64,
     /// Since the attack began.

@@ -15,12 +15,14 @@ use utoipa::openapi::{ObjectBuilder, Required, Type};
 use crate::app::failure::Failure;
 use crate::app::session::Place;
 
-/// The pipeline that was checked. `PathParams` replaces the slug in the path with its id, so that the handler
-/// uses the pipeline that was checked, even if the slug moves to another pipeline in between.
+/// The pipeline in the path of a request whose token is limited to some pipelines. `pipeline_limit` has
+/// checked that it is one of them. `PathParams` replaces the slug in the path with this id, so that the
+/// handler uses the same pipeline even if the slug moves to another one in between.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckedPipeline(pub PipelineId);
 
-/// The path's variables as a struct.
+/// The path's variables as a struct. If the request has a [`CheckedPipeline`], `pipelineId` is replaced with
+/// its id.
 pub struct PathParams<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParams<T> {

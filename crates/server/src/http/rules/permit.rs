@@ -59,11 +59,13 @@ pub struct Permit<A, R = InPath> {
     types: PhantomData<(A, R)>,
 }
 
-/// The pipeline is in the path. A token that is limited to others gets `404`; without a pipeline in the path,
-/// `403`.
+/// The default: the operation belongs to the pipeline in its path, or to that of the deployment in its path.
+/// A token that is limited to other pipelines gets `404`. If the path has neither, every token that is
+/// limited to some pipelines gets `403`.
 pub struct InPath;
 
-/// The operation belongs to no single pipeline, and filters its results by the pipelines of the token.
+/// The operation has no pipeline in its path. A token that is limited to some pipelines may call it, and the
+/// operation itself applies the limit, for example by listing only records of these pipelines.
 pub struct Narrowed;
 
 pub trait PipelineCheck: Send + Sync + 'static {

@@ -22,7 +22,8 @@ pub(crate) struct Caller {
 
 pub(crate) struct Reply {
     pub(crate) status: Option<u16>,
-    /// The record if the request succeeded, otherwise the problem.
+    /// The response's `data` if the request succeeded, otherwise its problem document; null if there was no
+    /// response or its body is not JSON.
     pub(crate) body: Value,
 }
 
