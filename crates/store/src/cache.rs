@@ -1,6 +1,6 @@
 //! Caches that a pipeline keeps between deployments, and their objects in the object store. A cache belongs
-//! to one pipeline and one zone, and is immutable under its key. Which zones a job reads and writes follows
-//! from its deployment.
+//! to one pipeline and one zone (`CacheZone`: which deployments may have written it), and is immutable under
+//! its key. Which zones a job reads and writes follows from its deployment.
 
 use greenroom_domain::cache::{CacheAccess, CacheZone, cache_access};
 use greenroom_domain::id::{OrganizationId, PipelineId};
@@ -225,7 +225,8 @@ impl OrgTransaction {
         let definition = self.definition_of(own.pipeline_id, row.definition_version).await?;
         let caches = definition.stage(&own.stage).map(|stage| stage.caches.as_slice()).unwrap_or_default();
         let purpose = parse_column("deployments.purpose", &row.purpose)?;
-        // Without a repository no branch can be proven, so a named branch is ignored.
+        // A checkout proves that the commit is on the named branch. Without a repository there is no
+        // checkout, so the branch is ignored.
         let named = row.branch.as_deref().filter(|_| row.has_repository);
         Ok(Some(JobCache {
             pipeline_id: own.pipeline_id,

@@ -102,8 +102,8 @@ async fn grant(
 ) -> Result<Option<FastPathResult>, StoreError> {
     let GrantRequest { principal, .. } = request;
     // The clock is read in the SET clause: PostgreSQL evaluates it again after waiting for the row's lock,
-    // unlike a clock in FROM. It is read more than once, so `sweep_at` is a little earlier than needed: it
-    // must not be after the end of the lease.
+    // unlike a clock in FROM. It is read more than once, so the values can differ by a few microseconds. A
+    // millisecond is subtracted from `sweep_at`, so that it is never after the end of the lease.
     let row = sqlx::query!(
         r#"with granted as (
                update environments e

@@ -36,9 +36,9 @@ impl Command {
     pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<KeyClaim, StoreError> {
         let (organization, user) = (self.organization(), self.principal().user_id.uuid());
         let lock = format!("{organization}\n{user}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
-        // The lock is held until the transaction ends, so a concurrent request finds that the first one is
-        // running. Retry a few times, because a request that was rejected, or that only replayed its
-        // response, may release the lock slightly after responding.
+        // The advisory lock of the key is held until the transaction ends, so a concurrent request with this
+        // key does not get it and returns `Running`. Retry a few times, because a request that was rejected,
+        // or that only replayed its response, may release the lock slightly after responding.
         let mut attempts = 0;
         while !self.try_lock(&lock).await? {
             attempts += 1;

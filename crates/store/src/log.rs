@@ -49,7 +49,7 @@ pub struct NewSegment<'a> {
 pub struct SegmentLimit {
     /// Segments that begin within this many bytes of the first one's start.
     pub max_bytes: u64,
-    /// Whether the bytes of segments in objects count, which are not read here.
+    /// Whether segments in objects count towards `max_bytes`. Their bytes are not read here.
     pub objects_count: bool,
 }
 
@@ -159,8 +159,8 @@ impl Store {
         )
         .execute(transaction.connection())
         .await?;
-        // Bytes in an object count as stored only if all bytes before them do: the loose part is one range at
-        // the end.
+        // `stored_bytes` counts the bytes in objects from the beginning of the log. It grows only if all
+        // bytes before this segment are in objects: the loose part is one range at the end.
         let stored = if object.is_some() && loose == 0 { end + new } else { stored };
         let log_bytes: i64 = to_column("step_runs.log_bytes", end + new)?;
         let stored_bytes: i64 = to_column("step_runs.stored_bytes", stored)?;

@@ -8,7 +8,8 @@ use crate::lock::NewSession;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// A session that a request waits with, and the key under which its response is stored so far.
+/// A queued session whose turn a request waits for, and the idempotency key under which the request has
+/// stored a response so far.
 #[derive(Clone, Debug)]
 pub struct Waiter<'a> {
     pub organization_id: OrganizationId,

@@ -106,7 +106,9 @@ pub async fn run(outbox: impl Outbox, engine: impl WakeUpTarget, bell: RelayBell
         };
         tokio::select! {
             () = stop.cancelled() => return,
-            // The bell only shortens the poll interval: it can't make a relay spin that waits for the engine.
+            // The bell only interrupts the regular poll interval. It does not interrupt the longer delays
+            // after errors, so that frequent commands can't make the relay call an unreachable engine in a
+            // loop.
             () = bell.0.notified(), if delay == POLL_INTERVAL => {}
             () = tokio::time::sleep(delay) => {}
         }

@@ -57,7 +57,8 @@ pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
         };
         tokio::select! {
             () = stop.cancelled() => return,
-            // The bell only shortens the poll interval: it can't make a sequencer spin while another daemon's
+            // The bell only interrupts the regular poll interval. It does not interrupt the other delays, so
+            // that frequent commands can't make this sequencer try in a loop while that of another daemon
             // runs.
             () = bell.0.notified(), if delay == POLL_INTERVAL => {}
             () = tokio::time::sleep(delay) => {}

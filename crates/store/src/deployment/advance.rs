@@ -169,7 +169,8 @@ impl OrgTransaction {
             session_id: row.session_id,
             purpose,
             commit_id: row.commit_id,
-            // Without a repository no branch can be proven, so conditions get an empty branch.
+            // Every job proves with its checkout that the commit is on the branch. Without a repository there
+            // is no checkout, so conditions get an empty branch.
             branch: row.branch.filter(|_| row.has_repository),
             trigger: parse_column("deployments.trigger", &row.trigger)?,
             definition_version: row.definition_version,

@@ -13,7 +13,8 @@ use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-/// The delay before the next attempt, if the environment's work slot is taken.
+/// The delay before the next attempt, if another deployment has the environment's work slot, that is, acts on
+/// the environment.
 const SLOT_TAKEN_DELAY_SECONDS: f64 = 60.0;
 
 impl Store {

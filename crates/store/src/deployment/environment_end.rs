@@ -66,8 +66,8 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Records that at least a part of what the teardown should remove is still there. The environment shows
-    /// this until a clean-up succeeds.
+    /// Records that a teardown did not succeed, so what it should have removed may still be there. The
+    /// environment shows this until a clean-up succeeds.
     async fn record_cleanup_failed(
         &mut self,
         deployment: &LockedDeployment,

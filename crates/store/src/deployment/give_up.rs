@@ -53,8 +53,8 @@ impl OrgTransaction {
         self.settle_given_up(id).await
     }
 
-    /// Ends a deployment and all of its stages immediately, and releases its work slot. A teardown that is
-    /// given up counts as failed.
+    /// Ends a deployment and all of its stages immediately, and releases its work slot, so that the next
+    /// deployment can act on the environment. A teardown that is given up counts as failed.
     pub async fn give_up_deployment(
         &mut self,
         id: DeploymentId,

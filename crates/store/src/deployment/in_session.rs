@@ -1,5 +1,5 @@
-//! Deployments of sessions. They are created as `queued`, wait for their environment's work slot, and end
-//! with their session.
+//! Deployments of sessions. They are created as `queued`, wait for their environment's work slot (only the
+//! deployment that has it acts on the environment), and end with their session.
 
 use greenroom_domain::deployment::{CancelCause, Canceled, DeploymentStatus, Purpose, Reason, cancel};
 use greenroom_domain::event::{EventType, NewEvent};

@@ -32,7 +32,8 @@ pub struct DeploymentRecord {
     pub detail: Option<String>,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
-    /// `None` if the system canceled the deployment, and for a deployment that was not canceled.
+    /// The user who canceled the deployment or ended its session. `None` if the system did, or if it was not
+    /// canceled.
     pub canceled_by: Option<PersonRecord>,
     /// The user who last retried one of its stages.
     pub retried_by: Option<PersonRecord>,
@@ -43,7 +44,8 @@ pub struct DeploymentRecord {
     pub expired_at: Option<Timestamp>,
     /// Everything that blocks the deployment.
     pub waiting_on: Vec<WaitingOn>,
-    /// The earliest deadline of its waiting or running stages.
+    /// The earliest deadline of its queued and running stages and, for a teardown that has started, of the
+    /// teardown itself.
     pub deadline_at: Option<Timestamp>,
 }
 
@@ -77,9 +79,11 @@ pub(super) struct Row {
     pub(super) ended_at: Option<jiff_sqlx::Timestamp>,
     pub(super) expired_at: Option<jiff_sqlx::Timestamp>,
     pub(super) slot_deployment_id: Option<uuid::Uuid>,
-    /// The limit of the pipeline's current definition, if the deployment waits for its start.
+    /// The `concurrency` of the pipeline's current definition. Null if it has none, for a deployment that is
+    /// not `queued`, and for a teardown.
     pub(super) concurrency: Option<i64>,
-    /// The number of deployments that count towards the limit and precede this one, likewise.
+    /// How many deployments are ahead of this one under that limit: those that have started, and the older
+    /// ones that wait for it. Null for a deployment that is not `queued`, and for a teardown.
     pub(super) ahead: Option<i64>,
 }
 

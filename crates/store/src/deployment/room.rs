@@ -1,7 +1,8 @@
-//! A pipeline's `concurrency`: which deployments may start, and which are woken up when there is room. The
-//! limit is that of the pipeline's current definition. The domain decides both, from counts that are read
-//! under one advisory lock per pipeline, which a transaction takes after all of its row locks. So a deployment
-//! that starts and one that ends never count deployments concurrently.
+//! A pipeline's `concurrency`: which deployments may start, and which are woken up when there is room, that
+//! is, when fewer have started than the limit allows. The limit is that of the pipeline's current definition.
+//! The domain decides both, from counts that are read under one advisory lock per pipeline, which a
+//! transaction takes after all of its row locks. So a deployment that starts and one that ends never count
+//! deployments concurrently.
 
 use greenroom_domain::deployment::{ConcurrencyLimit, is_limited};
 use greenroom_domain::id::PipelineId;
@@ -12,7 +13,8 @@ use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
-    /// Returns whether this deployment is among the oldest that the limit admits.
+    /// Returns whether the limit admits this deployment now: fewer than the limit have started or are older
+    /// and wait to start.
     pub(crate) async fn has_room(&mut self, deployment: &LockedDeployment) -> Result<bool, StoreError> {
         if !is_limited(deployment.state.status, deployment.purpose) {
             return Ok(true);

@@ -57,7 +57,7 @@ impl Store {
         }))
     }
 
-    /// Puts a job back into the queue whose runner disconnected before the job could be sent to it.
+    /// Puts a job back into the queue, because its runner disconnected before the job could be sent to it.
     pub async fn requeue_job(&self, credentials: JobCredentials<'_>) -> Result<(), StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let organization = transaction.organization();

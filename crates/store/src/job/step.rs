@@ -57,7 +57,8 @@ impl Store {
     ) -> Result<StepStartOutcome, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let organization = transaction.organization();
-        // The shared lock waits for a concurrent change of the holder, after which the fence is another.
+        // The shared lock waits until a concurrent change of the holder has committed; the fence that is read
+        // is then the new one.
         let place = sqlx::query!(
             r#"select e.id, e.fence, e.expires_at, d.fence as own, d.purpose
                from jobs j
@@ -78,8 +79,8 @@ impl Store {
             }
             let now = transaction.now().await?;
             if place.expires_at.is_none_or(|at| at.to_jiff() <= now) {
-                // A lease ends at its expiry time, even if that was not recorded yet. Whatever finds an
-                // expired lease records it.
+                // A session ends when its lease expires, even if that is not recorded yet. Here it is
+                // recorded by a sweep, in its own transaction.
                 transaction.commit().await?;
                 let (organization_id, environment_id) = (credentials.runner.organization_id, place.id.into());
                 self.sweep_environment(DueEnvironment { organization_id, environment_id }).await?;

@@ -102,7 +102,8 @@ impl OrgTransaction {
         fence: i64,
     ) -> Result<ClaimDetails, StoreError> {
         let organization = self.organization();
-        // The lease of this session, even if the same command ends it again.
+        // Computed again and not read from the environment's state, which no longer contains this session if
+        // the same command has ended it.
         let lease = Lease::from_queue(environment.now, waiting.terms);
         let granted = sqlx::query!(
             "update sessions

@@ -12,7 +12,7 @@ use crate::{Store, StoreError};
 /// The deployments that occupy an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EnvironmentWork {
-    /// The deployment in the work slot.
+    /// The deployment in the work slot: the only one that may act on the environment.
     pub in_slot: Option<DeploymentId>,
     /// The newest teardown that has not ended.
     pub teardown: Option<DeploymentId>,

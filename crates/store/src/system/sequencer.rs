@@ -1,4 +1,5 @@
-//! Sequences events. The header of migration 0003 explains why this is needed.
+//! Gives events their sequence numbers: moves them from the table that transactions insert into, the intake,
+//! to the histories of their organizations. The header of migration 0003 explains why this is needed.
 
 use crate::error::from_column;
 use crate::{Store, StoreError};

@@ -29,8 +29,8 @@ impl Store {
     /// Scans up to `batch` live deployments with ids above `after`.
     ///
     /// A deployment waits for the engine in these cases:
-    /// - It is queued and could start (it has the work slot, and its pipeline is active and has room), or it
-    ///   is canceled.
+    /// - It is queued and could start (it has the work slot of its environment, and its pipeline is active
+    ///   and below its concurrency limit), or it is canceled.
     /// - It is running, and one of its jobs has ended or a retry is due, but the stage was not advanced.
     pub async fn scan_engine_waits(
         &self,

@@ -126,8 +126,8 @@ fn options(
     let slots = |number: usize| FixedSizeSlotSupplier::new(number.max(2));
     let tuner = TunerHolder::builder()
         // A workflow task lasts as long as its local activity, the advance. The additional slots are for
-        // polls: a task for which no poll waits is written to the engine's database, which costs more than
-        // all the rest of it.
+        // polls: if no poll waits when a task is created, Temporal writes the task to its database, which
+        // costs more than everything else that it does for the task.
         .workflow_task_slot_supplier(slots(settings.concurrent_advances * 2 + settings.pollers))
         .local_activity_task_slot_supplier(slots(settings.concurrent_advances))
         .activity_task_slot_supplier(slots(2))

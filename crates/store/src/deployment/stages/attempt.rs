@@ -69,7 +69,9 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Writes an attempt that was ended or canceled by a timeout or a cancel.
+    /// Writes what the machine has changed in the newest attempt: it has ended, or its runner has to end it
+    /// because of a timeout or a cancellation. In the latter case its lease is limited to the grace time and
+    /// a slack.
     pub(super) async fn update_job(
         &mut self,
         deployment: &LockedDeployment,
