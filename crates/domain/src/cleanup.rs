@@ -1,14 +1,14 @@
-//! Failed clean-ups: when the sweeper retries a teardown, and when a teardown may be repeated at all.
+//! Failed clean-ups: when a background task retries a teardown, and when a teardown may be repeated at all.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The delay after a failure before the sweeper retries a teardown: for the first, the second and the third
-/// retry.
+/// The delay after a failure before a teardown is retried automatically: for the first, the second and the
+/// third retry.
 pub const RETRY_DELAYS: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_hours(1), SignedDuration::from_hours(24)];
 
-/// Returns when the sweeper retries a teardown that has just failed, after `retries` earlier retries. `None`:
-/// there are no more retries, and a maintainer has to intervene.
+/// Returns when a teardown that has just failed is retried automatically, after `retries` earlier retries.
+/// `None`: there are no more retries, and a maintainer has to intervene.
 pub fn next_retry_at(retries: u32, failed_at: Timestamp) -> Option<Timestamp> {
     let after = RETRY_DELAYS.get(usize::try_from(retries).ok()?)?;
     failed_at.checked_add(*after).ok()
@@ -19,7 +19,7 @@ pub fn next_retry_at(retries: u32, failed_at: Timestamp) -> Option<Timestamp> {
 pub struct CleanupState<D, S> {
     /// The teardown that failed last, if none has succeeded since.
     pub failed: Option<D>,
-    /// The deployment that has the work slot.
+    /// The deployment that has the work slot, which means that it acts on the environment.
     pub slot_holder: Option<D>,
     pub holder: Option<S>,
     /// A deployment of a session has started after the failed teardown.

@@ -198,8 +198,8 @@ pub fn settle(state: EnvironmentState, now: Timestamp) -> (EnvironmentState, Vec
     settle_for(state, now, None)
 }
 
-/// Settles before a command on the session `affected`, which leaves the queue if it has timed out, beyond the
-/// batch too.
+/// Settles before a command on the session `affected`. If that session has timed out in the queue, it leaves
+/// the queue now, even if the batch is already full.
 fn settle_for(
     state: EnvironmentState,
     now: Timestamp,
@@ -244,8 +244,8 @@ fn settle_for(
     (EnvironmentState { lock, queue }, effects)
 }
 
-/// Returns the held session and its request for hand-over, if that was due before the lease ended and while
-/// the requester still waited.
+/// Returns the session of the holder and the request for hand-over that it has not answered, if the deadline
+/// of the request passed before the lease ended and while the requester still waited.
 fn unanswered_handover(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(SessionId, Handover)> {
     let LockHolder { session, lease, handover, .. } = lock.held.as_ref()?;
     let is_due = |handover: &Handover| handover.due_at <= now && handover.due_at < lease.expires_at;
@@ -254,8 +254,8 @@ fn unanswered_handover(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(Se
     waited.then_some((*session, handover))
 }
 
-/// Returns why a plain claim can't be granted. The state must be settled, so that no one waits for a free
-/// lock.
+/// Returns why a plain claim can't be granted. The state must be settled: expired leases would count as held
+/// otherwise.
 fn claim_refusal(state: &EnvironmentState, user: UserId, now: Timestamp) -> Option<Refusal> {
     match &state.lock.held {
         Some(held) if held.user == user => Some(Refusal::HeldByYou { session: held.session }),

@@ -24,7 +24,7 @@ pub struct LeaseTerms {
 }
 
 impl Lease {
-    /// Returns the lease of a claim that is granted within its request, which confirms it.
+    /// Returns the lease of a claim that is granted within its request. It needs no further confirmation.
     pub fn claimed(now: Timestamp, terms: LeaseTerms) -> Self {
         let max_expires_at = later(now, terms.max_length);
         Self {
@@ -35,7 +35,8 @@ impl Lease {
         }
     }
 
-    /// Returns the lease of a waiter, which may be gone and so has to confirm.
+    /// Returns the lease of a waiter whose turn has come. Its client may be gone, so this lease is short
+    /// until the client confirms it.
     pub fn from_queue(now: Timestamp, terms: LeaseTerms) -> Self {
         let full = Self::claimed(now, terms);
         Self { expires_at: full.expires_at.min(later(now, FIRST_LEASE)), confirmed: false, ..full }

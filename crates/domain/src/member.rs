@@ -27,13 +27,14 @@ pub fn action_for_change(from: Option<Role>, to: Option<Role>) -> Action {
     }
 }
 
-/// Returns whether a change of role (`None`: removal) revokes the right to hold sessions, so that they end.
+/// Returns whether a change of role (`None`: removal) revokes the right to hold sessions. The member's
+/// sessions end then.
 pub fn loses_sessions(from: Role, to: Option<Role>) -> bool {
     let may_hold = |role| is_allowed(role, Action::SessionHold);
     may_hold(from) && !to.is_some_and(may_hold)
 }
 
-/// Returns whether a change would leave the organization without an owner, so that no one could manage it.
+/// Returns whether a change would leave the organization without an owner. No one could manage it then.
 pub fn leaves_no_owner(from: Role, to: Option<Role>, owners: usize) -> bool {
     from == Role::Owner && to != Some(Role::Owner) && owners <= 1
 }

@@ -1,7 +1,8 @@
 //! The queue of an environment: first in, first out, for as long as the waiters send heartbeats.
 //!
 //! A waiter is gone from the moment its heartbeat times out, even if its end has not been stored yet. It is
-//! neither granted a turn nor revived by a late heartbeat, so that the ends can be stored in batches.
+//! neither granted a turn nor revived by a late heartbeat. Therefore its end can be stored later, in a batch
+//! with others.
 
 use std::collections::VecDeque;
 

@@ -61,7 +61,8 @@ impl<const N: usize> fmt::Display for Line<N> {
     }
 }
 
-/// A commit: 7 to 64 hexadecimal digits. A short one is resolved when its deployment is planned.
+/// A commit: 7 to 64 hexadecimal digits. A short one is replaced by the full one when a job of its deployment
+/// has checked it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitId(String);
 

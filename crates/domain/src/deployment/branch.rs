@@ -13,8 +13,9 @@ pub struct BranchProof {
     pub any_of: Vec<String>,
 }
 
-/// Returns what the job of a stage has to prove; `None` if nothing. Every job checks it again, because the
-/// result of another runner can't be trusted more than that runner.
+/// Returns what the job of a stage has to prove; `None` if nothing. Every job proves it again, because a
+/// proof is only as trustworthy as the runner that reports it, and the jobs of a deployment can run on
+/// different ones.
 pub fn required_proof(
     definition: &Definition,
     purpose: Purpose,

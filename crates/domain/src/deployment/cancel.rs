@@ -119,7 +119,8 @@ pub fn give_up_stage(deployment: &mut Deployment, key: &str) -> CanceledStage {
 }
 
 impl Deployment {
-    /// Cancels the newest attempt of a stage with `cancel_job`, if that is live, otherwise the stage itself.
+    /// If the newest attempt of the stage is live, cancels it with `cancel_job`; otherwise cancels the stage
+    /// itself.
     fn cancel_stage(
         &mut self,
         key: &str,

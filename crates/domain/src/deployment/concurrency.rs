@@ -7,8 +7,10 @@
 //! | `queued`, not canceled, and it has its slot    | waits for room |
 //! | any other, and every teardown                  | neither        |
 //!
-//! A deployment may start if fewer than the limit are ahead of it: those that have started, and the older ones
-//! that wait for room. A teardown neither counts nor waits, because other sessions wait for it.
+//! A queued deployment waits for room, that is, for this limit, once it has the work slot of its environment
+//! (`work_slot`), or if it has no environment. It may start if fewer than the limit are ahead of it: those
+//! that have started, and the older ones that wait for room. A teardown neither counts nor waits, because
+//! other sessions wait for it.
 
 use super::plan::Purpose;
 use super::status::DeploymentStatus;

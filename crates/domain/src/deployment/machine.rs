@@ -12,7 +12,7 @@ use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 pub struct Deployment {
     pub status: DeploymentStatus,
     pub reason: Option<Reason>,
-    /// Why the deployment has to end.
+    /// Set if the deployment was canceled: why it has to end.
     pub cancel: Option<Reason>,
     /// The deadline of the deployment. Stages that have not ended by then are canceled, and the deployment
     /// fails.

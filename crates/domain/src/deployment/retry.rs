@@ -97,7 +97,9 @@ impl RetryInput {
         if self.purpose == Purpose::Teardown {
             return Some(NotRetried::Teardown);
         }
-        // A live deployment has the work slot, and ends with its session.
+        // The other conditions are only for a deployment that has ended. One that has started and not ended
+        // has the work slot of its environment, if it has one, so no newer deployment has started there. It
+        // is canceled when its session ends, and does not expire.
         if !status.is_final() {
             return None;
         }

@@ -10,9 +10,9 @@ pub struct RequiredRight {
     pub force: bool,
 }
 
-/// Returns the right for canceling or retrying a deployment. In a session that is the holder, or a maintainer
-/// with a token that may force. A teardown has no holder, because its session has ended: only maintainers may
-/// cancel it.
+/// Returns the right that is required to cancel or retry a deployment. In a session the holder needs only the
+/// right to run their own deployments; other users have to be maintainers, with a token that may force. A
+/// teardown has no holder, because its session has ended: only maintainers may cancel it.
 pub const fn required_right(purpose: Purpose, is_holder: bool) -> RequiredRight {
     match (purpose, is_holder) {
         (Purpose::Pipeline, _) => RequiredRight { action: Action::DeploymentRun, force: false },

@@ -1,6 +1,6 @@
 //! Whether a deployment may start, and whether its stages may: the part of the input of
-//! [`advance`](super::advance) that depends on the pipeline and the work slot. The pipeline's `concurrency` is
-//! decided in `concurrency`.
+//! [`advance`](super::advance) that depends on the pipeline and on the work slot (`work_slot`), which at most
+//! one deployment of an environment has. The pipeline's `concurrency` is decided in `concurrency`.
 
 use super::plan::Purpose;
 use crate::pipeline::{PipelineStatus, StopMode};

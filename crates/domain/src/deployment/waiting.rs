@@ -8,7 +8,7 @@ use crate::pipeline::PipelineStatus;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitingOn {
-    /// Another deployment has the environment's work slot.
+    /// Another deployment has the environment's work slot: it acts on the environment.
     WorkSlot { deployment: DeploymentId },
     /// The pipeline is stopped; the deployment continues when it is resumed.
     PipelineStopped,

@@ -41,7 +41,7 @@ impl Check<'_> {
         (named, templates)
     }
 
-    /// Reports if all stages clean up, so that a deployment would run nothing.
+    /// Reports if all stages clean up: a deployment of the pipeline would then run nothing.
     fn require_deployment_stage(&mut self) {
         let root = Path::Root;
         let stages = self.file.stages.as_ref();
