@@ -41,7 +41,7 @@ pub struct Runner<B> {
 pub enum Ending {
     /// It was shut down.
     Stopped,
-    /// Its token was revoked, so that it would never get a job again.
+    /// Its token was revoked. It would never get a job again.
     Revoked,
 }
 

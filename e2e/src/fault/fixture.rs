@@ -55,7 +55,7 @@ pub(crate) struct FixtureEnvironment {
 }
 
 impl FixtureEnvironment {
-    /// Returns whether it is reserved for one trial, so that clients do not use it.
+    /// Returns whether the environment is reserved for one trial. Other clients do not use it.
     fn is_reserved(&self) -> bool {
         [HANDOVER, CROWDED].contains(&self.name.as_str())
     }

@@ -143,7 +143,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     let bugs = bugs();
     let manifest = source::prepare(workspace, &bugs)?;
-    // Without binaries, so that the target folder can be the usual one: its dependencies are compiled already.
+    // `cargo check` builds no program, so it can use the usual target folder, in which the dependencies are
+    // compiled already.
     let mut cargo = workspace.cargo(&["check", "-p", "greenroom-server", "--manifest-path"]);
     cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
     workspace::run(&mut cargo).context("the sources with planted bugs do not compile")?;

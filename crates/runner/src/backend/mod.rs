@@ -12,8 +12,8 @@
 //!   previous process of it, has left.
 //! - [`Backend::ready`], once per job: prepares everything that its steps need and that may be slow or fail,
 //!   such as images and a network. No concurrent job has the same slot.
-//! - [`Backend::prepare`]: prepares a step without running any part of it. The request to the server follows
-//!   between this and the start, because its decision may have changed while an image was pulled.
+//! - [`Backend::prepare`]: prepares a step without running any part of it. Between this and the start, the
+//!   runner requests the start from the server, whose decision may have changed while an image was pulled.
 //! - [`Running::start`]: starts the step and returns its output. Standard output and error are one stream. If
 //!   it is not read, the step blocks; no byte is dropped. The stream ends when no process of the step runs
 //!   any more.

@@ -29,8 +29,9 @@ pub enum Protocols {
 #[derive(Clone, Debug)]
 pub struct Access {
     pub protocols: Protocols,
-    /// Networks that are allowed although they belong to this machine, its link, or a metadata service; also
-    /// private networks with a forge, for which errors are more specific.
+    /// Networks that are allowed although they belong to this machine, its link, or a metadata service. A
+    /// private network, which is allowed anyway, can be listed too: errors of checkouts from it are then as
+    /// specific as those of public servers.
     pub allow: Vec<Cidr>,
 }
 

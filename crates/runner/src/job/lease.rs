@@ -65,8 +65,8 @@ impl Lease {
         Lease { deadline: Some(deadline), ..self }
     }
 
-    /// Sets the expiry after a successful heartbeat. Heartbeats are sent one after the other, so that the
-    /// latest response wins, even if it shortens the lease.
+    /// Sets the expiry after a successful heartbeat. Heartbeats are sent one after the other, so the response
+    /// that arrives last is the newest and is used, even if it shortens the lease.
     pub fn renew(&self, until: Instant) {
         self.state.send_modify(|state| {
             state.is_confirmed = true;

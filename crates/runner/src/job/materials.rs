@@ -41,8 +41,8 @@ impl Materials<'_> {
         self.unpack(file).await
     }
 
-    /// Restores caches and returns the keys that were found. Caches are an optimization, so that failures are
-    /// only logged.
+    /// Restores caches and returns the keys that were found. Caches are an optimization, so failures are only
+    /// logged.
     pub async fn restore_caches(&self) -> HashSet<&str> {
         let mut found = HashSet::new();
         for cache in &self.job.caches {

@@ -24,7 +24,8 @@ pub struct Masker {
     pending: Vec<u8>,
     /// How many of the pending bytes belong to a secret that began before them.
     masked: usize,
-    /// Whether the last decided byte was masked, so that its mask is already written.
+    /// Whether the last decided byte was masked. Then its mask is already written, and further masked bytes
+    /// add none.
     in_mask: bool,
 }
 

@@ -1,5 +1,6 @@
 //! Ships a step's log to the server: reads, masks and sends it in order and without gaps. The buffer in
-//! memory is bounded: when it is full, the step's output is not read, so that the step blocks.
+//! memory is bounded: when it is full, the step's output is not read, and the step blocks as soon as it
+//! writes more.
 
 mod masker;
 mod pump;

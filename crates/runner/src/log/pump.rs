@@ -18,7 +18,8 @@ const FLUSH_BYTES: usize = 512 * 1024;
 const FLUSH_INTERVAL: Duration = Duration::from_millis(200);
 /// The server's limit for one request.
 const MAX_PIECE_BYTES: usize = 1024 * 1024;
-/// The limit of output in memory. When it is reached, the step's output is not read, so that the step blocks.
+/// The limit of output in memory. When it is reached, the step's output is not read, and the step blocks as
+/// soon as it writes more.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// How long to wait for more output, or its end, after the step has ended.
 const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(15);
@@ -81,7 +82,7 @@ pub struct Pump<S> {
 pub struct LogSignals {
     /// Sent by the pump when the step has to be killed, because its log can't be delivered or is too large.
     pub kill_step: CancellationToken,
-    /// Sent when the step has ended, so that its output has to end soon.
+    /// Sent when the step has ended. Its output has to end soon after that.
     pub step_ended: CancellationToken,
 }
 

@@ -31,8 +31,8 @@ const MAX_REJECTED: u64 = 10_000;
 
 pub struct Authentication {
     general: LookUps,
-    /// Requests with reserved capacity neither use the general connections nor share a look-up that waits for
-    /// one.
+    /// For requests with reserved capacity, which keep locks and jobs alive: they neither use the general
+    /// connections nor share a look-up that waits for one.
     reserved: LookUps,
     /// Tokens that were found valid recently. Only valid ones are inserted, so forged ones can't evict them.
     known: Cache<TokenHash, ()>,
@@ -138,7 +138,8 @@ impl Authentication {
     /// rejected before.
     async fn reject(&self, hash: TokenHash, rejection: Rejection) -> bool {
         let is_first = self.rejected.entry(hash).or_insert(rejection).await.is_fresh();
-        // After the insertion, so that a concurrent look-up of a token that was valid finds one or the other.
+        // Removed from `known` only after the insertion into `rejected`, so that a concurrent request with
+        // this token finds it in at least one of them.
         let was_valid = self.known.remove(&hash).await.is_some();
         is_first && !was_valid
     }

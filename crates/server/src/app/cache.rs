@@ -1,6 +1,6 @@
 //! Caches: files that a pipeline reuses in later deployments, each one archive under a key. The first
-//! complete upload under a key wins. A job can use the caches that its stage declares, in the zones of its
-//! deployment.
+//! complete upload under a key wins. A job can use the caches that its stage declares, in the zones that its
+//! deployment may read and write (`CacheZone`).
 
 use greenroom_api_types::cache::Cache as Record;
 use greenroom_domain::cache::CacheZone;

@@ -14,7 +14,8 @@ use crate::limits::Exceeded;
 
 macro_rules! codes {
     ($($code:ident $name:literal $status:literal $title:literal),* $(,)?) => {
-        /// The stable name of a problem. Each has a page in `docs/errors/`.
+        /// The stable name of a kind of failure, which is the `code` of the problem document that the client
+        /// gets. Each has a page in `docs/errors/`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Code {
             $($code),*

@@ -128,7 +128,8 @@ pub async fn change_status(
             command.cancel_deployments_of_pipeline(after.id, true).await?;
             command.drop_caches(after.id).await?;
         }
-        // Wake up the workflows of deployments that a stop has blocked, or that a drain has let run.
+        // A stop, another mode of a stop, and a resume change which deployments may continue. So their
+        // workflows are woken up.
         pipeline::State::Active | pipeline::State::Stopped(_) => {
             command.wake_deployments_of_pipeline(after.id).await?;
         }

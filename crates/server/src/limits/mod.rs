@@ -35,8 +35,8 @@ pub use self::shares::Share;
 use self::slots::Slots;
 pub use self::slots::{Capacity, Slot};
 
-/// How many requests for a job a runner can have that does not send its concurrency. Equals the default of
-/// `token_in_flight`.
+/// The maximum of concurrent requests for a job, for a runner that does not send its concurrency. Equals the
+/// default of `token_in_flight`.
 const DEFAULT_MAX_POLLS: u32 = 64;
 /// The largest concurrency of a runner (`greenroom-runner --concurrency`).
 const MAX_CONCURRENCY: u32 = 256;

@@ -90,7 +90,8 @@ fn step_of(
 ) -> JobStep {
     let (image, run) = match &step.work {
         StepWork::Script { image, run } => (image.clone(), run.clone()),
-        // Such a step never belongs to a job of a runner.
+        // Steps of registries are not supported yet: the plan ends their stages as `errored`, so they have no
+        // jobs.
         StepWork::Registry { .. } => (String::new(), "exit 1".to_owned()),
     };
     let mut variables = shared.clone();

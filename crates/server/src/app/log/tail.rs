@@ -140,7 +140,8 @@ impl Tail {
     async fn read(&self, reader: LogReader<'_>, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
         let (organization, step) = self.key;
         if to.saturating_sub(from) > READ_BYTES {
-            // The stream is far behind, and hardly at the same offset as another stream.
+            // The stream is far behind, and another stream is unlikely to need the same bytes. So they are
+            // read for this one alone and not cached.
             return reader.read_parts(organization, step, from..to, READ_BYTES).await;
         }
         if let Some(parts) = self.end().parts_from(from) {

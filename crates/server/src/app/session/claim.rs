@@ -38,7 +38,7 @@ pub async fn claim<R: Replayable>(
     let mut command = request.open().await?;
     match claim_in(&mut command, request, place, claim).await {
         Ok(view) => command.finish(render(view)?).await,
-        // The refusal reports the settled state, so that is committed first.
+        // The refusal reports the lock after expired leases were settled, so the settling is committed first.
         Err(refused) if reports_lock(refused.code) => {
             command.commit().await?;
             Err(refused.into())

@@ -65,7 +65,8 @@ pub async fn heartbeat<R: Replayable>(
     let mut command = request.open().await?;
     match heartbeat_in(&mut command, place, id).await {
         Ok(view) => command.finish(render(view)?).await,
-        // The refusal reports the settled state (`domain::environment`), so that is committed first.
+        // The refusal reports the lock after expired leases were settled (`domain::environment`), so the
+        // settling is committed first.
         Err(ended) if ended.code.is_session_end() => {
             command.commit().await?;
             Err(ended.into())
@@ -80,7 +81,7 @@ async fn heartbeat_in(command: &mut Command, place: &Place, id: SessionId) -> Re
     if session.status.is_live() {
         apply(command, &mut locked, LockCommand::Heartbeat(id)).await?;
     }
-    // It may have expired in the meantime.
+    // The settling may have ended the session, because its lease or its place in the queue has expired.
     let view = read_view(command, &locked, id).await?;
     if view.session.status.is_live() { Ok(view) } else { Err(not_active(command, &locked, id).await?) }
 }

@@ -67,7 +67,7 @@ pub async fn transfer(
     };
     match command.apply(&mut locked, LockCommand::Transfer { from: id, to }, &new).await? {
         Ok(_) => read_view(command, &locked, to.session).await,
-        // A hand-over became due concurrently.
+        // The settling has ended the session, because a request for hand-over was not answered in time.
         Err(_) => Err(not_active(command, &locked, id).await?),
     }
 }

@@ -14,7 +14,8 @@ use crate::http::rules::record_response::RecordResponse;
 pub type HandlerResult = Result<RecordResponse, Interruption>;
 
 impl<A: Act, R> Permit<A, R> {
-    /// Returns the request for commands with this permission. `body` is what a repeated request has to equal.
+    /// Returns the request for commands with this permission. A repeated request with the same key must have
+    /// the same `body`.
     pub fn command(&self, key: IdempotencyKey, body: &[u8]) -> CommandRequest<'_> {
         self.command_request(A::check, Some((key, body)))
     }

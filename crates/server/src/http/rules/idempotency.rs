@@ -69,7 +69,8 @@ impl FromRequestParts<App> for IdempotencyKey {
             Some(name) => pipeline_id(parts, app, name).await?.map(|id| route.path(Some(id))),
         };
         Ok(match resolved {
-            // An edit or an archival can free the slug, and the client repeats the request with that slug.
+            // An edit or an archival can free the slug. The response is also stored under the path as it was
+            // sent, so that it is found when the client repeats the request with the old slug.
             Some(path) if route.changes_pipeline(&method) && path != as_sent => {
                 Self { method, path, alias_path: Some(as_sent), key: Some(key) }
             }

@@ -37,7 +37,8 @@ impl Prefer {
         }
     }
 
-    /// Exchanges the request's slot for a permit to wait, does the waiting, and makes its response.
+    /// Exchanges the request's slot for a permit to wait, runs `waiting`, and returns the response to its
+    /// result.
     pub async fn respond_after_wait(
         self,
         request_slot: &RequestSlot,
