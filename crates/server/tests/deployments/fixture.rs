@@ -120,7 +120,7 @@ impl DeploymentFixture {
         let credentials = JobCredentials { runner: &self.runner, job: dispatch.job_id, secret: &hash };
         let store = &self.server.server.app.store;
         let assigned = store.assign_job(credentials, b"task", Duration::from_secs(60)).await.unwrap()?;
-        let steps = assigned.steps.iter().map(|(id, _)| id.to_string()).collect();
+        let steps = assigned.steps.iter().map(|step| step.id.to_string()).collect();
         Some(Job { id: dispatch.job_id, secret, steps })
     }
 

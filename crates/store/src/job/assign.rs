@@ -30,7 +30,7 @@ pub struct JobAssignment {
     pub commit_id: String,
     /// The branch that its checkout has to prove, if the pipeline has a repository.
     pub proof: Option<BranchProof>,
-    pub environment: Option<(String, Option<String>)>,
+    pub environment: Option<JobEnvironment>,
     pub fence: Option<i64>,
     pub session_id: Option<uuid::Uuid>,
     pub stage: String,
@@ -38,11 +38,24 @@ pub struct JobAssignment {
     pub timeout_seconds: u64,
     pub definition: Arc<Definition>,
     /// The steps, in order of execution.
-    pub steps: Vec<(StepRunId, String)>,
+    pub steps: Vec<AssignedStep>,
     /// Outputs of the steps of the stages that it needs, by stage and name.
     pub outputs: BTreeMap<String, BTreeMap<String, String>>,
     /// Artifacts of those stages.
     pub artifacts: Vec<Artifact>,
+}
+
+/// The ephemeral environment that a job deploys to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEnvironment {
+    pub name: String,
+    pub url: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignedStep {
+    pub id: StepRunId,
+    pub name: String,
 }
 
 impl Store {
@@ -158,14 +171,19 @@ impl OrgTransaction {
             purpose,
             commit_id: row.commit_id,
             proof,
-            environment: row.environment.map(|name| (name, row.url)),
+            environment: row.environment.map(|name| JobEnvironment { name, url: row.url }),
             fence: row.fence,
             session_id: row.session_id,
             stage: row.stage_key,
             attempt: from_column("jobs.attempt", row.attempt)?,
             timeout_seconds: from_column("stages.timeout_seconds", row.timeout_seconds)?,
             definition,
-            steps: row.step_ids.into_iter().map(StepRunId::from).zip(row.step_names).collect(),
+            steps: row
+                .step_ids
+                .into_iter()
+                .zip(row.step_names)
+                .map(|(id, name)| AssignedStep { id: id.into(), name })
+                .collect(),
             outputs,
             artifacts,
         })

@@ -14,7 +14,7 @@ use greenroom_domain::token::TokenHash;
 use crate::StoreError;
 use crate::transaction::OrgTransaction;
 
-pub use self::assign::JobAssignment;
+pub use self::assign::{AssignedStep, JobAssignment, JobEnvironment};
 pub use self::checkout::CheckoutOutcome;
 pub use self::complete::{CompletedJob, JobReport};
 pub use self::lease::HeartbeatResult;

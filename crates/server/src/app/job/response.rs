@@ -6,10 +6,10 @@ use std::time::Duration;
 use greenroom_api_types::runner::{Artifact as Input, Cache, Job, JobStep, MustBeOn, Source};
 use greenroom_domain::definition::{self, NO_ENVIRONMENT, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
-use greenroom_domain::id::{JobId, StepRunId};
+use greenroom_domain::id::JobId;
 use greenroom_domain::token::TokenSecret;
 use greenroom_store::artifact::Artifact;
-use greenroom_store::job::{JobAssignment, RunnerPrincipal};
+use greenroom_store::job::{AssignedStep, JobAssignment, RunnerPrincipal};
 
 use crate::app::App;
 
@@ -24,7 +24,7 @@ pub fn job_response(
     secret: &TokenSecret,
     of: JobAssignment,
 ) -> Job {
-    let environment = of.environment.as_ref().map(|(name, _)| name.as_str());
+    let environment = of.environment.as_ref().map(|environment| environment.name.as_str());
     let stage = of.definition.stage(&of.stage);
     let shared = stage.map(|stage| variables_of(&of.definition, environment, stage)).unwrap_or_default();
     let platform = platform_variables(runner, job, &of);
@@ -33,7 +33,7 @@ pub fn job_response(
         .steps
         .iter()
         .zip(definitions)
-        .map(|((id, name), step)| step_of(*id, name, step, &shared, &platform))
+        .map(|(assigned, step)| step_of(assigned, step, &shared, &platform))
         .collect();
     Job {
         job_id: job.to_string(),
@@ -82,8 +82,7 @@ fn cache(cache: &definition::Cache) -> Cache {
 }
 
 fn step_of(
-    id: StepRunId,
-    name: &str,
+    assigned: &AssignedStep,
     step: &Step,
     shared: &BTreeMap<String, String>,
     platform: &BTreeMap<String, String>,
@@ -97,10 +96,10 @@ fn step_of(
     let mut variables = shared.clone();
     variables.extend(step.variables.clone());
     variables.extend(platform.clone());
-    variables.insert("GREENROOM_STEP".to_owned(), name.to_owned());
+    variables.insert("GREENROOM_STEP".to_owned(), assigned.name.clone());
     JobStep {
-        step_run_id: id.to_string(),
-        name: name.to_owned(),
+        step_run_id: assigned.id.to_string(),
+        name: assigned.name.clone(),
         image,
         run,
         variables,
@@ -124,7 +123,7 @@ fn platform_variables(runner: &RunnerPrincipal, job: JobId, of: &JobAssignment) 
     let lasting = || of.definition.stage(&of.stage)?.environment.as_deref();
     let lasting = || lasting().and_then(|name| of.definition.environment(name));
     let (environment, url) = match &of.environment {
-        Some((name, url)) => (name.as_str(), url.as_deref()),
+        Some(environment) => (environment.name.as_str(), environment.url.as_deref()),
         None => lasting().map_or((NO_ENVIRONMENT, None), |lasting| (&lasting.name, lasting.url.as_deref())),
     };
     set("ENVIRONMENT", environment.to_owned());
