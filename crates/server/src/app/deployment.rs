@@ -9,7 +9,7 @@ use greenroom_domain::pipeline::PipelineStatus;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
 use greenroom_store::deployment::{
-    ActionOutcome, DeploymentRecord, JobRecord, PersonRecord, StageRecord, StepRecord,
+    ActionOutcome, DeploymentRecord, JobRecord, NewPipelineDeployment, PersonRecord, StageRecord, StepRecord,
 };
 use greenroom_store::pipeline::PipelineName;
 use uuid::Uuid;
@@ -35,7 +35,13 @@ pub async fn create(
     }
     branch.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))?;
     let id = DeploymentId::from(Uuid::now_v7());
-    command.deploy_pipeline(id, pipeline.id, (commit.as_str(), branch, Trigger::Api)).await?;
+    let new = NewPipelineDeployment {
+        pipeline: pipeline.id,
+        commit_id: commit.as_str(),
+        branch,
+        trigger: Trigger::Api,
+    };
+    command.deploy_pipeline(id, new).await?;
     Ok(id)
 }
 

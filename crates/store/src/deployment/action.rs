@@ -2,8 +2,8 @@
 //! retrying a stage.
 
 use greenroom_domain::deployment::{
-    CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Reason, RetryInput, Trigger, cancel,
-    cancel_stage, retry_stage,
+    CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Reason, RetryInput, cancel, cancel_stage,
+    retry_stage,
 };
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
@@ -12,6 +12,7 @@ use greenroom_domain::work_slot::Event;
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::deployment::final_statuses::query_with_final_statuses;
+use crate::deployment::new_deployment::NewPipelineDeployment;
 use crate::deployment::person::PersonColumns;
 use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
@@ -31,13 +32,12 @@ pub enum ActionOutcome {
 }
 
 impl OrgTransaction {
-    /// Creates a deployment of all stages of a pipeline.
     pub async fn deploy_pipeline(
         &mut self,
         id: DeploymentId,
-        pipeline: PipelineId,
-        (commit_id, branch, trigger): (&str, Option<&str>, Trigger),
+        new: NewPipelineDeployment<'_>,
     ) -> Result<(), StoreError> {
+        let NewPipelineDeployment { pipeline, commit_id, branch, trigger } = new;
         let organization = self.organization();
         let user = self.actor().user();
         sqlx::query!(

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
+use crate::error::from_column;
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -81,7 +82,8 @@ impl OrgTransaction {
         )
         .fetch_one(self.connection())
         .await?;
-        let retry_at = cleanup::next_retry_at(u32::try_from(attempts).unwrap_or(u32::MAX), deployment.now);
+        let retry_at =
+            cleanup::next_retry_at(from_column("environments.cleanup_tries", attempts)?, deployment.now);
         // The machine gives a reason to every end except a success.
         let reason = deployment.state.reason.unwrap_or(Reason::RunnerError).as_str();
         sqlx::query!(

@@ -3,13 +3,14 @@
 
 use greenroom_domain::deployment::{CancelCause, Canceled, DeploymentStatus, Purpose, Reason, cancel};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::{DeploymentId, SessionId, UserId};
+use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::session::SessionEnd;
 use greenroom_domain::work_slot::Event;
 use serde_json::json;
 
 use crate::StoreError;
 use crate::deployment::final_statuses::query_with_final_statuses;
+use crate::deployment::new_deployment::NewSessionDeployment;
 use crate::deployment::person::PersonColumns;
 use crate::error::parse_column;
 use crate::lock::LockedEnvironment;
@@ -37,11 +38,10 @@ impl OrgTransaction {
         &mut self,
         environment: &LockedEnvironment,
         id: DeploymentId,
-        (session, created_by): (SessionId, UserId),
-        commit_id: &str,
+        new: NewSessionDeployment<'_>,
     ) -> Result<(), StoreError> {
         let actor = self.actor().clone();
-        self.create_deployment_as(&actor, environment, id, (session, created_by), commit_id).await
+        self.create_deployment_as(&actor, environment, id, new).await
     }
 
     /// Like [`Self::create_deployment`], with an explicit actor. If the deployment is created because a
@@ -51,9 +51,9 @@ impl OrgTransaction {
         actor: &Actor,
         environment: &LockedEnvironment,
         id: DeploymentId,
-        (session, created_by): (SessionId, UserId),
-        commit_id: &str,
+        new: NewSessionDeployment<'_>,
     ) -> Result<(), StoreError> {
+        let NewSessionDeployment { session, created_by, commit_id } = new;
         let organization = self.organization();
         sqlx::query!(
             "insert into deployments
@@ -146,7 +146,7 @@ impl OrgTransaction {
             let purpose = parse_column("deployments.purpose", &row.purpose)?;
             let outcome = cancel(status, purpose, row.is_canceled, CancelCause::SessionEnd);
             if outcome != Canceled::Unchanged {
-                self.write_session_end(actor, row.id, (outcome.status(status), end)).await?;
+                self.write_session_end(actor, row.id, outcome.status(status), end).await?;
                 canceled.push((DeploymentId::from(row.id), row.commit_id, outcome));
             }
         }
@@ -172,7 +172,8 @@ impl OrgTransaction {
         &mut self,
         actor: &Actor,
         deployment: uuid::Uuid,
-        (status, end): (DeploymentStatus, SessionEnd),
+        status: DeploymentStatus,
+        end: SessionEnd,
     ) -> Result<(), StoreError> {
         let (organization, by) = (self.organization(), PersonColumns::from(actor));
         sqlx::query!(

@@ -9,6 +9,7 @@ use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 
 use crate::StoreError;
+use crate::deployment::new_deployment::NewSessionDeployment;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::{LockCommandContext, NewSession};
 use crate::lock::departure::departure;
@@ -168,7 +169,8 @@ impl OrgTransaction {
                 && let Some(commit) = waited.commit_id
             {
                 let id = DeploymentId::from(uuid::Uuid::now_v7());
-                self.create_deployment_as(actor, environment, id, (session, waited.user_id), &commit).await?;
+                let new = NewSessionDeployment { session, created_by: waited.user_id, commit_id: &commit };
+                self.create_deployment_as(actor, environment, id, new).await?;
                 self.copy_session_branch(session, id).await?;
             }
         }

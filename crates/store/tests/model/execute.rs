@@ -2,6 +2,7 @@
 
 use greenroom_domain::environment::{Applied, Effect, LockCommand, Refusal};
 use greenroom_domain::lock::Claim;
+use greenroom_store::deployment::NewSessionDeployment;
 use greenroom_store::grant::{FastPathResult, GrantRequest, PlainClaim};
 use greenroom_store::lock::NewSession;
 use greenroom_store::pipeline::PipelineName;
@@ -117,8 +118,12 @@ impl ModelFixture {
                 .iter()
                 .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session))
         {
-            let holder = (self.id(claim.session), person.user_id);
-            command.create_deployment(&locked, Uuid::now_v7().into(), holder, commit).await.unwrap();
+            let deployment = NewSessionDeployment {
+                session: self.id(claim.session),
+                created_by: person.user_id,
+                commit_id: commit,
+            };
+            command.create_deployment(&locked, Uuid::now_v7().into(), deployment).await.unwrap();
         }
         // A refused command is rolled back.
         if applied.is_ok() {

@@ -11,6 +11,7 @@ use greenroom_domain::session::SessionEnd;
 use greenroom_domain::text::Reason;
 use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
+use greenroom_store::deployment::NewSessionDeployment;
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use greenroom_store::pipeline::PipelineName;
 use jiff::SignedDuration;
@@ -133,7 +134,12 @@ pub async fn claim_locked(
         .any(|effect| matches!(effect, Effect::Granted { session, .. } if *session == claim.session));
     if let Some(commit) = commit_id.filter(|_| granted) {
         let id = DeploymentId::from(Uuid::now_v7());
-        command.create_deployment(locked, id, (claim.session, claim.user), commit.as_str()).await?;
+        let new = NewSessionDeployment {
+            session: claim.session,
+            created_by: claim.user,
+            commit_id: commit.as_str(),
+        };
+        command.create_deployment(locked, id, new).await?;
         if let Some(branch) = &branch {
             command.set_branch(id, branch.as_str()).await?;
         }

@@ -6,7 +6,7 @@ use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
-use greenroom_store::deployment::DeploymentRecord;
+use greenroom_store::deployment::{DeploymentRecord, NewSessionDeployment};
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use uuid::Uuid;
 
@@ -30,7 +30,8 @@ pub async fn deploy(
     let mut locked = lock_held(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
-    command.create_deployment(&locked, new, (id, user), commit.as_str()).await?;
+    let deployment = NewSessionDeployment { session: id, created_by: user, commit_id: commit.as_str() };
+    command.create_deployment(&locked, new, deployment).await?;
     if let Some(branch) = &branch {
         command.set_branch(new, branch.as_str()).await?;
     }

@@ -7,6 +7,7 @@ use super::time;
 use crate::StoreError;
 use crate::deployment::advance::{LockedDeployment, TIMING};
 use crate::deployment::stage_row::StageRow;
+use crate::error::to_column;
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -58,7 +59,7 @@ impl OrgTransaction {
             id,
             deployment.id.uuid(),
             stage.key,
-            i32::try_from(stage.attempt_number).unwrap_or(i32::MAX),
+            to_column::<_, i32>("jobs.attempt", stage.attempt_number)?,
             pool,
             time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             &ids,
@@ -97,7 +98,7 @@ impl OrgTransaction {
             organization,
             deployment.id.uuid(),
             row.after.key,
-            i32::try_from(row.after.attempt_number).unwrap_or(i32::MAX),
+            to_column::<_, i32>("jobs.attempt", row.after.attempt_number)?,
             after.status.as_str(),
             after.reason.map(|reason| reason.as_str()),
             after.cancel.map(|reason| reason.as_str()),

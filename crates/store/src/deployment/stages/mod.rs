@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
+use crate::error::to_column;
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -79,7 +80,7 @@ impl OrgTransaction {
                 organization,
                 deployment.id.uuid(),
                 stage.key,
-                number(position),
+                to_column::<_, i32>("stages.position", position)?,
                 stage.name,
                 &stage.needs,
                 stage.pool,
@@ -87,9 +88,9 @@ impl OrgTransaction {
                 verdict.map(StageStatus::as_str),
                 verdict_reason.map(|reason| reason.as_str()),
                 stage.needs_approval,
-                i64::try_from(stage.timeout_seconds).unwrap_or(i64::MAX),
-                i32::try_from(stage.max_attempts).unwrap_or(i32::MAX),
-                i64::try_from(stage.backoff_seconds).unwrap_or(i64::MAX),
+                to_column::<_, i64>("stages.timeout_seconds", stage.timeout_seconds)?,
+                to_column::<_, i32>("stages.max_attempts", stage.max_attempts)?,
+                to_column::<_, i64>("stages.backoff_seconds", stage.backoff_seconds)?,
             )
             .execute(self.connection())
             .await?;
@@ -111,8 +112,8 @@ impl OrgTransaction {
             stage.status.as_str(),
             stage.reason.map(|reason| reason.as_str()),
             time(stage.retry_at) as Option<jiff_sqlx::Timestamp>,
-            i32::try_from(stage.attempt_number).unwrap_or(i32::MAX),
-            i32::try_from(stage.attempts_since_retry).unwrap_or(i32::MAX),
+            to_column::<_, i32>("stages.attempt", stage.attempt_number)?,
+            to_column::<_, i32>("stages.tried", stage.attempts_since_retry)?,
             stage.status == StageStatus::Running,
             time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             stage.status.is_final(),
@@ -173,8 +174,4 @@ impl OrgTransaction {
 
 fn time(at: Option<Timestamp>) -> Option<jiff_sqlx::Timestamp> {
     at.map(jiff_sqlx::Timestamp::from)
-}
-
-fn number(position: usize) -> i32 {
-    i32::try_from(position).unwrap_or(i32::MAX)
 }

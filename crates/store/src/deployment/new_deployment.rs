@@ -1,0 +1,21 @@
+//! What a new deployment needs besides its id.
+
+use greenroom_domain::deployment::Trigger;
+use greenroom_domain::id::{PipelineId, SessionId, UserId};
+
+/// A deployment of all stages of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPipelineDeployment<'a> {
+    pub pipeline: PipelineId,
+    pub commit_id: &'a str,
+    pub branch: Option<&'a str>,
+    pub trigger: Trigger,
+}
+
+/// A deployment of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSessionDeployment<'a> {
+    pub session: SessionId,
+    pub created_by: UserId,
+    pub commit_id: &'a str,
+}
