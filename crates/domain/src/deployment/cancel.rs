@@ -1,7 +1,8 @@
 //! Canceling: what becomes of a deployment, and of a stage with its newest attempt.
 
-use super::machine::{Deployment, Job};
+use super::machine::Deployment;
 use super::plan::Purpose;
+use super::stage::Job;
 use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
 
 /// Why a deployment is canceled.

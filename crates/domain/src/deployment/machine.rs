@@ -2,11 +2,12 @@
 //! current time. It has no side effects: the store reads the rows, calls [`advance`] and writes the
 //! difference. [`advance`] is idempotent: a second call changes nothing.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::deadline::{AttemptTimes, Timing, deadline};
+use super::deadline::Timing;
 use super::plan::{NotPlanned, PlannedStage};
-use super::status::{DeploymentStatus, JobStatus, Reason, StageStatus};
+use super::stage::Stage;
+use super::status::{DeploymentStatus, Reason, StageStatus};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
@@ -20,46 +21,6 @@ pub struct Deployment {
     pub stages: Vec<Stage>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    pub key: String,
-    /// The stages of this deployment that have to succeed first.
-    pub needs: Vec<String>,
-    pub status: StageStatus,
-    pub reason: Option<Reason>,
-    /// Set for a stage that must not run. When it would start, it ends with this status and reason instead.
-    pub planned_outcome: Option<(StageStatus, Reason)>,
-    /// The stage waits for an approval before it starts.
-    pub needs_approval: bool,
-    pub timeout: SignedDuration,
-    /// The maximum number of attempts. If no step of the newest attempt has started, at least
-    /// [`MIN_UNSTARTED_ATTEMPTS`] are allowed.
-    pub max_attempts: u32,
-    pub backoff: SignedDuration,
-    /// When the next attempt starts, while the stage backs off.
-    pub retry_at: Option<Timestamp>,
-    /// The number of the newest attempt, which is `job`; 0 before the first.
-    pub attempt_number: u32,
-    /// The number of attempts since the deployment started or a user retried the stage.
-    pub attempts_since_retry: u32,
-    pub job: Option<Job>,
-}
-
-/// An attempt of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
-    pub status: JobStatus,
-    pub reason: Option<Reason>,
-    pub queued_at: Timestamp,
-    pub started_at: Option<Timestamp>,
-    /// When the lease of its runner expires.
-    pub lease_expires_at: Option<Timestamp>,
-    /// A step has started, so it may have changed something outside of Greenroom.
-    pub step_started: bool,
-    /// Set when its runner has to end it.
-    pub cancel: Option<Reason>,
-}
-
 /// What [`advance`] needs besides the state of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvanceInput {
@@ -70,16 +31,6 @@ pub struct AdvanceInput {
     /// Whether no further stage may start, because the pipeline was stopped with `pause`.
     pub is_held: bool,
 }
-
-/// A stage gets at least this many attempts, whatever its `max_attempts`, if no step of the newest attempt
-/// has started: that attempt has executed nothing, so repeating it is safe. An attempt that found no runner
-/// is not repeated.
-const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
-
-/// The minimum delay before a retry. It keeps a stage that fails immediately from looping. Without a delay,
-/// [`advance`] would replace the ended attempt with the next one in the same call, and its end would never be
-/// stored.
-const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
 /// Returns the next state of the deployment.
 ///
@@ -234,168 +185,6 @@ impl Deployment {
         } else {
             (DeploymentStatus::Succeeded, None)
         }
-    }
-}
-
-impl Stage {
-    /// Returns the initial state of a planned stage.
-    fn planned(planned: &PlannedStage) -> Self {
-        let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-        Self {
-            key: planned.key.clone(),
-            needs: planned.needs.clone(),
-            status: StageStatus::Pending,
-            reason: None,
-            planned_outcome: planned.planned_outcome,
-            needs_approval: planned.needs_approval,
-            timeout: seconds(planned.timeout_seconds),
-            max_attempts: planned.max_attempts,
-            backoff: seconds(planned.backoff_seconds),
-            retry_at: None,
-            attempt_number: 0,
-            attempts_since_retry: 0,
-            job: None,
-        }
-    }
-
-    /// Applies cancellation and deadlines to the job, then takes over its status.
-    fn settle(&mut self, canceling: Option<Reason>, timing: Timing, now: Timestamp) {
-        if !matches!(self.status, StageStatus::Queued | StageStatus::Running) {
-            return;
-        }
-        let Some(mut job) = self.job else { return };
-        if let Some(reason) = canceling
-            && !job.status.is_final()
-        {
-            job.cancel.get_or_insert(reason);
-        }
-        match job.status {
-            JobStatus::Queued => {
-                if job.cancel.is_some() {
-                    job.end(JobStatus::Canceled, None);
-                } else if self.deadline(StageStatus::Queued, job, timing).is_some_and(|at| at <= now) {
-                    job.end(JobStatus::Errored, Some(Reason::NoRunner));
-                }
-            }
-            JobStatus::Running => {
-                if self.is_overdue(job, timing, now) {
-                    job.cancel.get_or_insert(Reason::TimedOut);
-                }
-                if job.is_lost(timing, now) {
-                    match job.cancel {
-                        Some(_) => job.end(JobStatus::Canceled, Some(Reason::Abandoned)),
-                        None => job.end(JobStatus::Errored, Some(Reason::RunnerLost)),
-                    }
-                }
-            }
-            _ => {}
-        }
-        self.job = Some(job);
-        self.apply_job(job, now);
-    }
-
-    fn apply_job(&mut self, job: Job, now: Timestamp) {
-        match job.status {
-            JobStatus::Queued => self.status = StageStatus::Queued,
-            JobStatus::Running => self.status = StageStatus::Running,
-            JobStatus::Succeeded => {
-                self.status = StageStatus::Succeeded;
-                self.reason = None;
-            }
-            JobStatus::Failed => self.end(StageStatus::Failed, job.reason.unwrap_or(Reason::StepFailed)),
-            JobStatus::Canceled if job.cancel == Some(Reason::TimedOut) => {
-                self.end(StageStatus::Failed, Reason::TimedOut);
-            }
-            JobStatus::Canceled => {
-                let reason = job.reason.or(job.cancel).unwrap_or(Reason::DeploymentCanceled);
-                self.end(StageStatus::Canceled, reason);
-            }
-            JobStatus::Errored if job.cancel.is_some() => {
-                self.end(StageStatus::Canceled, job.cancel.unwrap_or(Reason::DeploymentCanceled));
-            }
-            JobStatus::Errored if self.attempts_since_retry < self.allowed_attempts(job) => {
-                self.status = StageStatus::Pending;
-                self.reason = job.reason;
-                self.retry_at = now.saturating_add(self.backoff.max(MIN_BACKOFF)).ok();
-            }
-            JobStatus::Errored => self.end(StageStatus::Errored, job.reason.unwrap_or(Reason::RunnerError)),
-        }
-    }
-
-    const fn allowed_attempts(&self, job: Job) -> u32 {
-        // Another attempt would find no runner either.
-        if matches!(job.reason, Some(Reason::NoRunner)) {
-            0
-        } else if job.step_started || self.max_attempts > MIN_UNSTARTED_ATTEMPTS {
-            self.max_attempts
-        } else {
-            MIN_UNSTARTED_ATTEMPTS
-        }
-    }
-
-    fn dispatch(&mut self, now: Timestamp) {
-        self.attempt_number += 1;
-        self.attempts_since_retry += 1;
-        self.retry_at = None;
-        self.job = Some(Job {
-            status: JobStatus::Queued,
-            reason: None,
-            queued_at: now,
-            started_at: None,
-            lease_expires_at: None,
-            step_started: false,
-            cancel: None,
-        });
-    }
-
-    pub(super) fn end(&mut self, status: StageStatus, reason: Reason) {
-        self.status = status;
-        self.reason = Some(reason);
-        self.retry_at = None;
-    }
-
-    fn is_overdue(&self, job: Job, timing: Timing, now: Timestamp) -> bool {
-        self.overdue_at(job, timing).is_some_and(|at| at <= now)
-    }
-
-    fn overdue_at(&self, job: Job, timing: Timing) -> Option<Timestamp> {
-        let ends = self.deadline(StageStatus::Running, job, timing)?;
-        ends.saturating_add(timing.timeout_slack).ok()
-    }
-
-    fn deadline(&self, status: StageStatus, job: Job, timing: Timing) -> Option<Timestamp> {
-        deadline(status, job.times(), self.timeout, timing)
-    }
-
-    fn next_advance_at(&self, timing: Timing) -> Option<Timestamp> {
-        match (self.status, self.job) {
-            (StageStatus::Pending, _) => self.retry_at,
-            (StageStatus::Queued, Some(job)) => self.deadline(self.status, job, timing),
-            (StageStatus::Running, Some(job)) => {
-                let overdue = self.overdue_at(job, timing).filter(|_| job.cancel.is_none());
-                [overdue, job.lost_at(timing)].into_iter().flatten().min()
-            }
-            _ => None,
-        }
-    }
-}
-
-impl Job {
-    fn end(&mut self, status: JobStatus, reason: Option<Reason>) {
-        self.status = status;
-        self.reason = reason;
-    }
-
-    const fn times(&self) -> AttemptTimes {
-        AttemptTimes { queued_at: self.queued_at, started_at: self.started_at }
-    }
-
-    fn is_lost(&self, timing: Timing, now: Timestamp) -> bool {
-        self.lost_at(timing).is_some_and(|at| at <= now)
-    }
-
-    fn lost_at(&self, timing: Timing) -> Option<Timestamp> {
-        self.lease_expires_at?.saturating_add(timing.lease_grace).ok()
     }
 }
 

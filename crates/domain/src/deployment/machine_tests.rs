@@ -1,4 +1,8 @@
+use jiff::SignedDuration;
+
 use super::*;
+use crate::deployment::stage::Job;
+use crate::deployment::status::JobStatus;
 
 const TIMING: Timing = Timing {
     lease_grace: SignedDuration::from_secs(30),

@@ -1,4 +1,4 @@
-//! Deployments: their plan (`plan`), their state machine (`machine`), how an attempt ends (`attempt`), what
+//! Deployments: their plan (`plan`), their state machine (`machine`, `stage`), how an attempt ends (`attempt`), what
 //! becomes of them when they are canceled (`cancel`) or retried (`retry`), which of them may start
 //! (`start`, `concurrency`), why one is blocked (`waiting`) and their deadlines (`deadline`).
 
@@ -11,6 +11,7 @@ mod machine;
 mod plan;
 mod retry;
 mod rights;
+mod stage;
 mod start;
 mod status;
 mod trigger;
@@ -21,10 +22,11 @@ pub use branch::{BranchProof, required_proof};
 pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, give_up_stage};
 pub use concurrency::{ConcurrencyLimit, is_limited};
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
-pub use machine::{AdvanceInput, Deployment, Job, Stage, advance, next_advance_at};
+pub use machine::{AdvanceInput, Deployment, advance, next_advance_at};
 pub use plan::{NotPlanned, Plan, PlanInput, PlannedStage, Purpose, plan, variables_of};
 pub use retry::{NotRetried, RetryInput, retry_stage};
 pub use rights::{RequiredRight, required_right};
+pub use stage::{Job, Stage};
 pub use start::{is_held, may_start};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
 pub use trigger::Trigger;

@@ -1,7 +1,8 @@
 //! Retrying a stage: whether it is possible, and what is reset. Earlier attempts are never changed.
 
-use super::machine::{Deployment, Stage};
+use super::machine::Deployment;
 use super::plan::Purpose;
+use super::stage::Stage;
 use super::status::{DeploymentStatus, StageStatus};
 use crate::id::DeploymentId;
 
