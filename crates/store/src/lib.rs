@@ -12,6 +12,7 @@ pub mod deployment;
 mod dispatch;
 pub mod engine;
 pub mod environment;
+pub mod environment_definition;
 pub mod environment_pool;
 mod error;
 pub mod event;

@@ -11,7 +11,8 @@ use greenroom_domain::pipeline::Pipeline;
 use greenroom_domain::role::Role;
 use greenroom_domain::slug::Slug;
 use greenroom_store::Command;
-use greenroom_store::environment::{DefinedEnvironment, Environment, LockView};
+use greenroom_store::environment::{Environment, LockView};
+use greenroom_store::environment_definition::DefinedEnvironment;
 use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};

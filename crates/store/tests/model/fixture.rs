@@ -5,7 +5,7 @@ use std::cell::Cell;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
 use greenroom_domain::text::Name;
-use greenroom_store::environment::DefinedEnvironment;
+use greenroom_store::environment_definition::DefinedEnvironment;
 use greenroom_store::pipeline::CheckedDefinition;
 use jiff::Timestamp;
 use serde_json::json;
