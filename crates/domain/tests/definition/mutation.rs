@@ -46,8 +46,8 @@ fn with_each_word_replaced() {
     let signs = [
         "~", "[]", "{}", "*rust", "&rust", "!!str", "|", "\"", "-", ": ", "\t", "'", "#", "é", "\u{0}", "<<",
     ];
-    // Offsets of words are computed from addresses. Each use of a constant may have another address, so all of
-    // them have to be computed from one variable.
+    // The offset of a word is its address minus the address of the text. The compiler may place a copy of a
+    // constant at every use, so the text is read from one variable.
     let full = FULL;
     let place_of = |word: &str| word.as_ptr().addr() - full.as_ptr().addr();
     for (place, word) in full.split_whitespace().enumerate() {

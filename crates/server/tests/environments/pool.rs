@@ -140,7 +140,7 @@ async fn labels_without_an_environment_are_rejected() {
     // An environment that allows the lease is found behind others that do not.
     let long = claim(&fixture, json!({ "labels": ["web"], "ttlSeconds": 14_400 })).await.is(201);
     assert_eq!(name(&long), "qa-3");
-    // Reserved words are rejected as names of environments.
+    // `claim` is a path segment of the API, so it is rejected as the name of an environment.
     fixture.get(&fixture.dev, "//claim").await.is(405);
     let path = format!("/organizations/{}/pipelines", fixture.owner.organization);
     for reserved in ["claim", "events", "queue", "history"] {

@@ -12,8 +12,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-/// The key of the advisory lock that serializes the creation of templates. nextest runs each test in a process
-/// of its own.
+/// The key of the advisory lock that serializes the creation of templates. nextest runs each test in a separate
+/// process.
 const TEMPLATE_LOCK: i64 = 0x0074_656d_706c_6174;
 const TEMPLATE_PREFIX: &str = "greenroom_template_";
 const TEST_PREFIX: &str = "greenroom_test_";
@@ -32,7 +32,7 @@ impl TestDatabase {
     pub async fn create() -> (Self, PgPool) {
         let (created, options) = oneshot::channel();
         let (ended, end) = oneshot::channel();
-        // `drop` cannot wait for a future of the test's runtime, so the connection has a thread of its own.
+        // `drop` cannot wait for a future of the test's runtime, so a separate thread uses the connection.
         let keeper = std::thread::spawn(move || keep(created, end));
         let database = Self { ended: Some(ended), keeper: Some(keeper) };
         let options = options.await.expect("a test database; the cause is printed above");

@@ -105,7 +105,7 @@ enum WaitState {
     Left(Box<Failure>),
 }
 
-/// Polls the session in a command of its own, which the caller commits.
+/// Opens another command of the request and polls the session in it. The caller commits the command.
 async fn poll(
     request: &CommandRequest<'_>,
     place: &Place,
