@@ -51,7 +51,9 @@ pub struct Event {
     #[schema(minimum = 1)]
     pub sequence: i64,
     pub category: EventCategory,
-    /// An object with `actor`, `context`, `before`, `after` and `reason`.
+    /// An object with `actor`, `context`, `before`, `after` and `reason`. `after` contains the state after the
+    /// change: `lock` of the environment in events of sessions, `deployment` in events of deployments, and
+    /// `stageRecord` in events of stages, with the fields of the records that the API returns.
     pub data: serde_json::Value,
 }
 

@@ -72,3 +72,32 @@ pub struct SessionDeployment {
     /// null if there is none.
     pub deadline_at: Option<Timestamp>,
 }
+
+#[cfg(test)]
+mod tests {
+    use greenroom_domain::deployment::WaitingOn as Domain;
+    use greenroom_domain::id::DeploymentId;
+
+    use super::*;
+
+    /// Events contain what the domain serializes, and responses what this crate does.
+    #[test]
+    fn events_and_responses_contain_the_same_blockers() {
+        let deployment: DeploymentId = "dep_0190a0b0-0000-7000-8000-000000000001".parse().unwrap();
+        let (stage, until) = (|| "build".to_owned(), Timestamp::UNIX_EPOCH);
+        for blocker in [
+            Domain::WorkSlot { deployment },
+            Domain::PipelineStopped,
+            Domain::PipelineArchived,
+            Domain::Concurrency,
+            Domain::Runner { stage: stage(), pool: "default".to_owned() },
+            Domain::Retry { stage: stage(), until },
+            Domain::Approval { stage: stage() },
+            Domain::RunningSteps { stage: stage() },
+            Domain::Engine,
+        ] {
+            let in_event = serde_json::to_value(&blocker).unwrap();
+            assert_eq!(in_event, serde_json::to_value(WaitingOn::from(blocker)).unwrap());
+        }
+    }
+}

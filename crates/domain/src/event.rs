@@ -91,6 +91,13 @@ event_types! {
     RunnerPoolUpdated   "runner_pool.updated"  Audit,
 }
 
+impl EventType {
+    /// Returns whether the event is about a session. Such an event contains the lock of its environment.
+    pub fn is_of_session(self) -> bool {
+        self.as_str().starts_with("session.")
+    }
+}
+
 /// An event to record. The transaction adds the actor and the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {

@@ -103,7 +103,8 @@ async fn grant(
     let GrantRequest { principal, .. } = request;
     // The clock is read in the SET clause: PostgreSQL evaluates it again after waiting for the row's lock,
     // unlike a clock in FROM. It is read more than once, so the values can differ by a few microseconds. A
-    // millisecond is subtracted from `sweep_at`, so that it is never after the end of the lease.
+    // millisecond is subtracted from `sweep_at`, so that it is never after the end of the lease. The event's lock
+    // is the same as on the slow path (`lock/event_lock.rs`), and so is the format of its times.
     let row = sqlx::query!(
         r#"with granted as (
                update environments e
@@ -144,7 +145,16 @@ async fn grant(
                       jsonb_build_object('actor', $10::jsonb, 'context', $11::jsonb, 'before', null, 'reason', null,
                           'after', jsonb_build_object('sessionId', 'ses_' || $5::uuid, 'envName', g.name,
                               'pipelineId', 'pip_' || g.pipeline_id, 'fence', g.fence, 'queueLength', 0,
-                              'context', g.context, 'commitId', null))
+                              'context', g.context, 'commitId', null,
+                              'lock', jsonb_strip_nulls(jsonb_build_object('status', 'locked',
+                                  'sessionId', 'ses_' || $5::uuid,
+                                  'holder', jsonb_build_object('id', 'usr_' || g.holder_id, 'name', g.holder_name,
+                                      'kind', g.holder_kind),
+                                  'context', g.context,
+                                  'claimedAt', to_jsonb(g.claimed_at at time zone 'UTC') #>> '{}' || 'Z',
+                                  'expiresAt', to_jsonb(g.expires_at at time zone 'UTC') #>> '{}' || 'Z',
+                                  'maxExpiresAt', to_jsonb(g.max_expires_at at time zone 'UTC') #>> '{}' || 'Z',
+                                  'fence', g.fence, 'queueLength', 0))))
                from granted g
            )
            select g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
@@ -258,7 +268,8 @@ async fn release(
                       'pipelines/pip_' || r.pipeline_id || '/ephemeral-environments/' || r.name, r.user_id,
                       jsonb_build_object('actor', $8::jsonb, 'context', $9::jsonb, 'before', null, 'reason', null,
                           'after', jsonb_build_object('sessionId', 'ses_' || $5::uuid, 'envName', r.name,
-                              'pipelineId', 'pip_' || r.pipeline_id, 'fence', null, 'queueLength', 0))
+                              'pipelineId', 'pip_' || r.pipeline_id, 'fence', null, 'queueLength', 0,
+                              'lock', jsonb_build_object('status', 'free', 'queueLength', 0)))
                from released r
            )
            select s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,

@@ -22,6 +22,8 @@ pub struct OrgTransaction {
     has_wake_ups: bool,
     /// Pipelines in which one more deployment can start after the commit.
     pub(crate) pipelines_with_room: BTreeSet<PipelineId>,
+    /// Events that are recorded together; `None` if events are recorded one by one.
+    event_batch: Option<Vec<(Actor, NewEvent)>>,
     definitions: Arc<Definitions>,
 }
 
@@ -57,8 +59,15 @@ impl OrgTransaction {
         store: &Store,
     ) -> Self {
         let definitions = Arc::clone(&store.definitions);
-        let pipelines_with_room = BTreeSet::new();
-        Self { transaction, organization_id, actor, has_wake_ups: false, pipelines_with_room, definitions }
+        Self {
+            transaction,
+            organization_id,
+            actor,
+            has_wake_ups: false,
+            pipelines_with_room: BTreeSet::new(),
+            event_batch: None,
+            definitions,
+        }
     }
 
     pub(crate) fn organization(&self) -> uuid::Uuid {
@@ -101,42 +110,54 @@ impl OrgTransaction {
 
     /// Records an event of another actor, whose action this transaction only writes down.
     pub(crate) async fn record_event_as(&mut self, actor: &Actor, event: NewEvent) -> Result<(), StoreError> {
-        let data = data(actor, &event);
-        let (organization, actor_id) = (self.organization(), actor.user());
-        sqlx::query!(
-            "insert into event_intake (organization_id, type, category, subject, actor_id, data)
-             values ($1, $2, $3, $4, $5, $6)",
-            organization,
-            event.event_type.as_str(),
-            event.event_type.category().as_str(),
-            event.subject,
-            actor_id,
-            data,
-        )
-        .execute(self.connection())
-        .await?;
-        Ok(())
+        if let Some(batch) = &mut self.event_batch {
+            batch.push((actor.clone(), event));
+            return Ok(());
+        }
+        self.insert_events(&[(actor.clone(), event)]).await
     }
 
-    /// Records events of one type and subject in the given order, with one statement.
-    pub(crate) async fn record_events_as(
+    /// Collects all events from now on, until [`Self::record_event_batch`] records them.
+    pub(crate) fn begin_event_batch(&mut self) {
+        self.event_batch = Some(Vec::new());
+    }
+
+    /// Records the collected events in their order, with one statement. `complete` adds to each event what is
+    /// known only after all of them have happened.
+    pub(crate) async fn record_event_batch(
         &mut self,
-        actor: &Actor,
-        events: Vec<NewEvent>,
+        complete: impl Fn(&mut NewEvent),
     ) -> Result<(), StoreError> {
-        let Some(first) = events.first() else { return Ok(()) };
-        let (event_type, subject) = (first.event_type, first.subject.clone());
-        let data: Vec<Value> = events.iter().map(|event| data(actor, event)).collect();
-        let (organization, actor_id) = (self.organization(), actor.user());
+        let mut events = self.event_batch.take().unwrap_or_default();
+        for (_, event) in &mut events {
+            complete(event);
+        }
+        self.insert_events(&events).await
+    }
+
+    async fn insert_events(&mut self, events: &[(Actor, NewEvent)]) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let organization = self.organization();
+        let text = |text: &str| text.to_owned();
+        let types: Vec<String> = events.iter().map(|(_, event)| text(event.event_type.as_str())).collect();
+        let categories: Vec<String> =
+            events.iter().map(|(_, event)| text(event.event_type.category().as_str())).collect();
+        let subjects: Vec<String> = events.iter().map(|(_, event)| event.subject.clone()).collect();
+        let actors: Vec<Option<uuid::Uuid>> = events.iter().map(|(actor, _)| actor.user()).collect();
+        let data: Vec<Value> = events.iter().map(|(actor, event)| data(actor, event)).collect();
         sqlx::query!(
             "insert into event_intake (organization_id, type, category, subject, actor_id, data)
-             select $1, $2, $3, $4, $5, e.data from unnest($6::jsonb[]) with ordinality as e (data, place)
+             select $1, e.type, e.category, e.subject, e.actor_id, e.data
+             from unnest($2::text[], $3::text[], $4::text[], $5::uuid[], $6::jsonb[])
+                 with ordinality as e (type, category, subject, actor_id, data, place)
              order by e.place",
             organization,
-            event_type.as_str(),
-            event_type.category().as_str(),
-            subject,
-            actor_id,
+            &types,
+            &categories,
+            &subjects,
+            &actors as &[Option<uuid::Uuid>],
             &data,
         )
         .execute(self.connection())

@@ -1,15 +1,21 @@
 //! Why a deployment is blocked. Never empty for a live deployment with nothing running.
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use super::status::{DeploymentStatus, StageStatus};
 use crate::id::DeploymentId;
 use crate::pipeline::PipelineStatus;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Serialized as in the API, because events contain it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WaitingOn {
     /// Another deployment has the environment's work slot: it acts on the environment.
-    WorkSlot { deployment: DeploymentId },
+    WorkSlot {
+        #[serde(rename = "deploymentId")]
+        deployment: DeploymentId,
+    },
     /// The pipeline is stopped; the deployment continues when it is resumed.
     PipelineStopped,
     /// The pipeline is archived, which is final.

@@ -32,3 +32,4 @@ mod rights;
 mod runs;
 mod uploads;
 mod watchdog;
+mod whole_events;

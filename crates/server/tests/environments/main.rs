@@ -24,6 +24,7 @@ mod templates;
 mod transfer;
 mod wait;
 mod watch;
+mod whole_events;
 
 use reqwest::Method;
 use serde_json::json;

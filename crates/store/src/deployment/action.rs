@@ -13,7 +13,7 @@ use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::deployment::new_deployment::NewPipelineDeployment;
-use crate::deployment::person::PersonColumns;
+use crate::deployment::person::{PersonColumns, PersonRecord};
 use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
 
@@ -103,6 +103,9 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         self.limit_leases(id.uuid()).await?;
+        if earlier.is_none() {
+            deployment.canceled_by = PersonRecord::of_actor(self.actor());
+        }
         deployment.state.cancel = Some(cause.reason());
         deployment.state.status = canceled.status(before);
         if canceled == Canceled::Ended {
@@ -127,6 +130,9 @@ impl OrgTransaction {
             CanceledStage::NoSuchStage => return Ok(ActionOutcome::NoSuchStage),
             CanceledStage::Unchanged => return Ok(ActionOutcome::Unchanged),
             CanceledStage::Done => {}
+        }
+        if let Some(columns) = deployment.stage_columns.get_mut(key) {
+            columns.canceled_by = PersonRecord::of_actor(self.actor());
         }
         self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
@@ -157,13 +163,14 @@ impl OrgTransaction {
             return Ok(ActionOutcome::NoSuchDeployment);
         };
         if deployment.state.status.is_final() {
-            (deployment.state.stages, deployment.runners) = self.stages_of(id).await?;
+            self.read_stages(&mut deployment).await?;
         }
         let input = self.retry_input(&deployment).await?;
         let before = deployment.state.clone();
         if let Err(refused) = retry_stage(&mut deployment.state, key, input) {
             return Ok(ActionOutcome::NotRetried(refused));
         }
+        deployment.set_retried_by(&before, key, PersonRecord::of_actor(self.actor()));
         self.write_stages(&deployment, &before).await?;
         self.record_retry(&deployment, &before, key).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
@@ -310,5 +317,21 @@ impl OrgTransaction {
             self.wake(id.into()).await?;
         }
         Ok(())
+    }
+}
+
+impl LockedDeployment {
+    /// Sets who retried the stage, for the events of the retry.
+    fn set_retried_by(&mut self, before: &Deployment, key: &str, by: Option<PersonRecord>) {
+        self.canceled_by = None;
+        for (stage, before) in self.state.stages.iter().zip(&before.stages) {
+            if let Some(columns) = self.stage_columns.get_mut(&stage.key).filter(|_| stage != before) {
+                columns.canceled_by = None;
+                if stage.key == key {
+                    columns.retried_by.clone_from(&by);
+                }
+            }
+        }
+        self.retried_by = by;
     }
 }

@@ -4,24 +4,27 @@
 //! The environment's row is locked first, then the deployment's. Everything below the deployment (stages,
 //! jobs, steps) is changed only while the deployment's row is locked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    AdvanceInput, Deployment, PlanInput, PlannedStage, Purpose, Timing, Trigger, advance, ends_by, is_held,
-    may_start, next_advance_at,
+    AdvanceInput, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Timing, Trigger,
+    advance, ends_by, is_held, may_start, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
+use crate::deployment::person::PersonRecord;
 use crate::deployment::planning::{ComputedPlan, PlanKey};
+use crate::deployment::stage_columns::StageColumns;
 use crate::deployment::stage_row::StageRow;
 use crate::dispatch::{Advance, Dispatch};
 use crate::error::{parse_column, parse_nullable_column};
-use crate::transaction::{Actor, OrgTransaction};
+use crate::transaction::OrgTransaction;
 
 /// Time limits of jobs. After the end of a job's lease plus the grace time, its steps are guaranteed to be
 /// dead.
@@ -51,12 +54,24 @@ pub(crate) struct LockedDeployment {
     pub(crate) has_restricted_pools: bool,
     planned: bool,
     has_slot: bool,
-    pipeline_status: PipelineStatus,
+    pub(crate) pipeline_status: PipelineStatus,
     stop_mode: Option<StopMode>,
     pub(crate) state: Deployment,
-    /// The runners of the newest attempts of its stages, by the stages' keys.
-    pub(crate) runners: Vec<(String, Actor)>,
+    /// Columns of its stages that the machine does not need, by the stages' keys.
+    pub(crate) stage_columns: BTreeMap<String, StageColumns>,
+    /// Who canceled and who last retried it, with the changes of this transaction.
+    pub(crate) canceled_by: Option<PersonRecord>,
+    pub(crate) retried_by: Option<PersonRecord>,
+    pub(crate) stored: StoredDeployment,
     pub(crate) now: Timestamp,
+}
+
+/// Columns of a deployment as they were when its row was locked.
+pub(crate) struct StoredDeployment {
+    pub(crate) status: DeploymentStatus,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) created_at: Timestamp,
+    pub(crate) started_at: Option<Timestamp>,
 }
 
 /// The result of advancing a deployment in a transaction.
@@ -122,7 +137,7 @@ impl OrgTransaction {
     ) -> Result<Option<LockedDeployment>, StoreError> {
         let Some(mut deployment) = self.lock_without_stages(id).await? else { return Ok(None) };
         if deployment.planned && !deployment.state.status.is_final() {
-            (deployment.state.stages, deployment.runners) = self.stages_of(id).await?;
+            self.read_stages(&mut deployment).await?;
         }
         Ok(Some(deployment))
     }
@@ -144,7 +159,9 @@ impl OrgTransaction {
         .await?;
         let row = sqlx::query!(
             r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
-                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.started_at,
+                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.created_at, d.started_at,
+                      d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
+                      d.retried_by, d.retried_by_name, d.retried_by_kind,
                       p.repository is not null as "has_repository!", p.slug, p.status as pipeline_status,
                       p.stop_mode as "stop_mode?",
                       p.definition_version as current_version, clock_timestamp() as "now!",
@@ -160,6 +177,12 @@ impl OrgTransaction {
         let Some(row) = row else { return Ok(None) };
         let cancel = parse_nullable_column("deployments.cancel_reason", row.cancel_reason.as_deref())?;
         let purpose = parse_column("deployments.purpose", &row.purpose)?;
+        let stored = StoredDeployment {
+            status: parse_column("deployments.status", &row.status)?,
+            reason: parse_nullable_column("deployments.reason", row.reason.as_deref())?,
+            created_at: row.created_at.to_jiff(),
+            started_at: row.started_at.map(|at| at.to_jiff()),
+        };
         let has_slot = environment.as_ref().is_none_or(|place| place.slot_deployment_id == Some(id.uuid()));
         Ok(Some(LockedDeployment {
             id,
@@ -181,13 +204,16 @@ impl OrgTransaction {
             pipeline_status: parse_column("pipelines.status", &row.pipeline_status)?,
             stop_mode: parse_nullable_column("pipelines.stop_mode", row.stop_mode.as_deref())?,
             state: Deployment {
-                status: parse_column("deployments.status", &row.status)?,
+                status: stored.status,
                 reason: None,
                 cancel,
-                ends_by: ends_by(purpose, row.started_at.map(|at| at.to_jiff())),
+                ends_by: ends_by(purpose, stored.started_at),
                 stages: Vec::new(),
             },
-            runners: Vec::new(),
+            stage_columns: BTreeMap::new(),
+            canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
+            retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
+            stored,
             now: row.now.to_jiff(),
         }))
     }
@@ -296,7 +322,10 @@ impl LockedDeployment {
     fn apply_plan(&mut self, computed: ComputedPlan) -> Vec<PlannedStage> {
         let stages = computed.plan.map(|plan| plan.stages);
         self.state.apply_plan(stages.as_deref().map_err(|error| *error));
-        stages.unwrap_or_default()
+        let stages = stages.unwrap_or_default();
+        self.stage_columns =
+            stages.iter().map(|stage| (stage.key.clone(), StageColumns::planned(stage))).collect();
+        stages
     }
 
     pub(crate) fn stage_rows<'a>(

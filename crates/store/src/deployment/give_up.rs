@@ -7,7 +7,7 @@ use greenroom_domain::id::DeploymentId;
 
 use super::action::ActionOutcome;
 use crate::StoreError;
-use crate::deployment::person::PersonColumns;
+use crate::deployment::person::{PersonColumns, PersonRecord};
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
@@ -73,6 +73,8 @@ impl OrgTransaction {
         for key in &keys {
             give_up_stage(&mut deployment.state, key);
         }
+        deployment.canceled_by =
+            deployment.canceled_by.take().or_else(|| PersonRecord::of_actor(self.actor()));
         self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(

@@ -9,6 +9,7 @@ use greenroom_domain::work_slot::Event;
 use serde_json::json;
 
 use crate::StoreError;
+use crate::deployment::event_view::DeploymentView;
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::deployment::new_deployment::NewSessionDeployment;
 use crate::deployment::person::PersonColumns;
@@ -202,6 +203,7 @@ impl OrgTransaction {
         (actor, event_type): (&Actor, EventType),
         DeploymentEventData { id, session, commit_id, purpose }: DeploymentEventData<'_>,
     ) -> Result<(), StoreError> {
+        let record = self.deployment_record(id).await?;
         let after = json!({
             "deploymentId": id,
             "sessionId": session,
@@ -209,6 +211,7 @@ impl OrgTransaction {
             "pipelineId": environment.pipeline_id,
             "commitId": commit_id,
             "purpose": purpose.as_str(),
+            "deployment": record.as_ref().map(DeploymentView::from),
         });
         let subject = environment.subject();
         let event = NewEvent { event_type, subject, before: None, after: Some(after), reason: None };

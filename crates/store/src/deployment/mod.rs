@@ -7,6 +7,7 @@ mod cleanup;
 #[cfg(test)]
 mod column_checks;
 mod environment_end;
+mod event_view;
 mod expiry;
 pub(crate) mod final_statuses;
 mod give_up;
@@ -22,6 +23,7 @@ mod pool_restriction;
 mod record;
 mod room;
 mod slot;
+mod stage_columns;
 mod stage_record;
 mod stage_row;
 mod stages;

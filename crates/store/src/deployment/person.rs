@@ -1,10 +1,11 @@
 //! The user who canceled or retried a deployment or a stage, as stored in its row.
 
 use greenroom_domain::id::UserId;
+use serde::Serialize;
 
 use crate::transaction::Actor;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PersonRecord {
     pub id: UserId,
     pub name: String,
@@ -14,6 +15,12 @@ pub struct PersonRecord {
 impl PersonRecord {
     pub(super) fn of(id: Option<uuid::Uuid>, name: Option<String>, kind: Option<String>) -> Option<Self> {
         Some(Self { id: id?.into(), name: name.unwrap_or_default(), kind: kind.unwrap_or_default() })
+    }
+
+    /// Returns `None` for the system, a runner and an operator.
+    pub(super) fn of_actor(actor: &Actor) -> Option<Self> {
+        let PersonColumns { id, name, kind } = actor.into();
+        Self::of(id, name, kind)
     }
 }
 

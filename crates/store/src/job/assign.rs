@@ -69,7 +69,7 @@ impl Store {
     ) -> Result<Option<JobAssignment>, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let Some(deployment) = transaction.deployment_of(credentials.job).await? else { return Ok(None) };
-        let Some(locked) = transaction.lock_without_stages(deployment).await? else { return Ok(None) };
+        let Some(mut locked) = transaction.lock_without_stages(deployment).await? else { return Ok(None) };
         if locked.state.cancel.is_some() || locked.state.status.is_final() {
             return Ok(None);
         }
@@ -112,6 +112,7 @@ impl Store {
         let Some(row) = row else { return Ok(None) };
         let attempt = from_column("jobs.attempt", row.attempt)?;
         let stage = Some((row.stage_key.as_str(), attempt));
+        transaction.read_stages(&mut locked).await?;
         let runner = Actor::Runner { id: credentials.runner.id, name: credentials.runner.name.clone() };
         transaction.record_progress_event(&locked, (&runner, EventType::StageStarted), stage, None).await?;
         let assignment = transaction.job_assignment(credentials.job, deployment).await?;

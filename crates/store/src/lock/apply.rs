@@ -7,6 +7,7 @@ use greenroom_domain::id::{DeploymentId, SessionId};
 use greenroom_domain::lock::Handover;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::StoreError;
 use crate::deployment::new_deployment::NewSessionDeployment;
@@ -33,13 +34,24 @@ impl OrgTransaction {
         let settling = LockCommandContext { before: &before, command, new: &NewSession::default() };
         let command_context = LockCommandContext { new, ..settling };
         let actor = self.actor().clone();
+        // Events of sessions contain the lock after the command, which is known once its row is written.
+        self.begin_event_batch();
         self.write_effects(environment, &settling, &settled, &Actor::System).await?;
         self.write_effects(environment, &command_context, applied.as_deref().unwrap_or_default(), &actor)
             .await?;
         self.write_heartbeat(environment, command).await?;
+        let mut lock = Value::Null;
         if environment.state != before {
-            self.write_lock(environment).await?;
+            lock = self.write_lock(environment).await?.event_payload();
         }
+        self.record_event_batch(|event| {
+            if event.event_type.is_of_session()
+                && let Some(after) = &mut event.after
+            {
+                after["lock"] = lock.clone();
+            }
+        })
+        .await?;
         self.deploy_granted(environment, &settled, &before, &Actor::System).await?;
         self.deploy_granted(environment, applied.as_deref().unwrap_or_default(), &before, &actor).await?;
         Ok(applied)

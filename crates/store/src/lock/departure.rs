@@ -1,5 +1,5 @@
 //! Waiting sessions that the system ends: those without heartbeats, and those that may not hold the
-//! environment at their turn. Any number of them takes one update and one insert.
+//! environment at their turn. Any number of them takes one update, and their events are inserted together.
 
 use greenroom_domain::environment::{Effect, LockCommand};
 use greenroom_domain::event::{EventType, NewEvent};
@@ -51,13 +51,16 @@ impl OrgTransaction {
         )
         .execute(self.connection())
         .await?;
-        let events = departures.iter().map(|(session, reason)| NewEvent {
-            event_type: EventType::SessionCanceled,
-            subject: environment.subject(),
-            before: None,
-            after: Some(environment.event_payload((*session).into(), None)),
-            reason: reason.map(str::to_owned),
-        });
-        self.record_events_as(&Actor::System, events.collect()).await
+        for (session, reason) in departures {
+            let event = NewEvent {
+                event_type: EventType::SessionCanceled,
+                subject: environment.subject(),
+                before: None,
+                after: Some(environment.event_payload((*session).into(), None)),
+                reason: reason.map(str::to_owned),
+            };
+            self.record_event_as(&Actor::System, event).await?;
+        }
+        Ok(())
     }
 }

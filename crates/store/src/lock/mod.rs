@@ -5,6 +5,7 @@
 mod apply;
 mod context;
 mod departure;
+mod event_lock;
 mod rights;
 mod write;
 

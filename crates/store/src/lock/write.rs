@@ -14,6 +14,7 @@ use crate::StoreError;
 use crate::error::to_column;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::{ClaimDetails, LockCommandContext};
+use crate::lock::event_lock::LockRow;
 use crate::transaction::{Actor, OrgTransaction};
 
 /// A session that is queued, claimed or granted.
@@ -263,14 +264,18 @@ impl OrgTransaction {
     }
 
     /// Writes the machine's state into the environment's row. The columns of the holder are copied from its
-    /// session.
-    pub(super) async fn write_lock(&mut self, environment: &LockedEnvironment) -> Result<(), StoreError> {
+    /// session. Returns the columns of the lock.
+    pub(super) async fn write_lock(
+        &mut self,
+        environment: &LockedEnvironment,
+    ) -> Result<LockRow, StoreError> {
         let organization = self.organization();
         let EnvironmentState { lock, queue } = &environment.state;
         let held = lock.held.as_ref();
         let handover = held.and_then(|held| held.handover);
         let waiters: i32 = to_column("environments.waiters", queue.len())?;
-        sqlx::query!(
+        Ok(sqlx::query_as!(
+            LockRow,
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
                  session_id = s.id, holder_id = s.user_id, holder_name = s.user_name, holder_kind = s.user_kind,
@@ -287,7 +292,11 @@ impl OrgTransaction {
                  sweep_at = least(e.sweep_at, $12)
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
-             where e.organization_id = $1 and e.id = $2",
+             where e.organization_id = $1 and e.id = $2
+             returning e.session_id, e.holder_id, e.holder_name, e.holder_kind, e.context, e.commit_id, e.claimed_at,
+                 e.expires_at, e.max_expires_at, e.confirmed, e.fence, e.waiters, e.handover_session_id,
+                 e.handover_user_id, e.handover_user_name, e.handover_user_kind, e.handover_context,
+                 e.handover_requested_at, e.handover_due_at, e.handover_accepts",
             organization,
             environment.id.uuid(),
             lock.fence,
@@ -302,9 +311,8 @@ impl OrgTransaction {
             time(environment.state.next_due_at()) as Option<jiff_sqlx::Timestamp>,
             handover.map(|handover| handover.on_silence == OnSilence::Accept),
         )
-        .execute(self.connection())
-        .await?;
-        Ok(())
+        .fetch_one(self.connection())
+        .await?)
     }
 
     /// Records that a session was queued, claimed or granted, with its context and commit.

@@ -1,7 +1,9 @@
 //! Compares the events of a step with the model, including every field of their JSON.
 
 use greenroom_domain::event::EventType;
-use greenroom_domain::id::DeploymentId;
+use greenroom_domain::id::{DeploymentId, UserId};
+use greenroom_store::environment::LockView;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -37,8 +39,11 @@ pub async fn compare(fixture: &ModelFixture, model: &Model) {
     if let Some(newest) = stored.last() {
         fixture.last_event_position.set(newest.position);
     }
-    let stored: Vec<EventRow> =
-        stored.into_iter().map(|stored| without_deployment_id(stored.event)).collect();
+    let mut stored: Vec<EventRow> =
+        stored.into_iter().map(|stored| without_deployment(stored.event)).collect();
+    if let Some(expected) = &model.last {
+        compare_locks(fixture, expected, &mut stored).await;
+    }
     let expected: Vec<EventRow> = model
         .last
         .iter()
@@ -99,11 +104,68 @@ fn record<'a>(model: &'a Model, expected: &Expected, event: &ExpectedEvent) -> &
     sessions.iter().find(|record| record.id == event.session).unwrap()
 }
 
-/// Replaces the deployment's id, because the store generates it.
-fn without_deployment_id(mut event: EventRow) -> EventRow {
-    if let Some(id) = event.data["after"].get_mut("deploymentId") {
+/// Replaces the deployment's id, because the store generates it, and removes the deployment itself after a
+/// comparison with the event's other fields.
+fn without_deployment(mut event: EventRow) -> EventRow {
+    let after = event.data["after"].as_object_mut().unwrap();
+    if let Some(id) = after.get_mut("deploymentId") {
         id.as_str().unwrap().parse::<DeploymentId>().unwrap();
-        *id = json!("one");
+        let id = std::mem::replace(id, json!("one"));
+        let deployment = after.remove("deployment").unwrap();
+        assert_eq!((&deployment["id"], &deployment["commitId"]), (&id, &after["commitId"]));
+        let status = event.event_type.strip_prefix("deployment.").unwrap();
+        assert_eq!((&deployment["status"], &deployment["purpose"]), (&json!(status), &json!("session")));
     }
     event
+}
+
+/// Removes the locks from the events of sessions. Each has to be the lock that a read returns after the step.
+async fn compare_locks(fixture: &ModelFixture, expected: &Expected, stored: &mut [EventRow]) {
+    let name = NAMES[expected.environment];
+    let read = fixture.shared.store.environment(fixture.organization(), fixture.pipeline, name);
+    let read = read_lock(&read.await.unwrap().unwrap().lock);
+    for event in stored.iter_mut().filter(|event| event.event_type.starts_with("session.")) {
+        let mut lock = event.data["after"].as_object_mut().unwrap().remove("lock").unwrap();
+        if let Some(at) = lock.as_object_mut().unwrap().remove("maxExpiresAt") {
+            let time = |at: &Value| at.as_str().unwrap().parse::<Timestamp>().unwrap();
+            assert!(time(&at) >= time(&lock["expiresAt"]), "{at}: {lock}");
+        }
+        assert_eq!(lock, read, "the lock in {} differs from the environment's", event.event_type);
+    }
+}
+
+/// Returns a lock with the fields that it has in a response.
+fn read_lock(lock: &LockView) -> Value {
+    let Some(holder) = &lock.holder else {
+        return json!({ "status": "free", "queueLength": lock.queue_length });
+    };
+    let person = |id: UserId, name: &str, kind: &str| json!({ "id": id, "name": name, "kind": kind });
+    let mut read = json!({
+        "status": "locked",
+        "sessionId": holder.session_id,
+        "holder": person(holder.user_id, &holder.name, &holder.kind),
+        "claimedAt": holder.claimed_at,
+        "expiresAt": holder.expires_at,
+        "fence": holder.fence,
+        "queueLength": lock.queue_length,
+    });
+    for (name, value) in [("context", &holder.context), ("commitId", &holder.commit_id)] {
+        if value.is_some() {
+            read[name] = json!(value);
+        }
+    }
+    if !holder.confirmed {
+        read["confirmBy"] = json!(holder.expires_at);
+    }
+    if let Some(handover) = &lock.handover {
+        read["handover"] = json!({
+            "requestedBy": person(handover.user_id, &handover.name, &handover.kind),
+            "context": handover.context,
+            "requestedAt": handover.requested_at,
+            "dueAt": handover.due_at,
+            "onSilence": if handover.accepts { "accept" } else { "lapse" },
+            "sessionId": handover.session_id,
+        });
+    }
+    read
 }

@@ -48,12 +48,14 @@ impl OrgTransaction {
         stage: Option<(&str, u32)>,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
+        let view = self.deployment_in_event(deployment).await?;
         let mut after = json!({
             "deploymentId": deployment.id,
             "pipelineId": deployment.pipeline_id,
             "status": deployment.state.status,
             "commitId": deployment.commit_id,
             "purpose": deployment.purpose.as_str(),
+            "deployment": view,
         });
         if let Some(session) = deployment.session_id {
             after["sessionId"] = json!(greenroom_domain::id::SessionId::from(session));
@@ -64,6 +66,7 @@ impl OrgTransaction {
         if let Some((key, attempt)) = stage {
             after["stage"] = json!(key);
             after["attempt"] = json!(attempt);
+            after["stageRecord"] = json!(deployment.stage_view(key));
         }
         let event = NewEvent {
             event_type,
@@ -81,11 +84,8 @@ impl OrgTransaction {
 fn reporter(deployment: &LockedDeployment, row: &StageRow<'_>) -> Option<Actor> {
     let job = row.before.and_then(|stage| stage.job)?;
     let reported = row.after.status.is_final() && job.status.is_final();
-    deployment
-        .runners
-        .iter()
-        .find(|(key, _)| reported && *key == row.after.key)
-        .map(|(_, runner)| runner.clone())
+    let columns = deployment.stage_columns.get(&row.after.key).filter(|_| reported)?;
+    columns.runner.clone()
 }
 
 impl LockedDeployment {

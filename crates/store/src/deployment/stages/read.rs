@@ -1,23 +1,26 @@
 //! Reads stages for the domain's machine.
 
+use std::collections::BTreeMap;
+
 use greenroom_domain::deployment::{Job, Stage};
-use greenroom_domain::id::DeploymentId;
 use jiff::SignedDuration;
 
 use crate::StoreError;
+use crate::deployment::advance::LockedDeployment;
+use crate::deployment::person::PersonRecord;
+use crate::deployment::stage_columns::StageColumns;
 use crate::error::{parse_column, parse_nullable_column};
 use crate::transaction::{Actor, OrgTransaction};
 
 impl OrgTransaction {
-    /// Returns the stages, and the runners of their newest attempts by the stages' keys.
-    pub(crate) async fn stages_of(
-        &mut self,
-        id: DeploymentId,
-    ) -> Result<(Vec<Stage>, Vec<(String, Actor)>), StoreError> {
+    /// Reads the stages of a locked deployment, with what this transaction has written.
+    pub(crate) async fn read_stages(&mut self, deployment: &mut LockedDeployment) -> Result<(), StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
-            r#"select s.key, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated, s.timeout_seconds,
-                      s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
+            r#"select s.key, s.name, s.pool, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated,
+                      s.timeout_seconds, s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried, s.started_at as stage_started_at,
+                      s.canceled_by, s.canceled_by_name, s.canceled_by_kind,
+                      s.retried_by, s.retried_by_name, s.retried_by_kind,
                       j.status as "job_status?", j.reason as job_reason, j.queued_at as "queued_at?", j.started_at,
                       j.lease_expires_at, j.touched as "touched?", j.cancel_reason, j.runner_id, j.runner_name
                from stages s
@@ -26,16 +29,23 @@ impl OrgTransaction {
                where s.organization_id = $1 and s.deployment_id = $2
                order by s.position"#,
             organization,
-            id.uuid(),
+            deployment.id.uuid(),
         )
         .fetch_all(self.connection())
         .await?;
         let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
-        let (mut stages, mut runners) = (Vec::with_capacity(rows.len()), Vec::new());
+        let (mut stages, mut columns) = (Vec::with_capacity(rows.len()), BTreeMap::new());
         for row in rows {
-            if let (Some(id), Some(name)) = (row.runner_id, row.runner_name) {
-                runners.push((row.key.clone(), Actor::Runner { id: id.into(), name }));
-            }
+            let runner = row.runner_id.zip(row.runner_name);
+            let stage_columns = StageColumns {
+                name: row.name,
+                pool: row.pool,
+                started_at: time(row.stage_started_at),
+                runner: runner.map(|(id, name)| Actor::Runner { id: id.into(), name }),
+                canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
+                retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
+            };
+            columns.insert(row.key.clone(), stage_columns);
             let planned_outcome = match (row.verdict, row.verdict_reason) {
                 (Some(status), Some(why)) => Some((
                     parse_column("stages.verdict", &status)?,
@@ -71,7 +81,8 @@ impl OrgTransaction {
                 job,
             });
         }
-        Ok((stages, runners))
+        (deployment.state.stages, deployment.stage_columns) = (stages, columns);
+        Ok(())
     }
 }
 
