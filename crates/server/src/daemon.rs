@@ -153,6 +153,8 @@ impl Server {
         tasks.run_when_ready(&health, move |stop| object_gc::run(store, objects, stop));
         let (store, own) = (system.clone(), app.clone());
         tasks.run_when_ready(&health, move |stop| async move { own.log_tails.run(store, stop).await });
+        let (store, own) = (system.clone(), app.clone());
+        tasks.run_when_ready(&health, move |stop| async move { own.deployment_tails.run(store, stop).await });
         let (store, own) = (system, app.clone());
         tasks.run_when_ready(&health, move |stop| async move { own.stream_rights.run(store, stop).await });
         let own = app.clone();

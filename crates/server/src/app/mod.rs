@@ -11,6 +11,7 @@ pub mod consistent_read;
 pub mod definition;
 pub mod deployment;
 pub mod deployment_rights;
+pub mod deployment_tail;
 pub mod environment;
 pub mod event;
 pub mod failure;
@@ -39,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::authentication::Authentication;
+use self::deployment_tail::DeploymentTails;
 use self::job::heartbeat_throttle::HeartbeatThrottle;
 use self::job::timing::JobTiming;
 use self::live::feed::Feed;
@@ -73,6 +75,8 @@ pub struct Parts {
     pub objects: Objects,
     /// The logs that this server's streams follow.
     pub log_tails: LogTails,
+    /// The deployments that this server's streams follow.
+    pub deployment_tails: DeploymentTails,
     /// Lease length and heartbeat interval of jobs.
     pub job_timing: JobTiming,
     /// Jobs whose heartbeat was sent to the engine recently.
@@ -114,6 +118,7 @@ impl App {
             engine,
             objects,
             log_tails: LogTails::default(),
+            deployment_tails: DeploymentTails::default(),
             job_timing,
             heartbeat_throttle: HeartbeatThrottle::default(),
             health,

@@ -5,6 +5,7 @@ mod cache;
 mod cleanup;
 mod definition_schema;
 mod deployment;
+mod deployment_stream;
 mod docs;
 mod environment;
 mod environment_pool;

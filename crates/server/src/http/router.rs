@@ -14,9 +14,9 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    cache, cleanup, definition_schema, deployment, docs, environment, environment_pool, event, give_up,
-    handover, health, log, log_stream, me, member, middleware, organization, pipeline, runner, runner_pool,
-    session, token, transfer, watch,
+    cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_pool,
+    event, give_up, handover, health, log, log_stream, me, member, middleware, organization, pipeline, runner,
+    runner_pool, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -63,6 +63,7 @@ fn api() -> ApiRouter {
         .routes(routes!(deployment::list_deployments))
         .routes(routes!(deployment::list_pipeline_deployments, deployment::create_deployment))
         .routes(routes!(deployment::get_deployment))
+        .routes(routes!(deployment_stream::stream_deployment))
         .routes(routes!(deployment::cancel_deployment))
         .routes(routes!(give_up::give_up_deployment))
         .routes(routes!(give_up::give_up_stage))

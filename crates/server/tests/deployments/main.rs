@@ -15,6 +15,7 @@ mod checkouts;
 mod cleanup;
 mod concurrency;
 mod conditions;
+mod deployment_stream;
 mod downloads;
 mod environments;
 mod examples;

@@ -150,6 +150,7 @@ const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-
 const DEPLOYMENTS: &str = "/organizations/{orgId}/deployments";
 const PIPELINE_DEPLOYMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/deployments";
 const DEPLOYMENT: &str = "/organizations/{orgId}/deployments/{deploymentId}";
+const DEPLOYMENT_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/stream";
 const CANCEL: &str = "/organizations/{orgId}/deployments/{deploymentId}/cancel";
 const STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}";
 const ATTEMPTS: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts";
@@ -233,6 +234,7 @@ pub const ROWS: &[Row] = &[
     row("list_pipeline_deployments", ("GET", PIPELINE_DEPLOYMENTS), VIEWER, READ, 200, Target::Pipeline,      none),
     row("create_deployment",      ("POST", PIPELINE_DEPLOYMENTS), DEVELOPER, START, 202, Target::Pipeline,   commit),
     row("get_deployment",         ("GET", DEPLOYMENT),    VIEWER,     READ,       200, Target::Deployment,      none),
+    row("stream_deployment",      ("GET", DEPLOYMENT_STREAM), VIEWER, READ,       200, Target::Deployment,      none),
     row("cancel_deployment",      ("POST", CANCEL),       DEVELOPER,  START,      202, Target::Deployment,      none),
     row("get_stage",              ("GET", STAGE),         VIEWER,     READ,       200, Target::Stage,           none),
     row("list_attempts",          ("GET", ATTEMPTS),      VIEWER,     READ,       200, Target::Stage,           none),

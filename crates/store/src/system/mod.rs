@@ -3,6 +3,7 @@
 
 pub mod bootstrap;
 pub mod cleanup;
+pub mod deployment_progress;
 pub mod expiry;
 pub mod feed;
 pub mod housekeeping;

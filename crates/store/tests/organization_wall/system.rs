@@ -56,6 +56,10 @@ const LISTED: &[(&str, &str)] = &[
         "the check of the rights of all runners' downloads",
     ),
     ("select s.id, s.log_bytes, s.ended_at is not null", "the logs that all streams of a server follow"),
+    (
+        "select d.organization_id, d.id, hashtextextended(jsonb_build_array(d.status",
+        "the deployments that all streams of a server follow",
+    ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("update discarded_objects d set due_at", "objects of all organizations that are due for removal"),
     ("delete from discarded_objects d using unnest", "objects that were removed"),
