@@ -1,5 +1,7 @@
 //! Deployments: creating, reading, canceling and retrying them.
 
+use std::time::Duration;
+
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::Person;
@@ -92,6 +94,28 @@ pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> 
     let jobs = app.store.job_records(organization, id, None).await?;
     let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
     Ok(Deployment { stages, ..to_summary(record) })
+}
+
+/// Waits until the deployment has ended, or the server drains, for `wait` at most.
+pub async fn wait_for_end(
+    app: &App,
+    organization: OrganizationId,
+    id: DeploymentId,
+    wait: Duration,
+) -> Result<(), Failure> {
+    let mut follower = app.deployment_tails.follow(organization, id);
+    let mut has_ended = view(app, organization, id).await?.ended_at.is_some();
+    let timeout = tokio::time::sleep(wait);
+    tokio::pin!(timeout);
+    while !has_ended {
+        tokio::select! {
+            () = &mut timeout => break,
+            () = app.draining.cancelled() => break,
+            () = follower.changed() => {}
+        }
+        has_ended = follower.state(view(app, organization, id)).await?.has_ended();
+    }
+    Ok(())
 }
 
 /// Returns a deployment without its stages, as in a list.

@@ -28,9 +28,11 @@ use crate::http::rules::path::{
     DeploymentPath, OrganizationPath, PathParams, PipelinePath, StagePath, parse_id,
 };
 use crate::http::rules::permit::{Narrowed, Permit};
+use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
 
 /// The operation requires one of these; which one depends on the deployment (`app/deployment_rights.rs`).
@@ -130,17 +132,32 @@ pub async fn create_deployment(
 /// Stages are in the order of the definition, and have the steps of their newest attempt. While a deployment
 /// has not ended, `waitingOn` states everything that it waits for, and `deadlineAt` until when. The record is
 /// kept for ever; its logs and artifacts are deleted 90 days after its end unless the server is configured
-/// otherwise, and then `expiredAt` is set. The `ETag` is a hash of the response, for `If-None-Match`.
+/// otherwise, and then `expiredAt` is set. The `ETag` is a hash of the response, for `If-None-Match`. With
+/// `Prefer: wait=N` the response is sent when the deployment has ended, or as it is after N seconds.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
-    params(OrganizationPath, DeploymentPath),
+    params(OrganizationPath, DeploymentPath,
+        ("Prefer" = Option<String>, Header, description = "With `wait=N`, the server waits for up to N seconds (30 at most) for the end of the deployment.")),
     responses((status = 200, body = Data<Deployment>, example = json!(examples::deployment())), ReadProblems))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
     path: PathParams<DeploymentPath>,
+    prefer: Prefer,
+    request_slot: RequestSlot,
 ) -> Result<Response, Failure> {
-    let found =
-        deployment::view(&permit.app, permit.organization(), parse_id(&path.0.deployment_id)?).await?;
-    Ok(RecordResponse::ok(&found)?.with_content_etag().into_response())
+    let (app, organization) = (&permit.app, permit.organization());
+    let id: DeploymentId = parse_id(&path.0.deployment_id)?;
+    let read = async || {
+        let found = deployment::view(app, organization, id).await?;
+        Ok::<_, Failure>(RecordResponse::ok(&found)?.with_content_etag())
+    };
+    let Some(wait) = prefer.wait else { return Ok(read().await?.into_response()) };
+    let waiting = async {
+        deployment::wait_for_end(app, organization, id, wait).await?;
+        // The right to read may have ended in the meantime. The command checks it, and changes nothing.
+        drop(permit.command_without_key().open().await?);
+        Ok(read().await?)
+    };
+    Ok(prefer.respond_after_wait(&request_slot, waiting).await)
 }
 
 /// Cancel a deployment. Running steps are signaled to end, and killed if they do not

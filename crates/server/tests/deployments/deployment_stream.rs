@@ -182,3 +182,26 @@ async fn a_stream_belongs_to_its_organization_and_ends_with_its_right() {
     assert!(stream.next().await.is_none(), "no message `end`: the deployment goes on");
     fixture.end().await;
 }
+
+#[tokio::test]
+async fn a_read_waits_for_the_end_if_the_client_prefers_it() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
+    let id = fixture.start().await;
+    let url = format!("{}/organizations/acme/deployments/{id}", fixture.server.base);
+    let read = async |wait: &str| {
+        let request = fixture.server.client.get(&url).bearer_auth(&fixture.owner.token);
+        let response = request.header("prefer", wait).send().await.unwrap();
+        assert_eq!((response.status(), &response.headers()["preference-applied"]), (StatusCode::OK, wait));
+        response.json::<Value>().await.unwrap()["data"]["status"].clone()
+    };
+    assert_eq!(read("wait=1").await, "queued");
+    let end = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        fixture.run_next_job(&id, 3).await;
+    };
+    let (status, ()) = tokio::join!(read("wait=20"), end);
+    assert_eq!(status, "failed");
+    assert_eq!(read("wait=20").await, "failed");
+    fixture.end().await;
+}

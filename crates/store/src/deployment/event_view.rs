@@ -91,7 +91,7 @@ impl LockedDeployment {
         let (state, stored) = (&self.state, &self.stored);
         let has_ended = state.status.is_final();
         let started_at = stored.started_at.or_else(|| (!state.stages.is_empty()).then_some(self.now));
-        let live = || state.stages.iter().filter(|_| !has_ended);
+        let live = || state.stages.iter().filter(move |_| !has_ended);
         let ends_by = ends_by(self.purpose, started_at).filter(|_| !has_ended);
         let blocker_input = BlockerInput {
             deployment: self.id,
