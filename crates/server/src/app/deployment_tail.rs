@@ -101,7 +101,8 @@ impl DeploymentTails {
 }
 
 impl Follower {
-    /// Waits until the deployment has changed since the last call. The first call may return without a change.
+    /// Waits until the deployment has changed since the last call. The first call may return without a
+    /// change.
     pub async fn changed(&mut self) {
         // This can't fail: the sender is owned by the tail, which is referenced here.
         let _open = self.fingerprint.changed().await;

@@ -7,7 +7,7 @@ use greenroom_api_types::deployment::{
     Attempt, CancelDeployment, CreateDeployment, Deployment, RetryInputs, RetryStage, Stage,
 };
 use greenroom_api_types::envelope::{Data, List};
-use greenroom_domain::id::DeploymentId;
+use greenroom_domain::id::{DeploymentId, OrganizationId};
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
 };
@@ -16,6 +16,7 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::App;
 use crate::app::command::OpenCommand;
 use crate::app::deployment::{self, attempt, check_outcome, stage, to_summary};
 use crate::app::deployment_rights::require;
@@ -136,7 +137,8 @@ pub async fn create_deployment(
 /// `Prefer: wait=N` the response is sent when the deployment has ended, or as it is after N seconds.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}", tag = "deployments",
     params(OrganizationPath, DeploymentPath,
-        ("Prefer" = Option<String>, Header, description = "With `wait=N`, the server waits for up to N seconds (30 at most) for the end of the deployment.")),
+        ("Prefer" = Option<String>, Header,
+            description = "With `wait=N`, the server waits for up to N seconds (30 at most) for the end of the deployment.")),
     responses((status = 200, body = Data<Deployment>, example = json!(examples::deployment())), ReadProblems))]
 pub async fn get_deployment(
     permit: Permit<DeploymentRead>,
@@ -146,18 +148,25 @@ pub async fn get_deployment(
 ) -> Result<Response, Failure> {
     let (app, organization) = (&permit.app, permit.organization());
     let id: DeploymentId = parse_id(&path.0.deployment_id)?;
-    let read = async || {
-        let found = deployment::view(app, organization, id).await?;
-        Ok::<_, Failure>(RecordResponse::ok(&found)?.with_content_etag())
+    let Some(wait) = prefer.wait else {
+        return Ok(read_deployment(app, organization, id).await?.into_response());
     };
-    let Some(wait) = prefer.wait else { return Ok(read().await?.into_response()) };
     let waiting = async {
         deployment::wait_for_end(app, organization, id, wait).await?;
         // The right to read may have ended in the meantime. The command checks it, and changes nothing.
         drop(permit.command_without_key().open().await?);
-        Ok(read().await?)
+        Ok(read_deployment(app, organization, id).await?)
     };
     Ok(prefer.respond_after_wait(&request_slot, waiting).await)
+}
+
+async fn read_deployment(
+    app: &App,
+    organization: OrganizationId,
+    id: DeploymentId,
+) -> Result<RecordResponse, Failure> {
+    let found = deployment::view(app, organization, id).await?;
+    Ok(RecordResponse::ok(&found)?.with_content_etag())
 }
 
 /// Cancel a deployment. Running steps are signaled to end, and killed if they do not

@@ -100,9 +100,7 @@ async fn a_stream_sends_a_snapshot_and_then_changes_to_the_end() {
     let step = &job.steps[0];
     assert_eq!(fixture.report(&job, &format!("/steps/{step}/start"), json!({})).await.0, 200);
     let change = stream
-        .until(&mut deployment, |deployment| {
-            deployment["stages"][0]["steps"][0]["status"] == "running"
-        })
+        .until(&mut deployment, |deployment| deployment["stages"][0]["steps"][0]["status"] == "running")
         .await;
     assert_eq!(change.data["stages"].as_array().unwrap().len(), 1, "{}", change.data);
     assert_eq!(deployment, fixture.deployment(&id).await);

@@ -18,7 +18,8 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.key, s.name, s.pool, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated,
-                      s.timeout_seconds, s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried, s.started_at as stage_started_at,
+                      s.timeout_seconds, s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
+                      s.started_at as stage_started_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind,
                       s.retried_by, s.retried_by_name, s.retried_by_kind,
                       j.status as "job_status?", j.reason as job_reason, j.queued_at as "queued_at?", j.started_at,
