@@ -90,6 +90,9 @@ pub struct Lock {
     pub claimed_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// The latest time to which the holder can renew the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_expires_at: Option<Timestamp>,
     /// By when the holder has to confirm a grant from the queue; otherwise the environment goes to the next
     /// session in the queue. Left out if there is nothing to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]

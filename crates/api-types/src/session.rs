@@ -57,6 +57,18 @@ pub struct Session {
     pub expires_at: Option<Timestamp>,
     /// The latest time to which the session can be renewed.
     pub max_expires_at: Option<Timestamp>,
+    /// How many milliseconds are left until `expiresAt`, measured by the server's clock when it read the
+    /// session. A client whose clock is wrong counts down from the time at which it sent the request. Left
+    /// out if the session is not active, in lists, and in the response to a repeated `Idempotency-Key`. The
+    /// `ETag` does not cover it, so a `304` means only that the session has not been renewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, example = 14_400_000)]
+    pub lease_remaining_ms: Option<i64>,
+    /// How many milliseconds are left until `maxExpiresAt`, measured like `leaseRemainingMs` and left out in
+    /// the same cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, example = 86_400_000)]
+    pub max_remaining_ms: Option<i64>,
     pub ended_at: Option<Timestamp>,
     /// The user who ended the session; null if it expired or timed out, or has not ended.
     pub ended_by: Option<Person>,
@@ -80,6 +92,14 @@ pub struct Session {
     /// The session that this force claim displaced; left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
+}
+
+impl Session {
+    /// Returns the session without the fields that are different in every read.
+    #[must_use]
+    pub fn without_remaining_times(self) -> Self {
+        Self { lease_remaining_ms: None, max_remaining_ms: None, ..self }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -77,6 +77,8 @@ pub struct Holder {
     pub commit_id: Option<String>,
     pub claimed_at: Timestamp,
     pub expires_at: Timestamp,
+    /// The latest time to which the lease can be renewed.
+    pub max_expires_at: Timestamp,
     /// True for a plain claim and for a confirmed grant from the queue. Until a grant is confirmed,
     /// `expires_at` is the deadline of the confirmation.
     pub confirmed: bool,
@@ -103,6 +105,7 @@ pub(crate) struct Row {
     pub(crate) commit_id: Option<String>,
     pub(crate) claimed_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) max_expires_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) confirmed: bool,
     pub(crate) handover_session_id: Option<uuid::Uuid>,
     pub(crate) handover_user_id: Option<uuid::Uuid>,
@@ -125,8 +128,11 @@ impl TryFrom<Row> for Environment {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let unsettled = row.session_id.is_some() && row.is_held == Some(false);
-        let holder = match (row.session_id, row.holder_id, row.claimed_at, row.expires_at) {
-            (Some(session), Some(user), Some(claimed_at), Some(expires_at)) if row.is_held == Some(true) => {
+        let lease = (row.claimed_at, row.expires_at, row.max_expires_at);
+        let holder = match (row.session_id, row.holder_id, lease) {
+            (Some(session), Some(user), (Some(claimed_at), Some(expires_at), Some(max_expires_at)))
+                if row.is_held == Some(true) =>
+            {
                 Some(Holder {
                     session_id: session.into(),
                     user_id: user.into(),
@@ -136,6 +142,7 @@ impl TryFrom<Row> for Environment {
                     commit_id: row.commit_id,
                     claimed_at: claimed_at.to_jiff(),
                     expires_at: expires_at.to_jiff(),
+                    max_expires_at: max_expires_at.to_jiff(),
                     confirmed: row.confirmed,
                     fence: row.fence,
                 })
@@ -202,7 +209,7 @@ macro_rules! environment_query {
             "select id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
-                    confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
+                    max_expires_at, confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
                     handover_requested_at, handover_due_at, handover_accepts, cleanup_failed_deployment_id,
                     cleanup_failed_at, cleanup_failed_reason, deployed_deployment_id, deployed_commit_id, deployed_at
              from environments

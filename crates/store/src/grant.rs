@@ -158,7 +158,9 @@ async fn grant(
                from granted g
            )
            select g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
-                  g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!"
+                  g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!",
+                  floor(extract(epoch from g.expires_at - clock_timestamp()) * 1000)::bigint as "lease_remaining_ms!",
+                  floor(extract(epoch from g.max_expires_at - clock_timestamp()) * 1000)::bigint as "max_remaining_ms!"
            from granted g"#,
         principal.organization_id.uuid(),
         request.pipeline.id(),
@@ -177,6 +179,7 @@ async fn grant(
     .await?;
     Ok(row.map(|row| {
         let (claimed_at, expires_at) = (row.claimed_at.to_jiff(), row.expires_at.to_jiff());
+        let max_expires_at = row.max_expires_at.to_jiff();
         let context = claim.context.map(str::to_owned);
         let holder = Holder {
             session_id: claim.session,
@@ -187,6 +190,7 @@ async fn grant(
             commit_id: None,
             claimed_at,
             expires_at,
+            max_expires_at,
             confirmed: true,
             fence: row.fence,
         };
@@ -206,7 +210,9 @@ async fn grant(
             queued_at: None,
             claimed_at: Some(claimed_at),
             expires_at: Some(expires_at),
-            max_expires_at: Some(row.max_expires_at.to_jiff()),
+            max_expires_at: Some(max_expires_at),
+            lease_remaining_ms: Some(row.lease_remaining_ms.max(0)),
+            max_remaining_ms: Some(row.max_remaining_ms.max(0)),
             ended_at: None,
             ended_by: None,
             ended_by_name: None,
@@ -308,6 +314,8 @@ async fn release(
             claimed_at: time(row.claimed_at),
             expires_at: time(row.expires_at),
             max_expires_at: time(row.max_expires_at),
+            lease_remaining_ms: None,
+            max_remaining_ms: None,
             ended_at: time(row.ended_at),
             ended_by: Some(row.user_id.into()),
             ended_by_name: row.ended_by_name,

@@ -30,6 +30,10 @@ pub struct Session {
     pub claimed_at: Option<Timestamp>,
     pub expires_at: Option<Timestamp>,
     pub max_expires_at: Option<Timestamp>,
+    /// How long the lease of an active session lasts, by the clock of the statement that read it.
+    pub lease_remaining_ms: Option<i64>,
+    /// How long the lease can last at most, by the same clock.
+    pub max_remaining_ms: Option<i64>,
     pub ended_at: Option<Timestamp>,
     pub ended_by: Option<UserId>,
     pub ended_by_name: Option<String>,
@@ -77,6 +81,8 @@ struct Row {
     confirmed: Option<bool>,
     lease_expires_at: Option<jiff_sqlx::Timestamp>,
     is_over: Option<bool>,
+    lease_remaining_ms: Option<i64>,
+    max_remaining_ms: Option<i64>,
 }
 
 impl TryFrom<Row> for Session {
@@ -96,6 +102,10 @@ impl TryFrom<Row> for Session {
         if status == SessionStatus::Queued {
             fence = None;
         }
+        // The statement reads the clock more than once, so that the rest of a lease that is about to expire
+        // can be negative.
+        let remaining =
+            |ms: Option<i64>| ms.filter(|_| status == SessionStatus::Active).map(|ms| ms.max(0));
         Ok(Self {
             id: row.id.into(),
             status,
@@ -116,6 +126,8 @@ impl TryFrom<Row> for Session {
             claimed_at: time(row.claimed_at),
             expires_at: time(row.lease_expires_at.or(row.expires_at)),
             max_expires_at: time(row.max_expires_at),
+            lease_remaining_ms: remaining(row.lease_remaining_ms),
+            max_remaining_ms: remaining(row.max_remaining_ms),
             ended_at,
             ended_by: row.ended_by.map(UserId::from),
             ended_by_name: row.ended_by_name,
@@ -147,7 +159,9 @@ macro_rules! session_query {
                       (select p.id from sessions p where p.organization_id = $1
                            and p.environment_id = s.environment_id and p.ordinal = s.ordinal - 1) as previous_session_id,
                       e.confirmed as "confirmed?", e.expires_at as lease_expires_at,
-                      e.expires_at <= clock_timestamp() as is_over
+                      e.expires_at <= clock_timestamp() as is_over,
+                      floor(extract(epoch from e.expires_at - clock_timestamp()) * 1000)::bigint as lease_remaining_ms,
+                      floor(extract(epoch from e.max_expires_at - clock_timestamp()) * 1000)::bigint as max_remaining_ms
                from sessions s
                left join environments e on e.organization_id = $1 and e.id = s.environment_id and e.session_id = s.id
                where s.organization_id = $1 and s.environment_id = $2 "# + $rest,

@@ -109,6 +109,7 @@ pub fn lock(view: &LockView) -> Lock {
         commit_id: holder.and_then(|holder| holder.commit_id.clone()),
         claimed_at: holder.map(|holder| holder.claimed_at),
         expires_at: holder.map(|holder| holder.expires_at),
+        max_expires_at: holder.map(|holder| holder.max_expires_at),
         confirm_by: holder.filter(|holder| !holder.confirmed).map(|holder| holder.expires_at),
         fence: holder.map(|holder| holder.fence),
         queue_length: view.queue_length,

@@ -13,7 +13,6 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
-use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
 
@@ -43,7 +42,7 @@ pub async fn request_handover(
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
     let waiting = handover::request(&mut command, &place, session_id, &request, grace_seconds).await?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::view(waiting))?).await
+    command.finish(session_wire::respond(StatusCode::ACCEPTED, waiting)?).await
 }
 
 /// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
@@ -65,7 +64,7 @@ pub async fn accept_handover(
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let released = handover::accept(&mut command, &place, session_id).await?;
-    command.finish(RecordResponse::ok(&session_wire::view(released))?).await
+    command.finish(session_wire::respond(StatusCode::OK, released)?).await
 }
 
 /// Decline a request for hand-over, and keep the environment
@@ -91,5 +90,5 @@ pub async fn decline_handover(
     let mut command = permit.open(key, &body.bytes).await?;
     let context = body.value.context.as_deref();
     let declined = handover::decline(&mut command, &place, session_id, context).await?;
-    command.finish(RecordResponse::ok(&session_wire::view(declined))?).await
+    command.finish(session_wire::respond(StatusCode::OK, declined)?).await
 }

@@ -196,9 +196,9 @@ pub async fn release_session(
 pub fn respond_claimed(view: SessionView) -> Result<RecordResponse, Failure> {
     let is_queued = view.session.status == SessionStatus::Queued;
     let status = if is_queued { StatusCode::ACCEPTED } else { StatusCode::CREATED };
-    RecordResponse::new(status, &session_wire::view(view))
+    session_wire::respond(status, view)
 }
 
 fn respond(view: SessionView) -> Result<RecordResponse, Failure> {
-    RecordResponse::ok(&session_wire::view(view))
+    session_wire::respond(StatusCode::OK, view)
 }

@@ -1,5 +1,6 @@
 //! Converts sessions to their wire types.
 
+use axum::http::StatusCode;
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{
     Displaced, HandoverDeclined, HistoryEntry, Override, Person, Session, SessionDeployment,
@@ -10,10 +11,16 @@ use greenroom_store::environment::LockView;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
 use crate::app::environment::{cleanup_failed, kind, lock};
+use crate::app::failure::Failure;
 use crate::app::session::view::SessionView;
+use crate::http::rules::record_response::RecordResponse;
 
-pub fn view(view: SessionView) -> Session {
-    session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced)
+/// The response of a command or a read with one session. The remaining times of its lease are true only when
+/// they are sent. So they are not stored under an idempotency key, and the tag does not cover them.
+pub fn respond(status: StatusCode, view: SessionView) -> Result<RecordResponse, Failure> {
+    let sent = session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced);
+    let response = RecordResponse::new(status, &sent)?;
+    response.with_stored_record(&sent.without_remaining_times())
 }
 
 pub fn session(
@@ -41,6 +48,8 @@ pub fn session(
         claimed_at: record.claimed_at,
         expires_at: record.expires_at,
         max_expires_at: record.max_expires_at,
+        lease_remaining_ms: record.lease_remaining_ms,
+        max_remaining_ms: record.max_remaining_ms,
         ended_at: record.ended_at,
         fence: record.fence,
         handover_declined: record.handover_declined.map(declined),

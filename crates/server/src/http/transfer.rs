@@ -12,7 +12,6 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
-use crate::http::rules::record_response::RecordResponse;
 use crate::http::session_wire;
 
 /// Transfer the environment to another member, regardless of the queue
@@ -36,5 +35,5 @@ pub async fn transfer_session(
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &body.bytes).await?;
     let given = transfer::transfer(&mut command, &place, session_id, &body.value.user_id).await?;
-    command.finish(RecordResponse::new(StatusCode::CREATED, &session_wire::view(given))?).await
+    command.finish(session_wire::respond(StatusCode::CREATED, given)?).await
 }

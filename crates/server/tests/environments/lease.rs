@@ -1,7 +1,7 @@
 //! Leases: they expire by the clock of the database, also before a sweeper or a request records it.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::EnvironmentFixture;
 use crate::support::database::TestDatabase;
@@ -84,5 +84,108 @@ async fn a_lease_duration_outside_the_bounds_is_rejected() {
         );
     }
     fixture.claim(&fixture.dev, json!({ "ttlSeconds": 7_200 })).await.is(201);
+    fixture.end().await;
+}
+
+/// Returns `leaseRemainingMs` and `maxRemainingMs` of a session.
+fn remaining(session: &Value) -> (i64, i64) {
+    let ms = |name: &str| session[name].as_i64().unwrap_or_else(|| panic!("no {name}: {session}"));
+    (ms("leaseRemainingMs"), ms("maxRemainingMs"))
+}
+
+#[track_caller]
+fn has_no_remaining_times(session: &Value) {
+    for name in ["leaseRemainingMs", "maxRemainingMs"] {
+        assert!(session.get(name).is_none(), "{session}");
+    }
+}
+
+const SECOND: i64 = 1_000;
+const HOUR: i64 = 3_600 * SECOND;
+/// How much later than its grant a session may be read here.
+const SLACK: i64 = 30 * SECOND;
+
+#[tokio::test]
+async fn a_session_shows_how_long_its_lease_lasts() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let is_about = |ms: i64, expected: i64| (expected - SLACK..=expected).contains(&ms);
+    // The fast path, and the slow path with a commit.
+    let fast = fixture.claim(&fixture.dev, json!({})).await.is(201)["data"].clone();
+    let (lease, max) = remaining(&fast);
+    assert!(is_about(lease, HOUR) && is_about(max, 2 * HOUR), "{fast}");
+    assert_eq!(fast["lock"]["maxExpiresAt"], fast["maxExpiresAt"]);
+    let path = format!("/sessions/{}", fast["sessionId"].as_str().unwrap());
+    has_no_remaining_times(&fixture.delete(&fixture.dev, &path).await.is(200)["data"]);
+    let claim = json!({ "commitId": "0123abc", "ttlSeconds": 600 });
+    let slow = fixture.claim(&fixture.dev, claim).await.is(201)["data"].clone();
+    assert!(is_about(remaining(&slow).0, 600 * SECOND), "{slow}");
+
+    let path = format!("/sessions/{}", slow["sessionId"].as_str().unwrap());
+    fixture.age(300).await;
+    let read = fixture.get(&fixture.mate, &path).await.is(200)["data"].clone();
+    let (lease, max) = remaining(&read);
+    assert!(is_about(lease, 300 * SECOND) && is_about(max, 2 * HOUR - 300 * SECOND), "{read}");
+    let beat = fixture.send(&fixture.dev, Method::POST, &format!("{path}/heartbeat"), json!({})).await.is(200);
+    assert!(is_about(remaining(&beat["data"]).0, 300 * SECOND), "a heartbeat does not renew: {beat}");
+    let renewed = fixture.send(&fixture.dev, Method::POST, &format!("{path}/renew"), json!({})).await.is(200);
+    assert!(is_about(remaining(&renewed["data"]).0, 600 * SECOND), "{renewed}");
+
+    // A waiting session and one that has ended have no lease.
+    let queued = fixture.claim(&fixture.mate, json!({ "queue": true })).await.is(202);
+    has_no_remaining_times(&queued["data"]);
+    fixture.age(601).await;
+    let ended = fixture.get(&fixture.dev, &path).await.is(200);
+    assert_eq!(ended["data"]["status"], "expired");
+    has_no_remaining_times(&ended["data"]);
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn the_passing_of_time_changes_neither_the_etag_nor_a_list() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let session = fixture.claim(&fixture.dev, json!({})).await.session();
+    fixture.claim(&fixture.mate, json!({ "queue": true })).await.is(202);
+    let base = format!("/organizations/acme/pipelines/{}/ephemeral-environments", fixture.pipeline);
+    let path = format!("{base}/qa-1/sessions/{session}");
+    let read = async || fixture.server.send(Method::GET, &path, Some(&fixture.dev.token), None).await;
+    let tag = read().await.headers()["etag"].clone();
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    assert_eq!(read().await.headers()["etag"], tag);
+    let url = format!("{}{path}", fixture.server.base);
+    let known = fixture.server.client.get(url).bearer_auth(&fixture.dev.token).header("if-none-match", &tag);
+    assert_eq!(known.send().await.unwrap().status(), 304);
+    for list in [base.clone(), format!("{base}/qa-1"), format!("{base}/qa-1/queue"), format!("{base}/qa-1/history")] {
+        let read = async || fixture.server.json(Method::GET, &list, &fixture.dev.token, None).await;
+        let first = read().await;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        assert_eq!(read().await, first, "{list}");
+    }
+    let renew = format!("/sessions/{session}/renew");
+    fixture.send(&fixture.dev, Method::POST, &renew, json!({})).await.is(200);
+    assert_ne!(read().await.headers()["etag"], tag, "a renewal changes the session");
+    fixture.end().await;
+}
+
+/// A client that repeats a claim an hour later must not take the lease for a new one.
+#[tokio::test]
+async fn a_repeated_claim_does_not_return_the_time_that_was_left_then() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    let path = format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
+    let claim = async || {
+        let request = fixture.server.client.post(format!("{}{path}", fixture.server.base));
+        let request = request.bearer_auth(&fixture.dev.token).header("idempotency-key", "k").json(&json!({}));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 201);
+        response.json::<Value>().await.unwrap()
+    };
+    let first = claim().await;
+    remaining(&first["data"]);
+    let repeated = claim().await;
+    has_no_remaining_times(&repeated["data"]);
+    assert_eq!(repeated["data"]["sessionId"], first["data"]["sessionId"]);
+    assert_eq!(repeated["data"]["expiresAt"], first["data"]["expiresAt"]);
     fixture.end().await;
 }

@@ -6,12 +6,13 @@ use greenroom_domain::queue::heartbeat_deadline;
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::{HandoverRequest, Holder, LockView};
 use greenroom_store::session::{DeclinedHandover, Session};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
 use crate::fixture::ModelFixture;
 use crate::model::{Model, user_id};
 use crate::record::{Environment, Record};
+use crate::step::MARGIN;
 
 /// Compares the views of an environment with the model: its history and its queue.
 pub async fn compare(fixture: &ModelFixture, model: &Model, clock: &Clock, place: usize) {
@@ -87,6 +88,8 @@ pub fn session(fixture: &ModelFixture, model: &Model, place: usize, ordinal: usi
         claimed_at: record.claimed_at,
         expires_at: record.expires_at,
         max_expires_at: record.max_expires_at,
+        lease_remaining_ms: None,
+        max_remaining_ms: None,
         ended_at: over.map(|held| held.lease.expires_at).or(record.ended_at),
         ended_by: record.ended_by.map(user_id),
         ended_by_name: record.ended_by.map(|user| fixture.shared.people[user].user_name.clone()),
@@ -116,6 +119,7 @@ pub fn lock(fixture: &ModelFixture, now: Timestamp, environment: &Environment) -
             commit_id: record.commit.clone(),
             claimed_at: record.claimed_at.unwrap(),
             expires_at: held.lease.expires_at,
+            max_expires_at: held.lease.max_expires_at,
             confirmed: held.lease.confirmed,
             fence: environment.state.lock.fence,
         }
@@ -142,7 +146,10 @@ pub fn lock(fixture: &ModelFixture, now: Timestamp, environment: &Environment) -
 
 pub fn in_model(fixture: &ModelFixture, clock: &Clock, view: Session, expected: Option<&Session>) -> Session {
     let time = |real, expected: Option<Option<Timestamp>>| clock.modeled(real, expected.flatten());
+    check_remaining(clock, &view);
     Session {
+        lease_remaining_ms: None,
+        max_remaining_ms: None,
         id: fixture.modeled(view.id),
         user_id: fixture.modeled_user(view.user_id),
         heartbeat_by: time(view.heartbeat_by, expected.map(|expected| expected.heartbeat_by)),
@@ -164,6 +171,20 @@ pub fn in_model(fixture: &ModelFixture, clock: &Clock, view: Session, expected: 
             }
         }),
         ..view
+    }
+}
+
+/// Checks the remaining times of a session, which are different in every read: the view was read that long
+/// before the ends of its lease.
+fn check_remaining(clock: &Clock, view: &Session) {
+    let ends =
+        [(view.lease_remaining_ms, view.expires_at), (view.max_remaining_ms, view.max_expires_at)];
+    for (remaining, end) in ends {
+        assert_eq!(remaining.is_some(), view.status == SessionStatus::Active, "only a lease has an end");
+        let Some((remaining, end)) = remaining.zip(end) else { continue };
+        let read = end - SignedDuration::from_millis(remaining);
+        let latest = clock.read + SignedDuration::from_secs(MARGIN);
+        assert!((clock.started..=latest).contains(&read), "{remaining} ms are left until {end}");
     }
 }
 
@@ -192,6 +213,9 @@ pub fn lock_in_model(fixture: &ModelFixture, clock: &Clock, view: LockView, expe
         user_id: fixture.modeled_user(holder.user_id),
         claimed_at: clock.modeled(Some(holder.claimed_at), expected.map(|holder| holder.claimed_at)).unwrap(),
         expires_at: clock.modeled(Some(holder.expires_at), expected.map(|holder| holder.expires_at)).unwrap(),
+        max_expires_at: clock
+            .modeled(Some(holder.max_expires_at), expected.map(|holder| holder.max_expires_at))
+            .unwrap(),
         ..holder
     });
     LockView { holder, handover, ..view }

@@ -42,10 +42,11 @@ impl RecordResponse {
         self
     }
 
-    /// For a record without a revision: the tag is a hash of the body.
+    /// For a record without a revision: the tag is a hash of the body, or of the body to store if there is
+    /// one. What is not stored may be different in every response.
     #[must_use]
     pub fn with_content_etag(mut self) -> Self {
-        let hash = Sha256::digest(self.body.as_bytes());
+        let hash = Sha256::digest(self.stored_body.as_ref().unwrap_or(&self.body).as_bytes());
         let short = hash.iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         self.etag = Some(format!("\"{short}\""));
         self
