@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::deployment_status::DeploymentReason;
+use crate::deployment_status::{DeploymentPurpose, DeploymentReason};
 use crate::session_deployment::SessionDeployment;
 use crate::token::TokenKind;
 
@@ -26,6 +26,23 @@ pub struct Environment {
     /// The teardown that did not succeed; null if the environment is clean. The environment can be claimed in
     /// both cases.
     pub cleanup_failed: Option<CleanupFailed>,
+    /// When the last session ended; null while the environment is held, and before its first session.
+    #[serde(default)]
+    pub free_since: Option<Timestamp>,
+    /// The one deployment that acts on the environment; null if there is none. It can belong to a session
+    /// that has ended: its end, and a teardown, come before the next session's first deployment.
+    #[serde(default)]
+    pub work_slot: Option<WorkSlot>,
+}
+
+/// The deployment that acts on an environment. All others of the environment wait for it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkSlot {
+    pub deployment_id: String,
+    /// `session` or `teardown`.
+    pub purpose: DeploymentPurpose,
+    pub commit_id: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

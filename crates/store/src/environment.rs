@@ -1,6 +1,6 @@
 //! Ephemeral environments: their configuration, and the current state of their lock.
 
-use greenroom_domain::deployment::Reason;
+use greenroom_domain::deployment::{Purpose, Reason};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
 use jiff::Timestamp;
@@ -22,8 +22,20 @@ pub struct Environment {
     pub lock: LockView,
     /// What is live there: the last successful deployment of a session, unless a later teardown succeeded.
     pub deployed: Option<Deployed>,
+    /// When the last session ended. `None` while the lock is held, and before the first session.
+    pub free_since: Option<Timestamp>,
+    /// The deployment that acts on the environment.
+    pub work_slot: Option<SlotHolder>,
     /// The holder's lease has expired, but the expiry is not recorded yet.
     pub unsettled: bool,
+}
+
+/// The deployment that has the work slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotHolder {
+    pub deployment_id: DeploymentId,
+    pub purpose: Purpose,
+    pub commit_id: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +133,10 @@ pub(crate) struct Row {
     pub(crate) deployed_deployment_id: Option<uuid::Uuid>,
     pub(crate) deployed_commit_id: Option<String>,
     pub(crate) deployed_at: Option<jiff_sqlx::Timestamp>,
+    pub(crate) free_since: Option<jiff_sqlx::Timestamp>,
+    pub(crate) slot_deployment_id: Option<uuid::Uuid>,
+    pub(crate) slot_purpose: Option<String>,
+    pub(crate) slot_commit_id: Option<String>,
 }
 
 impl TryFrom<Row> for Environment {
@@ -186,6 +202,14 @@ impl TryFrom<Row> for Environment {
             commit_id: row.deployed_commit_id.unwrap_or_default(),
             at: at.to_jiff(),
         });
+        let slot_purpose = parse_nullable_column("deployments.purpose", row.slot_purpose.as_deref())?;
+        let work_slot = match (row.slot_deployment_id, slot_purpose, row.slot_commit_id) {
+            (Some(id), Some(purpose), Some(commit_id)) => {
+                Some(SlotHolder { deployment_id: id.into(), purpose, commit_id })
+            }
+            _ => None,
+        };
+        let free_since = row.free_since.filter(|_| holder.is_none()).map(jiff_sqlx::Timestamp::to_jiff);
         Ok(Self {
             id: row.id.into(),
             name: row.name,
@@ -197,6 +221,8 @@ impl TryFrom<Row> for Environment {
             sessions: row.sessions,
             lock: LockView { holder, queue_length: row.waiters, handover, cleanup_failed },
             deployed,
+            free_since,
+            work_slot,
             unsettled,
         })
     }
@@ -211,7 +237,12 @@ macro_rules! environment_query {
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
                     max_expires_at, confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
                     handover_requested_at, handover_due_at, handover_accepts, cleanup_failed_deployment_id,
-                    cleanup_failed_at, cleanup_failed_reason, deployed_deployment_id, deployed_commit_id, deployed_at
+                    cleanup_failed_at, cleanup_failed_reason, deployed_deployment_id, deployed_commit_id, deployed_at,
+                    case when free_since >= used_at then free_since end as free_since, slot_deployment_id,
+                    (select d.purpose from deployments d
+                     where d.organization_id = $1 and d.id = slot_deployment_id) as slot_purpose,
+                    (select d.commit_id from deployments d
+                     where d.organization_id = $1 and d.id = slot_deployment_id) as slot_commit_id
              from environments
              where organization_id = $1 and " + $rest,
             $($argument),*

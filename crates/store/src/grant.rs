@@ -111,7 +111,7 @@ async fn grant(
                set fence = e.fence + 1, sessions = e.sessions + 1, confirmed = true, session_id = $5, context = $6,
                    holder_id = m.user_id, holder_name = m.name, holder_kind = t.kind, commit_id = null,
                    lease_seconds = coalesce($7, e.default_lease_seconds),
-                   claimed_at = clock_timestamp(), used_at = clock_timestamp(),
+                   claimed_at = clock_timestamp(), used_at = clock_timestamp(), free_since = null,
                    expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
                    max_expires_at = clock_timestamp() + e.longest_lease_seconds * interval '1 second',
                    sweep_at = least(e.sweep_at, clock_timestamp() - interval '1 millisecond'
@@ -243,7 +243,7 @@ async fn release(
                update environments e
                set fence = e.fence + 1, session_id = null, holder_id = null, holder_name = null, holder_kind = null,
                    context = null, commit_id = null, lease_seconds = null, claimed_at = null, expires_at = null,
-                   max_expires_at = null, confirmed = true
+                   max_expires_at = null, confirmed = true, free_since = clock_timestamp()
                from api_tokens t, memberships m, pipelines p, environments before
                where t.organization_id = $1 and t.id = $6 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
@@ -257,11 +257,11 @@ async fn release(
                  and before.session_id = e.session_id and before.expires_at = e.expires_at
                  and e.session_id = $5 and e.holder_id = m.user_id and e.expires_at > clock_timestamp()
                  and e.waiters = 0 and e.slot_deployment_id is null and not e.cleanup
-               returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at
+               returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at, e.free_since
            ),
            ended as (
                update sessions s
-               set status = 'released', ended_at = clock_timestamp(), ended_by = r.user_id, ended_by_name = r.user_name,
+               set status = 'released', ended_at = r.free_since, ended_by = r.user_id, ended_by_name = r.user_name,
                    expires_at = r.expires_at
                from released r
                where s.organization_id = $1 and s.id = $5 and s.status = 'active'

@@ -1,7 +1,7 @@
 //! Ephemeral environments: applying a definition to them, and their representation in the API.
 
 use greenroom_api_types::environment::{
-    CleanupFailed, Deployed, Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence,
+    CleanupFailed, Deployed, Environment as Wire, Handover, Holder, Lock, LockStatus, OnSilence, WorkSlot,
 };
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
@@ -83,6 +83,12 @@ pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>
             at: deployed.at,
         }),
         last_deployment,
+        free_since: environment.free_since,
+        work_slot: environment.work_slot.map(|holder| WorkSlot {
+            deployment_id: holder.deployment_id.to_string(),
+            purpose: holder.purpose.into(),
+            commit_id: holder.commit_id,
+        }),
     }
 }
 

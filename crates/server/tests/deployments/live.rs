@@ -58,6 +58,39 @@ async fn a_teardown_is_never_the_last_deployment_and_clears_the_live_one() {
 }
 
 #[tokio::test]
+async fn an_environment_shows_what_acts_on_it_and_since_when_it_is_free() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", fixture.pipeline);
+    let fresh = read(&fixture, &environment).await;
+    assert_eq!((&fresh["freeSince"], &fresh["workSlot"]), (&Value::Null, &Value::Null), "never held");
+
+    let (session, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let held = read(&fixture, &environment).await;
+    let slot = json!({ "deploymentId": id, "purpose": "session", "commitId": "0123abc" });
+    assert_eq!((&held["freeSince"], &held["workSlot"]), (&Value::Null, &slot));
+    assert!(fixture.run_next_job(&id, 0).await.ended);
+    assert_eq!(read(&fixture, &environment).await["workSlot"], Value::Null);
+
+    fixture.release("qa-1", &fixture.owner, &session).await;
+    let ended = read(&fixture, &format!("{environment}/sessions/{session}")).await["endedAt"].clone();
+    let teardown = fixture.teardown().await;
+    let slot = json!({ "deploymentId": teardown, "purpose": "teardown", "commitId": "0123abc" });
+    let free = read(&fixture, &environment).await;
+    assert_eq!((&free["freeSince"], &free["workSlot"]), (&ended, &slot), "free, and being cleaned up");
+    assert_eq!(read(&fixture, &environment).await, free, "two reads are equal");
+    assert!(fixture.run_next_job(&teardown, 0).await.ended);
+    let list = read(&fixture, &format!("/pipelines/{}/ephemeral-environments", fixture.pipeline)).await;
+    assert_eq!((&list[0]["freeSince"], &list[0]["workSlot"]), (&ended, &Value::Null));
+
+    // A version that does not know the column grants and releases the lock.
+    let sql = "update environments set used_at = clock_timestamp()";
+    sqlx::query(sql).execute(&pool).await.unwrap();
+    assert_eq!(read(&fixture, &environment).await["freeSince"], Value::Null, "not known");
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn changing_a_pipeline_returns_the_same_record_as_reading_it() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;

@@ -86,7 +86,7 @@ impl EnvironmentFixture {
         for sql in [
             "update environments set expires_at = expires_at - $1 * interval '1 second',
                  max_expires_at = max_expires_at - $1 * interval '1 second', sweep_at = sweep_at - $1 * interval '1 second',
-                 handover_due_at = handover_due_at - $1 * interval '1 second'",
+                 handover_due_at = handover_due_at - $1 * interval '1 second', used_at = used_at - $1 * interval '1 second'",
             "update sessions set heard_at = heard_at - $1 * interval '1 second'
              where ended_at is null",
         ] {

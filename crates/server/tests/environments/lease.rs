@@ -17,6 +17,7 @@ async fn expiry_frees_the_lock_when_nothing_runs() {
     assert_eq!(record["data"]["lock"]["status"], "free");
     let old = fixture.get(&fixture.dev, &format!("/sessions/{first}")).await.is(200);
     assert_eq!(old["data"]["status"], "expired");
+    assert_eq!(record["data"]["freeSince"], old["data"]["endedAt"], "since the lease ended");
     let path = format!("/sessions/{first}/deploy");
     let late = fixture.send(&fixture.dev, Method::POST, &path, json!({ "commitId": "0123abc" }));
     assert_eq!(late.await.is(409)["code"], "session_expired");

@@ -264,7 +264,8 @@ impl OrgTransaction {
     }
 
     /// Writes the machine's state into the environment's row. The columns of the holder are copied from its
-    /// session. Returns the columns of the lock.
+    /// session. A lock that becomes free is free since the end of its lease, if that has passed. Returns the
+    /// columns of the lock.
     pub(super) async fn write_lock(
         &mut self,
         environment: &LockedEnvironment,
@@ -289,7 +290,9 @@ impl OrgTransaction {
                  handover_user_kind = case when $10::uuid is null then null else e.handover_user_kind end,
                  handover_context = case when $10::uuid is null then null else e.handover_context end,
                  handover_requested_at = case when $10::uuid is null then null else e.handover_requested_at end,
-                 sweep_at = least(e.sweep_at, $12)
+                 sweep_at = least(e.sweep_at, $12),
+                 free_since = case when s.id is not null then null
+                     when e.session_id is not null then least(e.expires_at, $14) else e.free_since end
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
              where e.organization_id = $1 and e.id = $2
@@ -310,6 +313,7 @@ impl OrgTransaction {
             time(handover.map(|handover| handover.due_at)) as Option<jiff_sqlx::Timestamp>,
             time(environment.state.next_due_at()) as Option<jiff_sqlx::Timestamp>,
             handover.map(|handover| handover.on_silence == OnSilence::Accept),
+            time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
         )
         .fetch_one(self.connection())
         .await?)

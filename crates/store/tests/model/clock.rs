@@ -41,7 +41,7 @@ pub async fn pass(fixture: &ModelFixture, seconds: i64) {
     let sql = "with passed as (
             update environments
             set claimed_at = claimed_at - by, expires_at = expires_at - by, max_expires_at = max_expires_at - by,
-                used_at = used_at - by, sweep_at = sweep_at - by,
+                used_at = used_at - by, free_since = free_since - by, sweep_at = sweep_at - by,
                 handover_due_at = handover_due_at - by, handover_requested_at = handover_requested_at - by
             from (select $3 * interval '1 second' as by) time
             where organization_id = $1 and id = any($2)

@@ -21,6 +21,7 @@ pub struct Environment {
     /// In order of creation. A session's ordinal is its index here plus 1.
     pub sessions: Vec<Record>,
     pub used_at: Option<Timestamp>,
+    pub free_since: Option<Timestamp>,
     /// The session whose deployment has the work slot.
     pub slot: Option<SessionId>,
     /// The context and the time of the pending hand-over request.
@@ -103,6 +104,12 @@ impl Environment {
         {
             self.deploy(*effect, &after, by_effect, &mut events);
         }
+        // A lease that has expired has freed the lock when it ended.
+        self.free_since = match (&before.lock.held, &after.lock.held) {
+            (_, Some(_)) => None,
+            (Some(held), None) => Some(held.lease.expires_at.min(now)),
+            (None, None) => self.free_since,
+        };
         self.state = after;
         self.update_live_sessions();
         (applied, events)

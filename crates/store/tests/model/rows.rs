@@ -25,6 +25,7 @@ struct LockRow {
     expires_at: Option<Timestamp>,
     max_expires_at: Option<Timestamp>,
     used_at: Option<Timestamp>,
+    free_since: Option<Timestamp>,
     commit: Option<String>,
     deploys: bool,
 }
@@ -55,6 +56,7 @@ struct EnvironmentColumns {
     expires_at: Option<jiff_sqlx::Timestamp>,
     max_expires_at: Option<jiff_sqlx::Timestamp>,
     used_at: Option<jiff_sqlx::Timestamp>,
+    free_since: Option<jiff_sqlx::Timestamp>,
     commit_id: Option<String>,
     slot_deployment_id: Option<Uuid>,
     sweep_at: Option<jiff_sqlx::Timestamp>,
@@ -86,7 +88,7 @@ pub async fn compare(fixture: &ModelFixture, model: &Model) -> Clock {
     .unwrap();
     let environments: Vec<EnvironmentColumns> = sqlx::query_as(
         "select clock_timestamp() as now, fence, session_id, holder_id, confirmed, waiters, sessions, lease_seconds,
-                claimed_at, expires_at, max_expires_at, used_at, commit_id, slot_deployment_id, sweep_at
+                claimed_at, expires_at, max_expires_at, used_at, free_since, commit_id, slot_deployment_id, sweep_at
          from environments where organization_id = $1 and id = any($2) order by name",
     )
     .bind(fixture.organization().uuid())
@@ -137,6 +139,7 @@ impl LockRow {
             expires_at: held.map(|held| held.lease.expires_at),
             max_expires_at: held.map(|held| held.lease.max_expires_at),
             used_at: environment.used_at,
+            free_since: environment.free_since,
             commit: record.and_then(|record| record.commit.clone()),
             deploys: environment.slot.is_some(),
         }
@@ -158,6 +161,7 @@ impl LockRow {
             expires_at: time(row.expires_at, expected.expires_at),
             max_expires_at: time(row.max_expires_at, expected.max_expires_at),
             used_at: time(row.used_at, expected.used_at),
+            free_since: time(row.free_since, expected.free_since),
             commit: row.commit_id,
             deploys: row.slot_deployment_id.is_some(),
         }

@@ -1,0 +1,1 @@
+alter table environments drop column free_since;
