@@ -35,6 +35,21 @@ pub struct Environment {
     pub work_slot: Option<WorkSlot>,
 }
 
+/// An environment in the list of all pipelines, or a template for environments.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedEnvironment {
+    #[serde(flatten)]
+    pub environment: Environment,
+    pub pipeline_id: String,
+    /// The pipeline's slug.
+    pub pipeline: String,
+    /// True for a template, whose `envName` ends in `*`. It can't be claimed itself: claim a name that it
+    /// matches, such as `pr-7` for `pr-*`, and the environment is created. Its `configuration` has the
+    /// maximum of such environments as `max`, and its `url` contains `{name}`.
+    pub template: bool,
+}
+
 /// The deployment that acts on an environment. All others of the environment wait for it.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -139,6 +154,26 @@ pub struct Handover {
     pub on_silence: OnSilence,
     /// The requester's session in the queue.
     pub session_id: String,
+}
+
+impl Lock {
+    /// Returns a lock that no session holds or waits for.
+    pub const fn free() -> Self {
+        Self {
+            status: LockStatus::Free,
+            session_id: None,
+            holder: None,
+            context: None,
+            commit_id: None,
+            claimed_at: None,
+            expires_at: None,
+            max_expires_at: None,
+            confirm_by: None,
+            fence: None,
+            queue_length: 0,
+            handover: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -94,6 +94,17 @@ pub struct Session {
     pub displaced: Option<Displaced>,
 }
 
+/// A session in the list of all pipelines.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedSession {
+    #[serde(flatten)]
+    pub session: Session,
+    pub pipeline_id: String,
+    /// The pipeline's slug.
+    pub pipeline: String,
+}
+
 impl Session {
     /// Returns the session without the fields that are different in every read.
     #[must_use]

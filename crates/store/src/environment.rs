@@ -12,6 +12,7 @@ use crate::{Store, StoreError};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     pub id: EnvironmentId,
+    pub pipeline_id: PipelineId,
     pub name: String,
     pub url: Option<String>,
     pub labels: Vec<String>,
@@ -99,6 +100,7 @@ pub struct Holder {
 
 pub(crate) struct Row {
     pub(crate) id: uuid::Uuid,
+    pub(crate) pipeline_id: uuid::Uuid,
     pub(crate) name: String,
     pub(crate) url: Option<String>,
     pub(crate) labels: Vec<String>,
@@ -212,6 +214,7 @@ impl TryFrom<Row> for Environment {
         let free_since = row.free_since.filter(|_| holder.is_none()).map(jiff_sqlx::Timestamp::to_jiff);
         Ok(Self {
             id: row.id.into(),
+            pipeline_id: row.pipeline_id.into(),
             name: row.name,
             url: row.url,
             labels: row.labels,
@@ -232,7 +235,7 @@ macro_rules! environment_query {
     ($rest:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
             $crate::environment::Row,
-            "select id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
+            "select id, pipeline_id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
                     expires_at > clock_timestamp() as is_held,
                     session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
                     max_expires_at, confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
@@ -280,6 +283,16 @@ impl Store {
                 .fetch_optional(&self.pool())
                 .await?;
         row.map(Environment::try_from).transpose()
+    }
+
+    pub async fn environments_of_ids(
+        &self,
+        organization: OrganizationId,
+        ids: &[EnvironmentId],
+    ) -> Result<Vec<Environment>, StoreError> {
+        let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = environment_query!("id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
+        rows.into_iter().map(Environment::try_from).collect()
     }
 }
 

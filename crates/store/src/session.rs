@@ -164,7 +164,7 @@ macro_rules! session_query {
                       floor(extract(epoch from e.max_expires_at - clock_timestamp()) * 1000)::bigint as max_remaining_ms
                from sessions s
                left join environments e on e.organization_id = $1 and e.id = s.environment_id and e.session_id = s.id
-               where s.organization_id = $1 and s.environment_id = $2 "# + $rest,
+               where s.organization_id = $1 and "# + $rest,
             $($argument),*
         )
     };
@@ -177,10 +177,25 @@ impl Store {
         environment: EnvironmentId,
         id: SessionId,
     ) -> Result<Option<Session>, StoreError> {
-        let row = session_query!("and s.id = $3", organization.uuid(), environment.uuid(), id.uuid())
-            .fetch_optional(&self.pool())
-            .await?;
+        let row = session_query!(
+            "s.environment_id = $2 and s.id = $3",
+            organization.uuid(),
+            environment.uuid(),
+            id.uuid(),
+        )
+        .fetch_optional(&self.pool())
+        .await?;
         row.map(Session::try_from).transpose()
+    }
+
+    pub async fn sessions_of_ids(
+        &self,
+        organization: OrganizationId,
+        ids: &[SessionId],
+    ) -> Result<Vec<Session>, StoreError> {
+        let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = session_query!("s.id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
+        rows.into_iter().map(Session::try_from).collect()
     }
 
     /// Returns the sessions with ordinals in `(newest - skip - limit, newest - skip]`, newest first.
@@ -194,7 +209,7 @@ impl Store {
     ) -> Result<Vec<Session>, StoreError> {
         let from = newest.saturating_sub(skip);
         let rows = session_query!(
-            "and s.ordinal <= $3 and s.ordinal > $4 order by s.ordinal desc",
+            "s.environment_id = $2 and s.ordinal <= $3 and s.ordinal > $4 order by s.ordinal desc",
             organization.uuid(),
             environment.uuid(),
             from,
@@ -211,7 +226,7 @@ impl Store {
         environment: EnvironmentId,
     ) -> Result<Vec<Session>, StoreError> {
         let rows = session_query!(
-            "and s.waiting order by s.ordinal limit 1000",
+            "s.environment_id = $2 and s.waiting order by s.ordinal limit 1000",
             organization.uuid(),
             environment.uuid(),
         )
@@ -228,9 +243,10 @@ impl OrgTransaction {
         id: SessionId,
     ) -> Result<Option<Session>, StoreError> {
         let organization = self.organization();
-        let row = session_query!("and s.id = $3", organization, environment.uuid(), id.uuid())
-            .fetch_optional(self.connection())
-            .await?;
+        let row =
+            session_query!("s.environment_id = $2 and s.id = $3", organization, environment.uuid(), id.uuid())
+                .fetch_optional(self.connection())
+                .await?;
         row.map(Session::try_from).transpose()
     }
 }

@@ -26,17 +26,35 @@ pub async fn environment(
     .await
 }
 
-/// Reads each unsettled environment again individually. If the whole list were read again, the leases of
-/// other environments could have expired in the meantime, and a long list might never be settled.
 pub async fn environments(
     store: &Store,
     organization: OrganizationId,
     pipeline: PipelineId,
 ) -> Result<Vec<Environment>, StoreError> {
-    let mut settled = Vec::new();
-    for found in store.environments(organization, pipeline).await? {
+    settled(store, organization, store.environments(organization, pipeline).await?).await
+}
+
+/// Returns environments by their ids. Those that do not exist are left out.
+pub async fn environments_of_ids(
+    store: &Store,
+    organization: OrganizationId,
+    ids: &[EnvironmentId],
+) -> Result<Vec<Environment>, StoreError> {
+    let found = store.environments_of_ids(organization, ids).await?;
+    settled(store, organization, found).await
+}
+
+/// Reads each unsettled environment again individually. If the whole list were read again, the leases of
+/// other environments could have expired in the meantime, and a long list might never be settled.
+pub async fn settled(
+    store: &Store,
+    organization: OrganizationId,
+    found: Vec<Environment>,
+) -> Result<Vec<Environment>, StoreError> {
+    let mut settled = Vec::with_capacity(found.len());
+    for found in found {
         if found.unsettled {
-            settled.extend(environment(store, organization, pipeline, &found.name).await?);
+            settled.extend(environment(store, organization, found.pipeline_id, &found.name).await?);
         } else {
             settled.push(found);
         }

@@ -13,6 +13,7 @@ pub mod deployment;
 pub mod deployment_rights;
 pub mod deployment_tail;
 pub mod environment;
+pub mod environment_list;
 pub mod event;
 pub mod failure;
 pub mod job;

@@ -14,9 +14,9 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_pool,
-    event, give_up, handover, health, log, log_stream, me, member, middleware, organization, pipeline, runner,
-    runner_pool, session, token, transfer, watch,
+    cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_list,
+    environment_pool, event, give_up, handover, health, live_session, log, log_stream, me, member,
+    middleware, organization, pipeline, runner, runner_pool, session, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -43,6 +43,8 @@ fn api() -> ApiRouter {
         .routes(routes!(pipeline::list_pipeline_versions))
         .routes(routes!(pipeline::get_pipeline_version))
         .routes(routes!(cache::list_caches, cache::delete_caches))
+        .routes(routes!(environment_list::list_organization_environments))
+        .routes(routes!(live_session::list_sessions))
         .routes(routes!(environment::list_environments))
         .routes(routes!(environment::get_environment))
         .routes(routes!(environment::get_history))

@@ -3,11 +3,12 @@
 use axum::http::StatusCode;
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{
-    Displaced, HandoverDeclined, HistoryEntry, Override, Person, Session, SessionDeployment,
+    Displaced, HandoverDeclined, HistoryEntry, ListedSession, Override, Person, Session, SessionDeployment,
 };
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
+use greenroom_store::live_session::LiveSession;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
 use crate::app::environment::{cleanup_failed, kind, lock};
@@ -21,6 +22,17 @@ pub fn respond(status: StatusCode, view: SessionView) -> Result<RecordResponse, 
     let sent = session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced);
     let response = RecordResponse::new(status, &sent)?;
     response.with_stored_record(&sent.without_remaining_times())
+}
+
+/// A session in the list of all pipelines. It has no remaining times, so that two reads of an unchanged list
+/// are equal.
+pub fn listed(live: LiveSession, view: SessionView) -> ListedSession {
+    let session = session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced);
+    ListedSession {
+        session: session.without_remaining_times(),
+        pipeline_id: live.pipeline_id.to_string(),
+        pipeline: live.pipeline_slug,
+    }
 }
 
 pub fn session(

@@ -8,6 +8,9 @@ use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
+/// These lists are empty here, because no pipeline of the tests has environments.
+const EMPTY_LISTS: [&str; 2] = ["/ephemeral-environments", "/sessions"];
+
 #[tokio::test]
 async fn a_page_has_the_requested_limit_and_offset() {
     let (_database, pool) = TestDatabase::create().await;
@@ -71,7 +74,7 @@ async fn out_of_range_and_unknown_parameters_are_named() {
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
-    for list in LISTS {
+    for list in LISTS.into_iter().chain(EMPTY_LISTS) {
         for (query, name) in [
             ("limit=0", "limit"),
             ("limit=-1", "limit"),
@@ -117,6 +120,15 @@ async fn invalid_filters_are_named() {
         ("/pipelines?status=running", "status"),
         ("/pipelines?status=", "status"),
         ("/api-tokens?all=yes", "all"),
+        ("/sessions?userId=you", "userId"),
+        ("/sessions?userId=", "userId"),
+        ("/sessions?status=released", "status"),
+        ("/sessions?status=active,", "status"),
+        ("/sessions?status=active,all", "status"),
+        ("/ephemeral-environments?holder=Ada", "holder"),
+        ("/ephemeral-environments?status=held", "status"),
+        ("/ephemeral-environments?pipelineId=a%2Fb", "pipelineId"),
+        ("/ephemeral-environments?q=%00", "q"),
         ("/events?category=secret", "category"),
         ("/events?actor=me", "actor"),
         ("/events?actor=pip_0190a0b0-0000-7000-8000-000000000001", "actor"),
@@ -144,6 +156,9 @@ async fn invalid_filters_are_named() {
     }
     // Unusual but valid: nothing is found.
     for path in [
+        "/ephemeral-environments?q=%25'%22;--",
+        "/ephemeral-environments?label=,&pipelineId=no-such",
+        "/sessions?userId=usr_0190a0b0-0000-7000-8000-000000000001",
         "/events?subject=%25'%22;--",
         "/events?from=2999-01-01T00:00:00Z",
         "/events?to=-000001-01-01T00:00:00Z",

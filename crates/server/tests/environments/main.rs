@@ -10,6 +10,7 @@ mod fixture;
 mod handover;
 mod heartbeat;
 mod lease;
+mod lists;
 mod member_removal;
 mod pool;
 #[path = "../support/proxy.rs"]

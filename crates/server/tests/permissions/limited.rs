@@ -48,6 +48,10 @@ async fn lists_show_the_pipelines_of_the_token_only() {
         PIPELINES,
         "/organizations/acme/pipelines?status=active",
         "/organizations/acme/deployments",
+        "/organizations/acme/ephemeral-environments",
+        "/organizations/acme/ephemeral-environments?holder=me&q=qa&label=web&status=locked",
+        "/organizations/acme/sessions?userId=me",
+        "/organizations/acme/sessions?status=active,queued",
         events,
         "/organizations/acme/events?limit=100&after=0",
         "/organizations/acme/events?limit=100",
@@ -66,6 +70,12 @@ async fn lists_show_the_pipelines_of_the_token_only() {
     }
     let empty = fixture.server.get("/organizations/acme/pipelines?offset=1", &token).await.succeeded(200);
     assert_eq!((&empty.json["data"], &empty.json["pagination"]["total"]), (&json!([]), &json!(1)));
+    // A filter does not bypass the limit, and does not show whether the pipeline exists.
+    for name in [other.as_str(), "other", "no-such-pipeline"] {
+        let path = format!("/organizations/acme/ephemeral-environments?pipelineId={name}");
+        let record = fixture.server.get(&path, &token).await.succeeded(200);
+        assert_eq!((&record.json["data"], &record.json["pagination"]["total"]), (&json!([]), &json!(0)));
+    }
     // Events of other pipelines are not found, by id or by filter.
     let others = format!("/organizations/acme/events?subject=pipelines/{other}");
     assert_eq!(fixture.server.get(&others, &token).await.succeeded(200).json["data"], json!([]));

@@ -108,8 +108,15 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 5] =
-    ["list_pipelines", "list_deployments", "list_events", "stream_events", "create_api_token"];
+const NARROWED: [&str; 7] = [
+    "list_pipelines",
+    "list_organization_environments",
+    "list_sessions",
+    "list_deployments",
+    "list_events",
+    "stream_events",
+    "create_api_token",
+];
 
 const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
@@ -125,6 +132,8 @@ const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
 const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
 const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
+const ALL_ENVIRONMENTS: &str = "/organizations/{orgId}/ephemeral-environments";
+const ALL_SESSIONS: &str = "/organizations/{orgId}/sessions";
 const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
 const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
 const HISTORY: &str =
@@ -210,6 +219,8 @@ pub const ROWS: &[Row] = &[
     row("list_caches",            ("GET", CACHES),        MAINTAINER, WRITE,      200, Target::Pipeline,        none),
     row("delete_caches",          ("DELETE", CACHES),     MAINTAINER, WRITE,      200, Target::Pipeline,        none),
 
+    row("list_organization_environments", ("GET", ALL_ENVIRONMENTS), VIEWER, READ, 200, Target::Nothing,       none),
+    row("list_sessions",          ("GET", ALL_SESSIONS),  VIEWER,     READ,       200, Target::Nothing,         none),
     row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     READ,       200, Target::Pipeline,        none),
     row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     READ,       200, Target::Environment,     none),
     row("get_history",            ("GET", HISTORY),       VIEWER,     READ,       200, Target::Environment,     none),

@@ -5,6 +5,7 @@ pub mod claim;
 mod fast_path;
 pub mod handover;
 pub mod hold;
+pub mod live;
 pub mod locked;
 pub mod pool;
 pub mod read;

@@ -29,4 +29,5 @@ pub mod request_id;
 pub mod request_slot;
 pub mod response_examples;
 pub mod schema;
+pub mod several;
 pub mod stream;

@@ -2,7 +2,10 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use greenroom_domain::id::UserId;
+use greenroom_domain::principal::Principal;
 use greenroom_domain::text::{InvalidText, is_hidden};
+use greenroom_store::pipeline::PipelineName;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
@@ -40,6 +43,21 @@ pub fn check_timestamp(name: &str, given: Option<Timestamp>) -> Result<Option<Ti
         }
         other => Ok(other),
     }
+}
+
+/// Parses a parameter that names a user: `me` for the caller, or the id.
+pub fn parse_user(name: &str, text: &str, principal: &Principal) -> Result<UserId, Failure> {
+    if text == "me" {
+        return Ok(principal.user_id);
+    }
+    text.parse().map_err(|_| Failure::field(name, "must be `me`, or a user's id, `usr_…`"))
+}
+
+/// Parses a parameter that names a pipeline. One that does not exist matches nothing, as one that the caller
+/// may not see.
+pub fn parse_pipeline(text: &str) -> Result<PipelineName, Failure> {
+    PipelineName::parse(text)
+        .ok_or_else(|| Failure::field("pipelineId", "must be a pipeline's id, `pip_…`, or its slug"))
 }
 
 /// Rephrases messages of the standard library for users of the API.

@@ -12,6 +12,29 @@ pub fn environments() -> Value {
     data(json!([parse(example::ENVIRONMENT)]))
 }
 
+pub fn organization_environments() -> Value {
+    let mut listed = of_pipeline(example::ENVIRONMENT);
+    listed["template"] = false.into();
+    json!({ "data": [listed], "pagination": { "limit": 20, "offset": 0, "total": 1 } })
+}
+
+/// Lists contain no remaining times.
+pub fn sessions() -> Value {
+    let mut listed = of_pipeline(example::SESSION);
+    if let Some(fields) = listed.as_object_mut() {
+        fields.retain(|name, _| !name.ends_with("RemainingMs"));
+    }
+    json!({ "data": [listed], "pagination": { "limit": 20, "offset": 0, "total": 1 } })
+}
+
+/// A record in a list of all pipelines.
+fn of_pipeline(text: &str) -> Value {
+    let mut record = parse(text);
+    record["pipelineId"] = "pip_0190a0b0-0000-7000-8000-000000000001".into();
+    record["pipeline"] = "storefront".into();
+    record
+}
+
 pub fn session() -> Value {
     data(parse(example::SESSION))
 }

@@ -1,0 +1,130 @@
+//! The environments of all pipelines, followed by the templates that further ones are made of.
+
+use greenroom_api_types::environment::{Environment as Wire, ListedEnvironment, Lock};
+use greenroom_api_types::session::SessionDeployment;
+use greenroom_domain::definition::EnvironmentTemplate;
+use greenroom_domain::id::OrganizationId;
+use greenroom_store::Store;
+use greenroom_store::deployment::DeploymentRecord;
+use greenroom_store::environment_list::{EnvironmentFilter, TemplateRecord};
+use greenroom_store::page::{Page, PageResult, Total};
+
+use crate::app::consistent_read;
+use crate::app::environment;
+use crate::app::failure::Failure;
+
+/// Returns a page of the environments that match the filter. Templates come after all environments, if the
+/// filter has no condition on the lock, which a template does not have.
+pub async fn list(
+    store: &Store,
+    organization: OrganizationId,
+    filter: &EnvironmentFilter,
+    page: Page,
+    summarize: fn(DeploymentRecord) -> SessionDeployment,
+) -> Result<PageResult<ListedEnvironment>, Failure> {
+    let PageResult { rows, total } = store.organization_environments(organization, filter, page).await?;
+    let mut found = consistent_read::settled(store, organization, rows).await?;
+    found.retain(|environment| filter.matches_lock(environment));
+    let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
+    let pipelines: Vec<_> = found.iter().map(|environment| environment.pipeline_id).collect();
+    let slugs = store.pipeline_slugs(organization, &pipelines).await?;
+    let mut last = store.last_of_environments(organization, &ids).await?;
+    let mut rows = Vec::with_capacity(found.len());
+    for found in found {
+        let (pipeline_id, last) = (found.pipeline_id, last.remove(&found.id).map(summarize));
+        rows.push(ListedEnvironment {
+            environment: environment::wire(found, last),
+            pipeline_id: pipeline_id.to_string(),
+            pipeline: slugs.get(&pipeline_id).cloned().unwrap_or_default(),
+            template: false,
+        });
+    }
+    let templates = templates(store, organization, filter).await?;
+    let count = i64::try_from(templates.len()).map_err(Failure::internal)?;
+    let on_page = places_of_templates(page, total);
+    let skip = usize::try_from(on_page.offset).unwrap_or(usize::MAX);
+    let take = usize::try_from(on_page.limit).unwrap_or_default();
+    rows.extend(templates.into_iter().skip(skip).take(take));
+    Ok(PageResult { rows, total: Total { count: total.count.saturating_add(count), ..total } })
+}
+
+/// Returns which of the templates are on a page, after `environments` environments in all.
+fn places_of_templates(page: Page, environments: Total) -> Page {
+    // If there are more environments than were counted, the page may still be one of them.
+    let after = page.offset.saturating_sub(environments.count);
+    let limit = if environments.capped { 0 } else { page.limit.saturating_add(after.min(0)).max(0) };
+    Page { limit: limit.min(page.limit), offset: after.max(0) }
+}
+
+/// Returns the templates that match the filter.
+async fn templates(
+    store: &Store,
+    organization: OrganizationId,
+    filter: &EnvironmentFilter,
+) -> Result<Vec<ListedEnvironment>, Failure> {
+    if filter.is_held.is_some() || filter.holder.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut matching = Vec::new();
+    for record in store.organization_templates(organization, filter).await? {
+        let template: EnvironmentTemplate =
+            serde_json::from_value(record.template.clone()).map_err(Failure::internal)?;
+        if is_match(filter, &template) {
+            matching.push(listed(record, template));
+        }
+    }
+    Ok(matching)
+}
+
+fn is_match(filter: &EnvironmentFilter, template: &EnvironmentTemplate) -> bool {
+    let labels = &template.settings.labels;
+    let contains = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
+    filter.labels.iter().all(|label| labels.contains(label))
+        && filter.text.as_ref().is_none_or(|part| {
+            contains(&template.pattern(), part) || labels.iter().any(|label| contains(label, part))
+        })
+}
+
+fn listed(record: TemplateRecord, template: EnvironmentTemplate) -> ListedEnvironment {
+    ListedEnvironment {
+        environment: Wire {
+            env_name: template.pattern(),
+            url: template.settings.url,
+            labels: template.settings.labels,
+            configuration: record.template,
+            lock: Lock::free(),
+            last_deployment: None,
+            deployed: None,
+            cleanup_failed: None,
+            free_since: None,
+            work_slot: None,
+        },
+        pipeline_id: record.pipeline_id.to_string(),
+        pipeline: record.pipeline_slug,
+        template: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_follow_the_environments() {
+        let places = |offset, limit, environments| {
+            let Page { offset, limit } =
+                places_of_templates(Page { offset, limit }, Total::exactly(environments));
+            (offset, limit)
+        };
+        assert_eq!(places(0, 20, 0), (0, 20));
+        assert_eq!(places(0, 20, 5), (0, 15));
+        assert_eq!(places(0, 20, 20), (0, 0));
+        assert_eq!(places(0, 20, 100), (0, 0));
+        assert_eq!(places(4, 2, 5), (0, 1));
+        assert_eq!(places(5, 2, 5), (0, 2));
+        assert_eq!(places(6, 2, 5), (1, 2));
+        assert_eq!(places(i64::MAX, 100, 5), (i64::MAX - 5, 100));
+        let capped = Total { count: 10_000, capped: true };
+        assert_eq!(places_of_templates(Page { limit: 20, offset: 10_000 }, capped).limit, 0);
+    }
+}
