@@ -49,6 +49,9 @@ pub struct Deployment {
     /// The earliest deadline of the deployment's queued and running stages. A teardown also has a deadline of
     /// its own, 15 minutes after it started, which counts here too. Null if there is no deadline.
     pub deadline_at: Option<Timestamp>,
+    /// The deployment's page in the dashboard; null if the server's public URL is not set.
+    #[serde(default)]
+    pub web_url: Option<String>,
     /// The stages, in the order of the definition. Left out before the deployment has started, and in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,

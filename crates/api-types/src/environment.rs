@@ -33,6 +33,10 @@ pub struct Environment {
     /// that has ended: its end, and a teardown, come before the next session's first deployment.
     #[serde(default)]
     pub work_slot: Option<WorkSlot>,
+    /// The environment's page in the dashboard; null for a template, and if the server's public URL is not
+    /// set.
+    #[serde(default)]
+    pub web_url: Option<String>,
 }
 
 /// An environment in the list of all pipelines, or a template for environments.

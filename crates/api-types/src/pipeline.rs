@@ -108,6 +108,9 @@ pub struct Pipeline {
     pub updated_at: Timestamp,
     /// The pipeline's newest deployment that is not a teardown; null before the first deployment.
     pub last_deployment: Option<LastDeployment>,
+    /// The pipeline's page in the dashboard; null if the server's public URL is not set.
+    #[serde(default)]
+    pub web_url: Option<String>,
 }
 
 /// A summary of a deployment, as part of a pipeline.
@@ -140,6 +143,7 @@ impl From<domain::Pipeline> for Pipeline {
             created_at: pipeline.created_at,
             updated_at: pipeline.updated_at,
             last_deployment: None,
+            web_url: None,
         }
     }
 }

@@ -92,6 +92,9 @@ pub struct Session {
     /// The session that this force claim displaced; left out if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Displaced>,
+    /// The session's page in the dashboard; null if the server's public URL is not set.
+    #[serde(default)]
+    pub web_url: Option<String>,
 }
 
 /// A session in the list of all pipelines.

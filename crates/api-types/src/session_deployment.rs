@@ -71,6 +71,9 @@ pub struct SessionDeployment {
     /// The earliest deadline of the deployment's queued and running stages, and of a teardown as a whole;
     /// null if there is none.
     pub deadline_at: Option<Timestamp>,
+    /// The deployment's page in the dashboard; null if the server's public URL is not set.
+    #[serde(default)]
+    pub web_url: Option<String>,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 
 use crate::app::job::timing::JobTiming;
+use crate::app::public_url::PublicUrl;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -49,6 +50,10 @@ pub struct ListenConfig {
     /// connections.
     #[arg(long, env = "GREENROOM_DRAIN_DELAY_SECONDS", default_value_t = 0)]
     pub drain_delay_seconds: u64,
+    /// The address at which browsers reach this server: `https://greenroom.example.com`. Records contain
+    /// their addresses in the dashboard (`webUrl`) only if it is set.
+    #[arg(long, env = "GREENROOM_PUBLIC_URL")]
+    pub public_url: Option<PublicUrl>,
 }
 
 #[derive(Clone, Debug, Args)]

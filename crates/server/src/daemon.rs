@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::app::job::timing::JobTiming;
 use crate::app::live::object_gc;
 use crate::app::objects::Objects;
+use crate::app::public_url::PublicUrl;
 use crate::app::{App, Stores};
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
@@ -129,10 +130,11 @@ impl Server {
         job_timing: JobTiming,
         listener: TcpListener,
         limits: Limits,
+        public_url: Option<PublicUrl>,
     ) -> Self {
         let stores = Stores { general: databases.requests, reserved: databases.reserved };
         let connections = Connections::of(&limits);
-        let app = App::new(stores, limits, databases.health, engine, objects, job_timing);
+        let app = App::new(stores, limits, databases.health, engine, objects, job_timing, public_url);
         let (tasks, system) = (Tasks::default(), databases.system);
         let health = app.health.clone();
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
@@ -204,7 +206,8 @@ pub async fn run_server(
     let address = listener.local_addr()?;
     let objects = Objects::open(&jobs.objects, std::env::vars())?;
     let limits = Limits::with(DEADLINE, limits);
-    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits);
+    let public_url = listen.public_url.clone();
+    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits, public_url);
     serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     wait_for_stop_signal().await?;

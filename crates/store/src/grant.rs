@@ -7,7 +7,7 @@
 //! (`lock`), which also finds the reason of a refusal. The fast path never grants what the domain's machine
 //! would not grant; `tests/model` checks that both agree.
 
-use greenroom_domain::id::SessionId;
+use greenroom_domain::id::{PipelineId, SessionId};
 use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
@@ -42,6 +42,7 @@ pub struct PlainClaim<'a> {
 #[derive(Clone, Debug)]
 pub struct FastPathResult {
     pub session: Session,
+    pub pipeline_id: PipelineId,
     pub lock: LockView,
     /// The session has deployments, which the caller has to read.
     pub deployed: bool,
@@ -157,7 +158,7 @@ async fn grant(
                                   'fence', g.fence, 'queueLength', 0))))
                from granted g
            )
-           select g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
+           select g.pipeline_id, g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
                   g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!",
                   floor(extract(epoch from g.expires_at - clock_timestamp()) * 1000)::bigint as "lease_remaining_ms!",
                   floor(extract(epoch from g.max_expires_at - clock_timestamp()) * 1000)::bigint as "max_remaining_ms!"
@@ -223,6 +224,7 @@ async fn grant(
         };
         FastPathResult {
             session,
+            pipeline_id: row.pipeline_id.into(),
             lock: LockView { holder: Some(holder), queue_length: 0, handover: None, cleanup_failed: None },
             deployed: false,
         }
@@ -278,10 +280,10 @@ async fn release(
                               'lock', jsonb_build_object('status', 'free', 'queueLength', 0)))
                from released r
            )
-           select s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
+           select r.pipeline_id, s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
                   s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name,
                   exists (select 1 from deployments d where d.organization_id = $1 and d.session_id = $5) as "deployed!"
-           from ended s"#,
+           from ended s, released r"#,
         principal.organization_id.uuid(),
         request.pipeline.id(),
         request.pipeline.slug(),
@@ -324,6 +326,7 @@ async fn release(
             handover_declined: None,
             previous_session_id: None,
         },
+        pipeline_id: row.pipeline_id.into(),
         lock: LockView { holder: None, queue_length: 0, handover: None, cleanup_failed: None },
         deployed: row.deployed,
     }))

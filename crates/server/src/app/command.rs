@@ -14,6 +14,7 @@ use greenroom_store::{Command, OrgTransaction, Store, StoreError};
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::app::web_url::WebUrls;
 
 /// Checks the permission for a command, with the role and the scopes that the token has now.
 pub type Authorize = fn(Role, Scopes) -> Result<(), Denied>;
@@ -103,6 +104,11 @@ impl CommandRequest<'_> {
         Ok(command)
     }
 
+    /// Returns the addresses of the organization's records.
+    pub fn web_urls(&self) -> WebUrls<'_> {
+        self.app.web_urls(self.principal)
+    }
+
     /// Opens a further command of a request that has already stored a response, and may replace it.
     pub async fn reopen(&self) -> Result<OpenCommand, Interruption> {
         let Principal { organization_id, token_id, .. } = *self.principal;
@@ -140,6 +146,11 @@ impl OpenCommand {
             )
             .into()),
         }
+    }
+
+    /// Returns the addresses of the organization's records.
+    pub fn web_urls(&self) -> WebUrls<'_> {
+        self.app.web_urls(self.command.principal())
     }
 
     /// Commits without storing a response.

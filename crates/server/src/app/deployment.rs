@@ -6,8 +6,9 @@ use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::Person;
 use greenroom_domain::deployment::{NotRetried, Reason, Trigger};
-use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_domain::id::DeploymentId;
 use greenroom_domain::pipeline::PipelineStatus;
+use greenroom_domain::principal::Principal;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
 use greenroom_store::deployment::{
@@ -19,6 +20,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::environment::kind;
 use crate::app::failure::{Code, Failure};
+use crate::app::web_url::WebUrls;
 
 /// Accepts a deployment of all of a pipeline's stages.
 pub async fn create(
@@ -88,12 +90,13 @@ pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), 
 }
 
 /// Returns a deployment with its stages and what it waits for.
-pub async fn view(app: &App, organization: OrganizationId, id: DeploymentId) -> Result<Deployment, Failure> {
+pub async fn view(app: &App, principal: &Principal, id: DeploymentId) -> Result<Deployment, Failure> {
+    let organization = principal.organization_id;
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
     let stages = app.store.stage_records(organization, id).await?;
     let jobs = app.store.job_records(organization, id, None).await?;
     let stages = stages.into_iter().map(|record| stage(record, &jobs)).collect();
-    Ok(Deployment { stages, ..to_summary(record) })
+    Ok(Deployment { stages, ..to_summary(app.web_urls(principal), record) })
 }
 
 /// Waits until the deployment has ended, or the server drains, for `wait` at most.
@@ -119,8 +122,9 @@ pub async fn wait_for_end(
 }
 
 /// Returns a deployment without its stages, as in a list.
-pub fn to_summary(record: DeploymentRecord) -> Deployment {
+pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
     Deployment {
+        web_url: urls.deployment(record.id),
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
         pipeline: record.pipeline_slug,

@@ -16,6 +16,7 @@ use greenroom_store::environment_definition::DefinedEnvironment;
 use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
+use crate::app::web_url::WebUrls;
 
 /// Updates a pipeline's named environments to match its definition.
 pub async fn define(
@@ -69,8 +70,13 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
     })
 }
 
-pub fn wire(environment: Environment, last_deployment: Option<SessionDeployment>) -> Wire {
+pub fn wire(
+    urls: WebUrls<'_>,
+    environment: Environment,
+    last_deployment: Option<SessionDeployment>,
+) -> Wire {
     Wire {
+        web_url: urls.environment(environment.pipeline_id, &environment.name),
         env_name: environment.name,
         url: environment.url,
         labels: environment.labels,

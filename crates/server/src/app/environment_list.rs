@@ -12,6 +12,7 @@ use greenroom_store::page::{Page, PageResult, Total};
 use crate::app::consistent_read;
 use crate::app::environment;
 use crate::app::failure::Failure;
+use crate::app::web_url::WebUrls;
 
 /// Returns a page of the environments that match the filter. Templates come after all environments, if the
 /// filter has no condition on the lock, which a template does not have.
@@ -20,7 +21,8 @@ pub async fn list(
     organization: OrganizationId,
     filter: &EnvironmentFilter,
     page: Page,
-    summarize: fn(DeploymentRecord) -> SessionDeployment,
+    urls: WebUrls<'_>,
+    summarize: impl Fn(DeploymentRecord) -> SessionDeployment,
 ) -> Result<PageResult<ListedEnvironment>, Failure> {
     let PageResult { rows, total } = store.organization_environments(organization, filter, page).await?;
     let mut found = consistent_read::settled(store, organization, rows).await?;
@@ -31,9 +33,9 @@ pub async fn list(
     let mut last = store.last_of_environments(organization, &ids).await?;
     let mut rows = Vec::with_capacity(found.len());
     for found in found {
-        let (pipeline_id, last) = (found.pipeline_id, last.remove(&found.id).map(summarize));
+        let (pipeline_id, last) = (found.pipeline_id, last.remove(&found.id).map(&summarize));
         rows.push(ListedEnvironment {
-            environment: environment::wire(found, last),
+            environment: environment::wire(urls, found, last),
             pipeline_id: pipeline_id.to_string(),
             pipeline: slugs.get(&pipeline_id).cloned().unwrap_or_default(),
             template: false,
@@ -98,6 +100,7 @@ fn listed(record: TemplateRecord, template: EnvironmentTemplate) -> ListedEnviro
             cleanup_failed: None,
             free_since: None,
             work_slot: None,
+            web_url: None,
         },
         pipeline_id: record.pipeline_id.to_string(),
         pipeline: record.pipeline_slug,

@@ -26,13 +26,16 @@ pub mod organization;
 pub mod pipeline;
 pub mod pipeline_archive;
 pub mod precondition;
+pub mod public_url;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
 pub mod token;
+pub mod web_url;
 
 use std::sync::Arc;
 
+use greenroom_domain::principal::Principal;
 use greenroom_store::{Reachability, Store};
 use greenroom_worker::engine::Engine;
 use greenroom_worker::relay::RelayBell;
@@ -50,6 +53,8 @@ use self::live::watcher_heartbeat::WatcherHeartbeat;
 use self::log::read::LogReader;
 use self::log::tail::LogTails;
 use self::objects::Objects;
+use self::public_url::PublicUrl;
+use self::web_url::WebUrls;
 use crate::limits::{Capacity, Limits};
 
 /// The dependencies of every use case. Cheap to clone.
@@ -64,6 +69,8 @@ pub struct Parts {
     general: Store,
     reserved: Store,
     pub limits: Limits,
+    /// The address at which browsers reach the server, if the operator has set it.
+    pub public_url: Option<PublicUrl>,
     pub authentication: Authentication,
     pub feed: Feed,
     pub stream_rights: StreamRights,
@@ -105,6 +112,7 @@ impl App {
         engine: Engine,
         objects: Objects,
         job_timing: JobTiming,
+        public_url: Option<PublicUrl>,
     ) -> Self {
         let parts = Arc::new(Parts {
             authentication: Authentication::new(store.clone(), reserved.clone()),
@@ -114,6 +122,7 @@ impl App {
             general: store.clone(),
             reserved,
             limits,
+            public_url,
             bell: SequencerBell::default(),
             relay_bell: RelayBell::default(),
             engine,
@@ -137,6 +146,11 @@ impl App {
             Capacity::Reserved => &self.parts.reserved,
         };
         Self { store: store.clone(), parts: Arc::clone(&self.parts) }
+    }
+
+    /// Returns the addresses of the records of a user's organization.
+    pub fn web_urls<'a>(&'a self, principal: &'a Principal) -> WebUrls<'a> {
+        WebUrls { public_url: self.public_url.as_ref(), organization: &principal.organization_slug }
     }
 
     /// Returns a reader of logs, with the database connections of this app.

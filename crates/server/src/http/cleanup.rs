@@ -37,7 +37,8 @@ pub async fn repeat_cleanup(
     let place = path.0.place()?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = cleanup::repeat(&mut command, &place, body.value.commit_id.as_deref()).await?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &deployment::to_summary(created))?).await
+    let created = deployment::to_summary(command.web_urls(), created);
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await
 }
 
 /// Give up a failed teardown. The environment then counts as clean
@@ -60,6 +61,7 @@ pub async fn give_up_cleanup(
     let found = cleanup::give_up(&mut command, &place, &body.value.reason).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
-    let view = environment::wire(found, last.map(session_wire::deployment));
+    let urls = permit.web_urls();
+    let view = environment::wire(urls, found, last.map(|last| session_wire::deployment(urls, last)));
     command.finish(RecordResponse::ok(&view)?).await
 }

@@ -7,10 +7,11 @@ use greenroom_api_types::deployment::{
     Attempt, CancelDeployment, CreateDeployment, Deployment, RetryInputs, RetryStage, Stage,
 };
 use greenroom_api_types::envelope::{Data, List};
-use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
 };
+use greenroom_domain::principal::Principal;
 use greenroom_store::deployment::DeploymentFilter;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
@@ -77,7 +78,7 @@ pub async fn list_deployments(
         within: permit.principal.pipelines.clone(),
     };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
-    Ok(Json(list_with(page, found, to_summary)))
+    Ok(Json(list_with(page, found, |record| to_summary(permit.web_urls(), record))))
 }
 
 /// List the deployments of a pipeline, newest first
@@ -98,7 +99,7 @@ pub async fn list_pipeline_deployments(
     let pipeline = store.pipeline(permit.organization(), &name).await?.ok_or_else(Failure::not_found)?;
     let filter = DeploymentFilter { pipeline: Some(pipeline.id), ..DeploymentFilter::default() };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
-    Ok(Json(list_with(page, found, to_summary)))
+    Ok(Json(list_with(page, found, |record| to_summary(permit.web_urls(), record))))
 }
 
 /// Deploy a commit through all stages of a pipeline
@@ -125,7 +126,8 @@ pub async fn create_deployment(
     let created =
         deployment::create(&mut command, &name, &request.commit_id, request.branch.as_deref()).await?;
     let record = command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+    let accepted = to_summary(command.web_urls(), record);
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
 }
 
 /// View a deployment, with its stages and steps
@@ -146,26 +148,26 @@ pub async fn get_deployment(
     prefer: Prefer,
     request_slot: RequestSlot,
 ) -> Result<Response, Failure> {
-    let (app, organization) = (&permit.app, permit.organization());
+    let (app, principal) = (&permit.app, &permit.principal);
     let id: DeploymentId = parse_id(&path.0.deployment_id)?;
     let Some(wait) = prefer.wait else {
-        return Ok(read_deployment(app, organization, id).await?.into_response());
+        return Ok(read_deployment(app, principal, id).await?.into_response());
     };
     let waiting = async {
-        deployment::wait_for_end(app, organization, id, wait).await?;
+        deployment::wait_for_end(app, principal.organization_id, id, wait).await?;
         // The right to read may have ended in the meantime. The command checks it, and changes nothing.
         drop(permit.command_without_key().open().await?);
-        Ok(read_deployment(app, organization, id).await?)
+        Ok(read_deployment(app, principal, id).await?)
     };
     Ok(prefer.respond_after_wait(&request_slot, waiting).await)
 }
 
 async fn read_deployment(
     app: &App,
-    organization: OrganizationId,
+    principal: &Principal,
     id: DeploymentId,
 ) -> Result<RecordResponse, Failure> {
-    let found = deployment::view(app, organization, id).await?;
+    let found = deployment::view(app, principal, id).await?;
     Ok(RecordResponse::ok(&found)?.with_content_etag())
 }
 
@@ -283,7 +285,8 @@ pub async fn retry_stage(
 
 async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+    let accepted = to_summary(command.web_urls(), record);
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
 }
 
 /// Rejects control characters, because PostgreSQL can't store NUL, and `%`, a wildcard.

@@ -10,8 +10,9 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use greenroom_api_types::deployment::Deployment;
-use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::DeploymentRead;
+use greenroom_domain::principal::Principal;
 
 use crate::app::App;
 use crate::app::deployment::view;
@@ -53,10 +54,10 @@ pub async fn stream_deployment(
     let counted = app.limits.stream(permit.principal.as_ref().into())?;
     // Follow the deployment before reading it, so that no change is lost in between.
     let follower = app.deployment_tails.follow(organization, deployment);
-    let state = Arc::new(DeploymentState::of(view(&app, organization, deployment).await?)?);
+    let state = Arc::new(DeploymentState::of(view(&app, &permit.principal, deployment).await?)?);
     let last_event_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let first = first_messages(&state, last_event_id);
-    let progress = Progress { app, organization, deployment, follower, sent: state, pending: first };
+    let progress = Progress { app, principal: Arc::clone(&permit.principal), deployment, follower, sent: state, pending: first };
     let messages = messages(progress, watch, counted);
     Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
 }
@@ -82,7 +83,7 @@ fn messages(
 
 struct Progress {
     app: App,
-    organization: OrganizationId,
+    principal: Arc<Principal>,
     deployment: DeploymentId,
     follower: Follower,
     /// The state that the client has.
@@ -101,7 +102,7 @@ impl Progress {
                 return None;
             }
             self.follower.changed().await;
-            let read = view(&self.app, self.organization, self.deployment);
+            let read = view(&self.app, &self.principal, self.deployment);
             let state = self.follower.state(read).await.ok()?;
             if state.id != self.sent.id {
                 self.pending.extend(message("change", &state.id, &state.since(&self.sent)));

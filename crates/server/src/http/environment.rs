@@ -17,6 +17,7 @@ use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::environment;
 use crate::app::failure::Failure;
 use crate::app::session::read;
+use crate::app::session::view::SessionView;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::ReadProblems;
@@ -66,9 +67,10 @@ pub async fn list_environments(
     let found = consistent_read::environments(store, organization, pipeline).await?;
     let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
     let mut last = store.last_of_environments(organization, &ids).await?;
+    let urls = permit.web_urls();
     let data = found.into_iter().map(|environment| {
         let deployment = last.remove(&environment.id);
-        environment::wire(environment, deployment.map(session_wire::deployment))
+        environment::wire(urls, environment, deployment.map(|last| session_wire::deployment(urls, last)))
     });
     Ok(Json(Environments { data: data.collect() }))
 }
@@ -89,9 +91,9 @@ pub async fn get_environment(
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
-    Ok(RecordResponse::ok(&environment::wire(found, last.map(session_wire::deployment)))?
-        .with_content_etag()
-        .into_response())
+    let urls = permit.web_urls();
+    let last = last.map(|last| session_wire::deployment(urls, last));
+    Ok(RecordResponse::ok(&environment::wire(urls, found, last))?.with_content_etag().into_response())
 }
 
 /// List an environment's sessions, newest first
@@ -118,7 +120,8 @@ pub async fn get_history(
     let (total, skip) = (environment.sessions, (page - 1).saturating_mul(limit));
     let window = HistoryWindow { newest: total, skip, limit };
     let found = read::history(&permit.app.store, permit.organization(), environment.id, window).await?;
-    let entries = found.into_iter().map(|(session, own)| session_wire::history_entry(session, own));
+    let urls = permit.web_urls();
+    let entries = found.into_iter().map(|(session, own)| session_wire::history_entry(urls, session, own));
     Ok(Json(History {
         data: entries.collect(),
         pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
@@ -140,8 +143,12 @@ pub async fn get_queue(
 ) -> Result<Json<SessionQueue>, Failure> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
+    let urls = permit.web_urls();
+    let Record { pipeline_id, name, lock, .. } = environment;
     let data = waiting.into_iter().map(|session| {
-        session_wire::session(session, &environment.name, &environment.lock, Vec::new(), None)
+        let (env_name, lock) = (name.clone(), lock.clone());
+        let view = SessionView { session, pipeline_id, env_name, lock, deployments: Vec::new(), displaced: None };
+        session_wire::session(urls, view)
     });
     Ok(Json(SessionQueue { data: data.collect() }))
 }

@@ -76,8 +76,8 @@ pub async fn list_organization_environments(
 ) -> Result<Json<List<ListedEnvironment>>, Failure> {
     let page = page(query.0.limit, query.0.offset)?;
     let filter = query.0.filter(&permit.principal)?;
-    let (store, organization) = (&permit.app.store, permit.organization());
-    let found =
-        environment_list::list(store, organization, &filter, page, session_wire::deployment).await?;
+    let (store, organization, urls) = (&permit.app.store, permit.organization(), permit.web_urls());
+    let summarize = |record| session_wire::deployment(urls, record);
+    let found = environment_list::list(store, organization, &filter, page, urls, summarize).await?;
     Ok(Json(list_with(page, found, |record| record)))
 }

@@ -66,7 +66,8 @@ pub async fn give_up_stage(
 
 async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &to_summary(record))?).await
+    let accepted = to_summary(command.web_urls(), record);
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
 }
 
 fn parse_reason(body: &GiveUp) -> Result<Reason, Failure> {

@@ -42,7 +42,8 @@ pub async fn request_handover(
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
     let waiting = handover::request(&mut command, &place, session_id, &request, grace_seconds).await?;
-    command.finish(session_wire::respond(StatusCode::ACCEPTED, waiting)?).await
+    let response = session_wire::respond(StatusCode::ACCEPTED, command.web_urls(), waiting)?;
+    command.finish(response).await
 }
 
 /// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
@@ -64,7 +65,8 @@ pub async fn accept_handover(
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let released = handover::accept(&mut command, &place, session_id).await?;
-    command.finish(session_wire::respond(StatusCode::OK, released)?).await
+    let response = session_wire::respond(StatusCode::OK, command.web_urls(), released)?;
+    command.finish(response).await
 }
 
 /// Decline a request for hand-over, and keep the environment
@@ -90,5 +92,6 @@ pub async fn decline_handover(
     let mut command = permit.open(key, &body.bytes).await?;
     let context = body.value.context.as_deref();
     let declined = handover::decline(&mut command, &place, session_id, context).await?;
-    command.finish(session_wire::respond(StatusCode::OK, declined)?).await
+    let response = session_wire::respond(StatusCode::OK, command.web_urls(), declined)?;
+    command.finish(response).await
 }

@@ -75,5 +75,6 @@ pub async fn list_sessions(
     let page = page(query.0.limit, query.0.offset)?;
     let filter = query.0.filter(&permit.principal)?;
     let found = live::list(&permit.app.store, permit.organization(), &filter, page).await?;
-    Ok(Json(list_with(page, found, |(live, view)| session_wire::listed(live, view))))
+    let urls = permit.web_urls();
+    Ok(Json(list_with(page, found, |(live, view)| session_wire::listed(urls, live, view))))
 }

@@ -12,22 +12,23 @@ use greenroom_api_types::pipeline::{
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline as Record, PipelineCommand};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
-use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::app::command::OpenCommand;
 use crate::app::definition;
 use crate::app::failure::Failure;
 use crate::app::pipeline;
 use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
+use crate::app::web_url::WebUrls;
 use crate::http::rules::body::{Body, MAX_DEFINITION_BYTES};
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::page::{PageQuery, list, list_with, page};
+use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath, VersionPath};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
@@ -64,7 +65,7 @@ pub async fn list_pipelines(
     let (store, organization) = (&permit.app.store, permit.organization());
     let (limit, status) = (&permit.principal.pipelines, query.0.status.map(Into::into));
     let found = store.pipelines_within(organization, limit, status, page).await?;
-    let mut pipelines: List<Pipeline> = list(page, found);
+    let mut pipelines = list_with(page, found, |pipeline| view(permit.web_urls(), pipeline));
     fill_last_deployments(&permit, &mut pipelines.data).await?;
     Ok(Json(pipelines))
 }
@@ -83,9 +84,9 @@ pub async fn get_pipeline(
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id).await?;
     let revision = found.revision;
-    let mut view = Pipeline::from(found);
-    let last = fill_last_deployments(&permit, std::slice::from_mut(&mut view)).await?;
-    Ok(with_etag(&view, revision, last.as_deref())?.into_response())
+    let mut record = view(permit.web_urls(), found);
+    let last = fill_last_deployments(&permit, std::slice::from_mut(&mut record)).await?;
+    Ok(with_etag(&record, revision, last.as_deref())?.into_response())
 }
 
 /// Create a pipeline
@@ -104,7 +105,8 @@ pub async fn create_pipeline(
     let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = pipeline::create(&mut command, &body.value, &checked).await?;
-    command.finish(respond(StatusCode::CREATED, created)?.with_warnings(&checked.warnings)?).await
+    let response = respond(StatusCode::CREATED, command.web_urls(), created)?;
+    command.finish(response.with_warnings(&checked.warnings)?).await
 }
 
 /// Update a pipeline. A changed definition becomes a new version
@@ -158,7 +160,7 @@ pub async fn archive_pipeline(
     let archived = pipeline_archive::archive(&mut command, &name, &condition, query.0.is_dry_run()).await?;
     let revision = archived.pipeline.revision;
     let last = command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
-    let pipeline = Pipeline { last_deployment: last, ..archived.pipeline.into() };
+    let pipeline = Pipeline { last_deployment: last, ..view(command.web_urls(), archived.pipeline) };
     let view = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
     query.0.finish(command, RecordResponse::ok(&view)?.with_revision(revision)).await
 }
@@ -295,13 +297,19 @@ async fn fill_last_deployments(
 
 /// The response to a change of a pipeline: the same record as `get_pipeline` returns.
 async fn respond_with_last_deployment(
-    command: &mut Command,
+    command: &mut OpenCommand,
     pipeline: Record,
 ) -> Result<RecordResponse, Failure> {
     let last = command.last_of_pipeline(pipeline.id).await?;
     let (revision, suffix) = (pipeline.revision, last.as_ref().map(etag_suffix));
-    let view = Pipeline { last_deployment: last.map(last_deployment), ..Pipeline::from(pipeline) };
+    let last_deployment = last.map(last_deployment);
+    let view = Pipeline { last_deployment, ..view(command.web_urls(), pipeline) };
     with_etag(&view, revision, suffix.as_deref())
+}
+
+/// Returns a pipeline without its newest deployment.
+fn view(urls: WebUrls<'_>, pipeline: Record) -> Pipeline {
+    Pipeline { web_url: urls.pipeline(pipeline.id), ..Pipeline::from(pipeline) }
 }
 
 /// A new deployment changes the tag but not the revision, so `If-Match` still matches.
@@ -335,7 +343,7 @@ fn parse_name(text: &str) -> Result<PipelineName, Failure> {
     PipelineName::parse(text).ok_or_else(Failure::not_found)
 }
 
-fn respond(status: StatusCode, pipeline: Record) -> Result<RecordResponse, Failure> {
+fn respond(status: StatusCode, urls: WebUrls<'_>, pipeline: Record) -> Result<RecordResponse, Failure> {
     let revision = pipeline.revision;
-    Ok(RecordResponse::new(status, &Pipeline::from(pipeline))?.with_revision(revision))
+    Ok(RecordResponse::new(status, &view(urls, pipeline))?.with_revision(revision))
 }

@@ -11,6 +11,7 @@ use crate::app::command::Interruption;
 use crate::app::failure::Failure;
 use crate::app::session::view::SessionView;
 use crate::app::session::{ClaimMode, ClaimRequest, claim, hold, read, waiting};
+use crate::app::web_url::WebUrls;
 use crate::http::environment::find;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
@@ -102,7 +103,7 @@ pub async fn get_session(permit: Permit<EnvironmentRead>, path: PathParams<Sessi
     let session_id = parse_id(&path.0.session_id)?;
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let found = read::session(&permit.app.store, permit.organization(), environment, session_id).await?;
-    Ok(respond(found)?.with_content_etag())
+    Ok(respond(permit.web_urls(), found)?.with_content_etag())
 }
 
 /// Deploy a commit to the session's environment, and renew the session
@@ -129,7 +130,8 @@ pub async fn deploy_commit(
     let mut command = permit.open(key, &body.bytes).await?;
     let DeployCommit { commit_id, branch } = &body.value;
     let accepted = hold::deploy(&mut command, &place, session_id, commit_id, branch.as_deref()).await?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &session_wire::deployment(accepted))?).await
+    let accepted = session_wire::deployment(command.web_urls(), accepted);
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
 }
 
 /// Keep a session's place in the queue, or confirm a grant from the queue
@@ -169,7 +171,8 @@ pub async fn renew_session(
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let renewed = hold::renew(&mut command, &place, session_id).await?;
-    command.finish(respond(renewed)?).await
+    let response = respond(command.web_urls(), renewed)?;
+    command.finish(response).await
 }
 
 /// Release an active session, or leave the queue
@@ -193,12 +196,12 @@ pub async fn release_session(
 }
 
 /// A claim's response: the session is active, or queued.
-pub fn respond_claimed(view: SessionView) -> Result<RecordResponse, Failure> {
+pub fn respond_claimed(urls: WebUrls<'_>, view: SessionView) -> Result<RecordResponse, Failure> {
     let is_queued = view.session.status == SessionStatus::Queued;
     let status = if is_queued { StatusCode::ACCEPTED } else { StatusCode::CREATED };
-    session_wire::respond(status, view)
+    session_wire::respond(status, urls, view)
 }
 
-fn respond(view: SessionView) -> Result<RecordResponse, Failure> {
-    session_wire::respond(StatusCode::OK, view)
+fn respond(urls: WebUrls<'_>, view: SessionView) -> Result<RecordResponse, Failure> {
+    session_wire::respond(StatusCode::OK, urls, view)
 }

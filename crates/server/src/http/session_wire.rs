@@ -7,46 +7,45 @@ use greenroom_api_types::session::{
 };
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::DeploymentRecord;
-use greenroom_store::environment::LockView;
 use greenroom_store::live_session::LiveSession;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
 use crate::app::environment::{cleanup_failed, kind, lock};
 use crate::app::failure::Failure;
 use crate::app::session::view::SessionView;
+use crate::app::web_url::WebUrls;
 use crate::http::rules::record_response::RecordResponse;
 
 /// The response of a command or a read with one session. The remaining times of its lease are true only when
 /// they are sent. So they are not stored under an idempotency key, and the tag does not cover them.
-pub fn respond(status: StatusCode, view: SessionView) -> Result<RecordResponse, Failure> {
-    let sent = session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced);
+pub fn respond(
+    status: StatusCode,
+    urls: WebUrls<'_>,
+    view: SessionView,
+) -> Result<RecordResponse, Failure> {
+    let sent = session(urls, view);
     let response = RecordResponse::new(status, &sent)?;
     response.with_stored_record(&sent.without_remaining_times())
 }
 
 /// A session in the list of all pipelines. It has no remaining times, so that two reads of an unchanged list
 /// are equal.
-pub fn listed(live: LiveSession, view: SessionView) -> ListedSession {
-    let session = session(view.session, &view.env_name, &view.lock, view.deployments, view.displaced);
+pub fn listed(urls: WebUrls<'_>, live: LiveSession, view: SessionView) -> ListedSession {
     ListedSession {
-        session: session.without_remaining_times(),
+        session: session(urls, view).without_remaining_times(),
         pipeline_id: live.pipeline_id.to_string(),
         pipeline: live.pipeline_slug,
     }
 }
 
-pub fn session(
-    record: Record,
-    env_name: &str,
-    now: &LockView,
-    deployments: Vec<DeploymentRecord>,
-    displaced: Option<Record>,
-) -> Session {
-    let lock = lock(now);
+pub fn session(urls: WebUrls<'_>, view: SessionView) -> Session {
+    let SessionView { session: record, pipeline_id, env_name, lock: now, deployments, displaced } = view;
+    let lock = lock(&now);
     let holds = now.holder.as_ref().is_some_and(|holder| holder.session_id == record.id);
     Session {
         session_id: record.id.to_string(),
-        env_name: env_name.to_owned(),
+        web_url: urls.session(pipeline_id, &env_name, record.id),
+        env_name,
         status: record.status.into(),
         handover: lock.handover.clone().filter(|_| holds),
         lock,
@@ -68,14 +67,18 @@ pub fn session(
         position: record.position,
         heartbeat_by: record.heartbeat_by,
         confirm_by: record.confirm_by,
-        deployments: deployments.into_iter().map(deployment).collect(),
-        cleanup_failed: cleanup_failed(now),
+        deployments: deployments.into_iter().map(|record| deployment(urls, record)).collect(),
+        cleanup_failed: cleanup_failed(&now),
         displaced: displaced
             .map(|ended| Displaced { session_id: ended.id.to_string(), holder: claimed_by(&ended) }),
     }
 }
 
-pub fn history_entry(record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry {
+pub fn history_entry(
+    urls: WebUrls<'_>,
+    record: Record,
+    deployments: Vec<DeploymentRecord>,
+) -> HistoryEntry {
     let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
         from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
     };
@@ -94,12 +97,13 @@ pub fn history_entry(record: Record, deployments: Vec<DeploymentRecord>) -> Hist
         ended_at: record.ended_at,
         previous_session_id: record.previous_session_id.map(|id| id.to_string()),
         fence: record.fence,
-        deployments: deployments.into_iter().map(deployment).collect(),
+        deployments: deployments.into_iter().map(|record| deployment(urls, record)).collect(),
     }
 }
 
-pub fn deployment(deployment: DeploymentRecord) -> SessionDeployment {
+pub fn deployment(urls: WebUrls<'_>, deployment: DeploymentRecord) -> SessionDeployment {
     SessionDeployment {
+        web_url: urls.deployment(deployment.id),
         id: deployment.id.to_string(),
         purpose: deployment.purpose.into(),
         commit_id: deployment.commit_id,

@@ -35,5 +35,6 @@ pub async fn transfer_session(
     let (place, session_id) = path.0.parse()?;
     let mut command = permit.open(key, &body.bytes).await?;
     let given = transfer::transfer(&mut command, &place, session_id, &body.value.user_id).await?;
-    command.finish(session_wire::respond(StatusCode::CREATED, given)?).await
+    let response = session_wire::respond(StatusCode::CREATED, command.web_urls(), given)?;
+    command.finish(response).await
 }

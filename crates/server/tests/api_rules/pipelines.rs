@@ -24,7 +24,7 @@ async fn a_pipeline_is_created() {
     let expected = json!({
         "id": id, "name": "Web Shop (EU)", "slug": "web-shop-eu", "status": "active", "stop": null,
         "repository": "https://git.test/shop", "definitionVersion": 1, "lastDeployment": null,
-        "createdAt": made["createdAt"], "updatedAt": made["updatedAt"],
+        "createdAt": made["createdAt"], "updatedAt": made["updatedAt"], "webUrl": null,
     });
     assert_eq!(made, expected);
     assert!(made["createdAt"].as_str().unwrap().ends_with('Z'), "{made}");

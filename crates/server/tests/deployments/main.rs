@@ -33,4 +33,5 @@ mod rights;
 mod runs;
 mod uploads;
 mod watchdog;
+mod web_urls;
 mod whole_events;

@@ -9,6 +9,7 @@ use greenroom_server::app::command::{Authorize, CommandRequest, Interruption, Op
 use greenroom_server::app::failure::{Code, Failure};
 use greenroom_server::app::session::view::SessionView;
 use greenroom_server::app::session::{ClaimRequest, Place, claim, hold};
+use greenroom_server::app::web_url::WebUrls;
 use greenroom_store::idempotency::StoredResponse;
 use greenroom_store::pipeline::PipelineName;
 
@@ -26,7 +27,7 @@ impl Replayable for SessionReference {
     }
 }
 
-fn reference(view: SessionView) -> Result<SessionReference, Failure> {
+fn reference(_: WebUrls<'_>, view: SessionView) -> Result<SessionReference, Failure> {
     Ok(SessionReference(view.session.id))
 }
 

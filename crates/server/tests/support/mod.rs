@@ -10,6 +10,7 @@ use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
 use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
+use greenroom_server::app::public_url::PublicUrl;
 use greenroom_server::app::token::new_secret;
 use greenroom_server::config::DatabaseConfig;
 use greenroom_server::daemon::{Databases, Server};
@@ -59,8 +60,19 @@ impl TestServer {
         .await
     }
 
+    /// Starts a server that browsers reach at a public URL.
+    pub async fn start_at(pool: &PgPool, public_url: &str) -> Self {
+        let database_url = pool.connect_options().to_url_lossy();
+        let limits = Limits::new(Duration::from_secs(15), 512);
+        Self::start_with(database_url.as_str(), limits, Some(public_url.parse().unwrap())).await
+    }
+
     /// Starts a server on any database address, for example that of a proxy.
     pub async fn start_on(database_url: &str, limits: Limits) -> Self {
+        Self::start_with(database_url, limits, None).await
+    }
+
+    async fn start_with(database_url: &str, limits: Limits, public_url: Option<PublicUrl>) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -72,6 +84,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
+            public_url,
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

@@ -34,11 +34,11 @@ pub async fn claim<R: Replayable>(
     if request.key.is_none()
         && let Some(view) = fast_path::claim(request, place, claim).await?
     {
-        return Ok(render(view)?);
+        return Ok(render(request.web_urls(), view)?);
     }
     let mut command = request.open().await?;
     match claim_in(&mut command, request, place, claim).await {
-        Ok(view) => command.finish(render(view)?).await,
+        Ok(view) => command.finish(render(request.web_urls(), view)?).await,
         // The refusal reports the lock after expired leases were settled, so the settling is committed first.
         Err(refused) if reports_lock(refused.code) => {
             command.commit().await?;

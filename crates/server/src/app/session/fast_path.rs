@@ -137,6 +137,7 @@ fn plain_claim(request: &ClaimRequest) -> Option<PlainClaim<'_>> {
 fn session_view(place: &Place, result: FastPathResult) -> SessionView {
     SessionView {
         session: result.session,
+        pipeline_id: result.pipeline_id,
         env_name: place.environment.clone(),
         lock: result.lock,
         deployments: Vec::new(),

@@ -65,7 +65,7 @@ pub async fn heartbeat<R: Replayable>(
 ) -> Result<R, Interruption> {
     let mut command = request.open().await?;
     match heartbeat_in(&mut command, place, id).await {
-        Ok(view) => command.finish(render(view)?).await,
+        Ok(view) => command.finish(render(request.web_urls(), view)?).await,
         // The refusal reports the lock after expired leases were settled (`domain::environment`), so the
         // settling is committed first.
         Err(ended) if ended.code.is_session_end() => {
@@ -98,11 +98,11 @@ pub async fn release<R: Replayable>(
     if request.key.is_none()
         && let Some(view) = fast_path::release(request, place, id).await?
     {
-        return Ok(render(view)?);
+        return Ok(render(request.web_urls(), view)?);
     }
     let mut command = request.open().await?;
     let view = release_in(&mut command, place, id).await?;
-    command.finish(render(view)?).await
+    command.finish(render(request.web_urls(), view)?).await
 }
 
 async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {

@@ -47,7 +47,9 @@ pub async fn list(
         if is_requested {
             let deployments = deployments.remove(&session.id).unwrap_or_default();
             let (env_name, lock) = (environment.name.clone(), environment.lock.clone());
-            rows.push((live, SessionView { session, env_name, lock, deployments, displaced: None }));
+            let pipeline_id = live.pipeline_id;
+            let view = SessionView { session, pipeline_id, env_name, lock, deployments, displaced: None };
+            rows.push((live, view));
         }
     }
     Ok(PageResult { rows, total })

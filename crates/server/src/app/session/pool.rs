@@ -45,7 +45,7 @@ pub async fn claim<R: Replayable>(
 ) -> Result<R, Interruption> {
     let mut command = request.open().await?;
     let view = claim_in(&mut command, pool).await?;
-    command.finish(render(view)?).await
+    command.finish(render(request.web_urls(), view)?).await
 }
 
 /// Retries the claim until an environment of the pool is free, or the wait is over.

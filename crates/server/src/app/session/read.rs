@@ -22,6 +22,7 @@ pub async fn session(
         .ok_or_else(Failure::not_found)?;
     Ok(SessionView {
         session,
+        pipeline_id: environment.pipeline_id,
         env_name: environment.name,
         lock: environment.lock,
         deployments: store.deployments_of_session(organization, id).await?,

@@ -1,6 +1,6 @@
 //! A session with everything that a response contains about it.
 
-use greenroom_domain::id::SessionId;
+use greenroom_domain::id::{PipelineId, SessionId};
 use greenroom_store::Command;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::LockView;
@@ -8,10 +8,12 @@ use greenroom_store::lock::LockedEnvironment;
 use greenroom_store::session::Session;
 
 use crate::app::failure::Failure;
+use crate::app::web_url::WebUrls;
 
 #[derive(Clone, Debug)]
 pub struct SessionView {
     pub session: Session,
+    pub pipeline_id: PipelineId,
     pub env_name: String,
     pub lock: LockView,
     pub deployments: Vec<DeploymentRecord>,
@@ -20,7 +22,7 @@ pub struct SessionView {
 }
 
 /// Makes the response of a command from the session after it. The response is stored within the command.
-pub type Render<R> = fn(SessionView) -> Result<R, Failure>;
+pub type Render<R> = fn(WebUrls<'_>, SessionView) -> Result<R, Failure>;
 
 pub async fn read_view(
     command: &mut Command,
@@ -30,6 +32,7 @@ pub async fn read_view(
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
     Ok(SessionView {
         session: command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?,
+        pipeline_id: environment.pipeline_id,
         env_name: environment.name,
         lock: environment.lock,
         deployments: command.deployments_of(id).await?,

@@ -46,7 +46,7 @@ pub async fn claim<R: Replayable>(
     let view = claim_on_slow_path(&mut command, place, &queued).await?;
     let id = view.session.id;
     if view.session.status != SessionStatus::Queued {
-        return command.finish(render(view)?).await;
+        return command.finish(render(request.web_urls(), view)?).await;
     }
     // From here on, the guard removes the session from the queue if this request ends early.
     let locked = lock_place(&mut command, place).await?;
@@ -61,7 +61,7 @@ pub async fn claim<R: Replayable>(
         };
         QueueGuard { app: app.clone(), waiting: Some(waiting) }
     });
-    command.finish(render(view)?).await?;
+    command.finish(render(request.web_urls(), view)?).await?;
     loop {
         let reason = wait_for_event(app, &mut events, deadline, |event| event.subject == environment).await;
         if matches!(reason, WakeReason::Event) {
@@ -79,8 +79,8 @@ pub async fn claim<R: Replayable>(
             Err(interruption) => return Err(interruption),
         };
         let result = match state {
-            WaitState::Granted(view) => Ok(command.finish(render(*view)?).await?),
-            WaitState::Queued(view) if is_last => Ok(command.finish(render(*view)?).await?),
+            WaitState::Granted(view) => Ok(command.finish(render(request.web_urls(), *view)?).await?),
+            WaitState::Queued(view) if is_last => Ok(command.finish(render(request.web_urls(), *view)?).await?),
             WaitState::Queued(_) => {
                 command.commit().await?;
                 continue;

@@ -12,6 +12,8 @@ const USER: &str = "usr_0190a0b0-0000-7000-8000-000000000001";
 const PIPELINE: &str = "pip_0190a0b0-0000-7000-8000-000000000001";
 const SESSION: &str = "ses_0190a0b0-0000-7000-8000-000000000001";
 const DEPLOYMENT: &str = "dep_0190a0b0-0000-7000-8000-000000000001";
+const DEPLOYMENT_PAGE: &str =
+    "https://greenroom.example.com/o/acme/deployments/dep_0190a0b0-0000-7000-8000-000000000001";
 
 const DEFINITION: &str = "\
 ephemeralEnvironments:
@@ -43,18 +45,36 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
 const SCHEMA_FIELDS: &[(&str, &str, &str)] = &[
     ("ApiToken", "name", "ci/storefront"),
     ("Cache", "key", "cargo-2026-11"),
+    ("Deployment", "webUrl", DEPLOYMENT_PAGE),
+    (
+        "Environment",
+        "webUrl",
+        "https://greenroom.example.com/o/acme/pipelines/pip_0190a0b0-0000-7000-8000-000000000001/environments/qa-1",
+    ),
     ("Holder", "id", USER),
     ("LastDeployment", "id", DEPLOYMENT),
     ("MyToken", "id", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("Organization", "name", "Acme"),
     ("Organization", "slug", "acme"),
     ("Person", "id", USER),
+    (
+        "Pipeline",
+        "webUrl",
+        "https://greenroom.example.com/o/acme/pipelines/pip_0190a0b0-0000-7000-8000-000000000001",
+    ),
     ("PipelineAuthor", "id", USER),
     ("PipelineStop", "by", USER),
     ("PipelineStop", "reason", "The payment provider is down"),
     ("Runner", "name", "runner-1"),
     ("RunnerPool", "id", "pol_0190a0b0-0000-7000-8000-000000000001"),
     ("RunnerPool", "name", "default"),
+    (
+        "Session",
+        "webUrl",
+        "https://greenroom.example.com/o/acme/pipelines/pip_0190a0b0-0000-7000-8000-000000000001/environments/qa-1\
+         /sessions/ses_0190a0b0-0000-7000-8000-000000000001",
+    ),
+    ("SessionDeployment", "webUrl", DEPLOYMENT_PAGE),
     ("Stage", "name", "deploy"),
     ("StepRun", "name", "roll out"),
 ];

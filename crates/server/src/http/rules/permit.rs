@@ -14,6 +14,7 @@ use greenroom_domain::principal::Principal;
 
 use crate::app::App;
 use crate::app::failure::Failure;
+use crate::app::web_url::WebUrls;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::pipeline_limit;
@@ -32,6 +33,11 @@ pub struct AuthenticatedRequest {
 impl AuthenticatedRequest {
     pub fn organization(&self) -> OrganizationId {
         self.principal.organization_id
+    }
+
+    /// Returns the addresses of the organization's records.
+    pub fn web_urls(&self) -> WebUrls<'_> {
+        self.app.web_urls(&self.principal)
     }
 }
 
