@@ -79,6 +79,17 @@ pub fn masked(address: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns what all spellings of a repository's address have in common: its host and path. Scheme, user, port,
+/// case, slashes at the ends and `.git` make no difference. Two repositories that a forge distinguishes only
+/// by one of these have the same identity, so it is for lookups and not for keys.
+pub fn identity(address: &str) -> Option<String> {
+    let url = parse(address.trim())?;
+    let path = url.path().trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/');
+    let host = url.host_str().filter(|host| !host.is_empty())?;
+    (!path.is_empty()).then(|| format!("{host}/{path}").to_lowercase())
+}
+
 /// Also parses the short form of ssh, `git@host:path`, as Git does: a colon before the first slash.
 fn parse(text: &str) -> Option<Url> {
     if text.contains("://") {
@@ -101,6 +112,34 @@ fn parse(text: &str) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spellings_of_one_repository_have_one_identity() {
+        for spelling in [
+            "https://git.test/team/shop",
+            "https://git.test/team/shop.git",
+            "https://git.test/team/shop.git/",
+            "https://git.test:8443/Team/Shop",
+            "https://ada:secret@git.test/team/shop.git",
+            "http://GIT.test//team/shop",
+            "ssh://git@git.test/team/shop.git",
+            "ssh://git@git.test:2222/team/shop",
+            "ssh://git.test/team/shop",
+            "git@git.test:team/shop.git",
+            "git@git.test:/team/shop",
+            "git.test:team/shop",
+            " https://git.test/team/shop\n",
+        ] {
+            assert_eq!(identity(spelling).as_deref(), Some("git.test/team/shop"), "{spelling}");
+        }
+        for other in ["https://git.test/team/shop2", "https://git2.test/team/shop", "git@git.test:shop"] {
+            assert_ne!(identity(other).as_deref(), Some("git.test/team/shop"), "{other}");
+        }
+        for nothing in ["", "shop", "/srv/git/shop", "https://git.test", "https://git.test/.git", "https:///shop"] {
+            assert_ne!(identity(nothing).as_deref(), Some("git.test/team/shop"), "{nothing}");
+        }
+        assert_eq!(identity("https://git.test/"), None);
+    }
 
     #[test]
     fn only_urls_that_a_runner_can_fetch_are_accepted() {

@@ -2,13 +2,13 @@
 
 use greenroom_api_types::pipeline::{CreatePipeline, UpdatePipeline};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::PipelineId;
+use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{self, Archived, Pipeline, PipelineCommand, StopMode};
-use greenroom_domain::repository::{Repository, masked};
+use greenroom_domain::repository::{Repository, identity, masked};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Name, Reason};
 use greenroom_store::pipeline::{PipelineEdit, PipelineName};
-use greenroom_store::{Command, StoreError};
+use greenroom_store::{Command, Store, StoreError};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -136,6 +136,20 @@ pub async fn change_status(
     }
     record_event(command, event_type, Some(&before), &after, reason.map(Reason::into_string)).await?;
     Ok(after)
+}
+
+/// Returns the pipelines of a repository, however its address is spelled; `None` if no address is given.
+pub async fn of_repository(
+    store: &Store,
+    organization: OrganizationId,
+    address: Option<&str>,
+) -> Result<Option<Vec<PipelineId>>, Failure> {
+    let Some(address) = address else { return Ok(None) };
+    let expected = "must be a repository's address: https://host/path, ssh://git@host/path or git@host:path";
+    let wanted = identity(address).ok_or_else(|| Failure::field("repository", expected))?;
+    let all = store.repositories(organization).await?.into_iter();
+    let same = all.filter(|(_, stored)| identity(stored).as_deref() == Some(wanted.as_str()));
+    Ok(Some(same.map(|(id, _)| id).collect()))
 }
 
 fn repository(given: Option<&str>) -> Result<Option<Repository>, Failure> {

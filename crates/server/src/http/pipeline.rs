@@ -13,7 +13,7 @@ use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline as Record, PipelineCommand};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
 use greenroom_store::deployment::DeploymentRecord;
-use greenroom_store::pipeline::PipelineName;
+use greenroom_store::pipeline::{PipelineFilter, PipelineName};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -48,12 +48,18 @@ pub struct PipelineQuery {
     /// Include only pipelines with this status. Archived pipelines are listed only with `status=archived`.
     #[param(inline)]
     status: Option<PipelineStatus>,
+    /// Include only pipelines with this text in their name or slug; upper and lower case are the same.
+    q: Option<String>,
+    /// Include only pipelines of this repository. `https://host/path`, `ssh://git@host/path` and
+    /// `git@host:path` are one repository, with and without `.git`. Leave out a user name and a password.
+    #[param(example = "git@git.example.com:acme/storefront.git")]
+    repository: Option<String>,
 }
 
 /// List the pipelines, sorted by slug
 ///
 /// Archived pipelines are listed only with `status=archived`. A token that is limited to pipelines sees only
-/// those. `total` is exact; with `status` it is exact up to 10,000.
+/// those. `total` is exact; with `status`, `q` or `repository` it is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines", tag = "pipelines",
     params(OrganizationPath, PipelineQuery),
     responses((status = 200, body = List<Pipeline>), ReadProblems))]
@@ -61,10 +67,16 @@ pub async fn list_pipelines(
     permit: Permit<PipelineRead, Narrowed>,
     query: Query<PipelineQuery>,
 ) -> Result<Json<List<Pipeline>>, Failure> {
-    let page = page(query.0.limit, query.0.offset)?;
+    let PipelineQuery { limit, offset, status, q, repository } = query.0;
+    let page = page(limit, offset)?;
     let (store, organization) = (&permit.app.store, permit.organization());
-    let (limit, status) = (&permit.principal.pipelines, query.0.status.map(Into::into));
-    let found = store.pipelines_within(organization, limit, status, page).await?;
+    let filter = PipelineFilter {
+        status: status.map(Into::into),
+        text: q,
+        ids: pipeline::of_repository(store, organization, repository.as_deref()).await?,
+        within: permit.principal.pipelines.clone(),
+    };
+    let found = store.filtered_pipelines(organization, &filter, page).await?;
     let mut pipelines = list_with(page, found, |pipeline| view(permit.web_urls(), pipeline));
     fill_last_deployments(&permit, &mut pipelines.data).await?;
     Ok(Json(pipelines))

@@ -76,3 +76,55 @@ async fn stored_credentials_are_not_shown() {
     assert!(events.contains(masked) && !events.contains("hunter2"), "{events}");
     server.end().await;
 }
+
+#[tokio::test]
+async fn a_pipeline_is_found_by_any_spelling_of_its_repository() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    for (name, address) in [
+        ("Web", Some("https://git.test/team/web.git")),
+        ("Web Admin", Some("git@git.test:team/web")),
+        ("Other", Some("https://git.test/team/web2")),
+        ("None", None),
+    ] {
+        let body = json!({ "name": name, "repository": address, "definition": DEFINITION });
+        server.post(&owner, "/pipelines", body).await;
+    }
+    let slugs = async |query: &str| {
+        let list = server.get(&owner, &format!("/pipelines?{query}")).await;
+        let rows = list["data"].as_array().unwrap().iter();
+        let slugs: Vec<String> = rows.map(|row| row["slug"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(list["pagination"]["total"], slugs.len(), "{query}");
+        slugs
+    };
+    for spelling in [
+        "https://git.test/team/web",
+        "ssh://git@git.test/team/web.git",
+        "git@git.test:team/web.git",
+        "https://ada:hunter2@GIT.test/Team/web/",
+    ] {
+        assert_eq!(slugs(&format!("repository={spelling}")).await, ["web", "web-admin"], "{spelling}");
+    }
+    assert_eq!(slugs("repository=https://git.test/team").await, Vec::<String>::new());
+    assert_eq!(slugs("repository=https://git.test/team/web&q=ADMIN").await, ["web-admin"]);
+    assert_eq!(slugs("q=web").await, ["web", "web-admin"]);
+    assert_eq!(slugs("q=Web%20A").await, ["web-admin"], "a part of the name");
+    assert_eq!(slugs("q=b-a").await, ["web-admin"], "a part of the slug");
+    assert_eq!(slugs("q=web&status=stopped").await, Vec::<String>::new());
+    assert_eq!(slugs("q=%25").await, Vec::<String>::new(), "not a wildcard");
+
+    // The address is not repeated: it may contain a password.
+    let path = "/pipelines?repository=https://ada:hunter2@git.test";
+    let refused = wrong_field(server.request(&owner, Method::GET, path).send().await.unwrap(), "repository").await;
+    assert!(!refused.to_string().contains("hunter2"), "{refused}");
+    // An archived pipeline is found only as such.
+    server.request(&owner, Method::DELETE, "/pipelines/web").send().await.unwrap();
+    assert_eq!(slugs("repository=https://git.test/team/web").await, ["web-admin"]);
+    assert_eq!(slugs("repository=https://git.test/team/web&status=archived").await, ["web"]);
+    // Another organization's pipelines are not found.
+    let stranger = server.organization("other").await;
+    let list = server.get(&stranger, "/pipelines?repository=https://git.test/team/web").await;
+    assert_eq!((&list["data"], &list["pagination"]["total"]), (&json!([]), &json!(0)));
+    server.end().await;
+}

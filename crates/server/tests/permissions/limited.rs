@@ -47,6 +47,7 @@ async fn lists_show_the_pipelines_of_the_token_only() {
     for path in [
         PIPELINES,
         "/organizations/acme/pipelines?status=active",
+        "/organizations/acme/pipelines?q=e",
         "/organizations/acme/deployments",
         "/organizations/acme/ephemeral-environments",
         "/organizations/acme/ephemeral-environments?holder=me&q=qa&label=web&status=locked",

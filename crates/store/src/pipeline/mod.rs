@@ -11,6 +11,7 @@ use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, Stop};
 use greenroom_domain::slug::Slug;
 
+pub use self::limited::PipelineFilter;
 use crate::StoreError;
 use crate::error::parse_column;
 
