@@ -72,7 +72,8 @@ pub struct EventBounds {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
     pub category: Option<Category>,
-    pub event_type: Option<String>,
+    /// One of these types.
+    pub event_types: Option<Vec<String>>,
     pub actor: Option<UserId>,
     pub subject: Option<String>,
     pub from: Option<Timestamp>,
@@ -104,7 +105,7 @@ impl Store {
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
              where organization_id = $1
-               and ($2::text is null or category = $2) and ($3::text is null or type = $3)
+               and ($2::text is null or category = $2) and ($3::text[] is null or type = any($3))
                and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
@@ -112,7 +113,7 @@ impl Store {
              order by sequence desc limit $8 offset $9",
             organization.uuid(),
             filter.category.map(Category::as_str),
-            filter.event_type.as_deref(),
+            filter.event_types.as_deref(),
             filter.actor.map(UserId::uuid),
             filter.subject.as_deref(),
             filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
@@ -143,7 +144,7 @@ impl Store {
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
              where organization_id = $1 and sequence > $2
-               and ($3::text is null or category = $3) and ($4::text is null or type = $4)
+               and ($3::text is null or category = $3) and ($4::text[] is null or type = any($4))
                and ($5::uuid is null or actor_id = $5) and ($6::text is null or subject = $6)
                and ($7::timestamptz is null or time >= $7) and ($8::timestamptz is null or time < $8)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
@@ -152,7 +153,7 @@ impl Store {
             organization.uuid(),
             after,
             filter.category.map(Category::as_str),
-            filter.event_type.as_deref(),
+            filter.event_types.as_deref(),
             filter.actor.map(UserId::uuid),
             filter.subject.as_deref(),
             filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
@@ -207,7 +208,7 @@ impl Store {
             r#"select count(*) as "count!" from (
                    select 1 from events
                    where organization_id = $1
-                     and ($2::text is null or category = $2) and ($3::text is null or type = $3)
+                     and ($2::text is null or category = $2) and ($3::text[] is null or type = any($3))
                      and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                      and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
                      and ($9::text[] is null or left(subject, 50) = any($9))
@@ -215,7 +216,7 @@ impl Store {
                ) counted"#,
             organization.uuid(),
             filter.category.map(Category::as_str),
-            filter.event_type.as_deref(),
+            filter.event_types.as_deref(),
             filter.actor.map(UserId::uuid),
             filter.subject.as_deref(),
             filter.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,

@@ -6,6 +6,7 @@ use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
 use crate::error::parse_column;
+use crate::page::{MAX_COUNT, Page, Total};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -42,6 +43,14 @@ pub struct Session {
     pub previous_session_id: Option<SessionId>,
     /// The holder's response to this session's last hand-over request, if it was declined.
     pub handover_declined: Option<DeclinedHandover>,
+}
+
+/// A period of time. Without a bound it has no begin or no end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Period {
+    pub from: Option<Timestamp>,
+    /// The first moment after the period.
+    pub to: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,6 +227,56 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(Session::try_from).collect()
+    }
+
+    /// Returns the sessions that waited for the environment or held it at some time in a period, newest
+    /// first.
+    pub async fn sessions_in_period(
+        &self,
+        organization: OrganizationId,
+        environment: EnvironmentId,
+        period: Period,
+        page: Page,
+    ) -> Result<Vec<Session>, StoreError> {
+        let rows = session_query!(
+            "s.environment_id = $2 and ($3::timestamptz is null or coalesce(s.ended_at, $3) >= $3)
+             and ($4::timestamptz is null or coalesce(s.queued_at, s.claimed_at) < $4)
+             order by s.ordinal desc limit $5 offset $6",
+            organization.uuid(),
+            environment.uuid(),
+            period.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            period.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        rows.into_iter().map(Session::try_from).collect()
+    }
+
+    pub async fn count_sessions_in_period(
+        &self,
+        organization: OrganizationId,
+        environment: EnvironmentId,
+        period: Period,
+    ) -> Result<Total, StoreError> {
+        let counted = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from sessions s
+                   where s.organization_id = $1 and s.environment_id = $2
+                     and ($3::timestamptz is null or coalesce(s.ended_at, $3) >= $3)
+                     and ($4::timestamptz is null or coalesce(s.queued_at, s.claimed_at) < $4)
+                   limit $5
+               ) counted"#,
+            organization.uuid(),
+            environment.uuid(),
+            period.from.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            period.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
+            MAX_COUNT + 1,
+        )
+        .fetch_one(&self.pool())
+        .await?;
+        Ok(Total::counted(counted))
     }
 
     pub async fn session_queue(

@@ -5,7 +5,8 @@
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId};
 use greenroom_store::environment::Environment;
-use greenroom_store::session::Session;
+use greenroom_store::page::Page;
+use greenroom_store::session::{Period, Session};
 use greenroom_store::system::sweeper::DueEnvironment;
 use greenroom_store::{Store, StoreError};
 
@@ -91,6 +92,20 @@ pub async fn history(
 ) -> Result<Vec<Session>, StoreError> {
     let HistoryWindow { newest, skip, limit } = window;
     let read = || store.session_history(organization, environment, newest, skip, limit);
+    read_settled(store, organization, read, |found| {
+        found.iter().any(|session| session.unsettled).then_some(environment)
+    })
+    .await
+}
+
+pub async fn history_in_period(
+    store: &Store,
+    organization: OrganizationId,
+    environment: EnvironmentId,
+    period: Period,
+    page: Page,
+) -> Result<Vec<Session>, StoreError> {
+    let read = || store.sessions_in_period(organization, environment, period, page);
     read_settled(store, organization, read, |found| {
         found.iter().any(|session| session.unsettled).then_some(environment)
     })

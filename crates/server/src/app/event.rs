@@ -32,7 +32,7 @@ pub fn sees(principal: &Principal, event: &Event) -> bool {
 /// Applies the same filter as the store in SQL, for events from the feed.
 pub fn matches(filter: &EventFilter, event: &Event) -> bool {
     filter.category.is_none_or(|category| category == event.category)
-        && filter.event_type.as_ref().is_none_or(|event_type| *event_type == event.event_type)
+        && filter.event_types.as_ref().is_none_or(|types| types.contains(&event.event_type))
         && filter.actor.is_none_or(|actor| Some(actor) == event.actor_id)
         && filter.subject.as_ref().is_none_or(|subject| *subject == event.subject)
         && filter.from.is_none_or(|from| event.time >= from)

@@ -14,6 +14,7 @@ use greenroom_domain::policy::action::{
 use greenroom_domain::principal::Principal;
 use greenroom_store::deployment::DeploymentFilter;
 use greenroom_store::pipeline::PipelineName;
+use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -32,7 +33,7 @@ use crate::http::rules::path::{
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
-use crate::http::rules::query::Query;
+use crate::http::rules::query::{Query, check_timestamp, parse_pipeline, parse_user};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
@@ -50,12 +51,39 @@ pub struct DeploymentQuery {
     /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Include only deployments with this status. A text that is not a status matches none.
+    /// Include only deployments with this status, or with one of several, separated by commas. A text that is
+    /// not a status matches none.
     status: Option<String>,
+    /// Include only deployments of this pipeline: id or slug.
+    pipeline_id: Option<String>,
+    /// Include only deployments that this user has started: `me`, or the id of a user. A teardown belongs to
+    /// the user of its session.
+    created_by: Option<String>,
+    /// Include only deployments that were created at this time or later.
+    from: Option<Timestamp>,
+    /// Include only deployments that were created before this time.
+    to: Option<Timestamp>,
     /// Include only deployments to this ephemeral environment.
     env_name: Option<String>,
     /// Include only deployments of this commit. The beginning of its id is enough.
     commit_id: Option<String>,
+}
+
+impl DeploymentQuery {
+    fn filter(self, principal: &Principal) -> Result<DeploymentFilter, Failure> {
+        let user = self.created_by.as_deref().map(|text| parse_user("createdBy", text, principal));
+        let statuses = self.status.map(|text| check_filter("status", text)).transpose()?;
+        Ok(DeploymentFilter {
+            pipeline: self.pipeline_id.as_deref().map(parse_pipeline).transpose()?,
+            statuses: statuses.map(|text| text.split(',').map(str::to_owned).collect()),
+            environment: self.env_name.map(|text| check_filter("envName", text)).transpose()?,
+            commit_id: self.commit_id.map(|text| check_filter("commitId", text)).transpose()?,
+            created_by: user.transpose()?,
+            from: check_timestamp("from", self.from)?,
+            to: check_timestamp("to", self.to)?,
+            within: principal.pipelines.clone(),
+        })
+    }
 }
 
 /// List the deployments of all pipelines, newest first
@@ -70,13 +98,7 @@ pub async fn list_deployments(
     query: Query<DeploymentQuery>,
 ) -> Result<Json<List<Deployment>>, Failure> {
     let page = page(query.0.limit, query.0.offset)?;
-    let filter = DeploymentFilter {
-        pipeline: None,
-        status: query.0.status.map(|text| check_filter("status", text)).transpose()?,
-        environment: query.0.env_name.map(|text| check_filter("envName", text)).transpose()?,
-        commit_id: query.0.commit_id.map(|text| check_filter("commitId", text)).transpose()?,
-        within: permit.principal.pipelines.clone(),
-    };
+    let filter = query.0.filter(&permit.principal)?;
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
     Ok(Json(list_with(page, found, |record| to_summary(permit.web_urls(), record))))
 }
@@ -97,7 +119,8 @@ pub async fn list_pipeline_deployments(
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let store = &permit.app.store;
     let pipeline = store.pipeline(permit.organization(), &name).await?.ok_or_else(Failure::not_found)?;
-    let filter = DeploymentFilter { pipeline: Some(pipeline.id), ..DeploymentFilter::default() };
+    let pipeline = Some(PipelineName::Id(pipeline.id));
+    let filter = DeploymentFilter { pipeline, ..DeploymentFilter::default() };
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
     Ok(Json(list_with(page, found, |record| to_summary(permit.web_urls(), record))))
 }

@@ -8,8 +8,12 @@ use greenroom_api_types::session::{History, HistoryPagination, Session};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::EnvironmentRead;
+use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::Environment as Record;
+use greenroom_store::page::{Page, PageResult, Total};
 use greenroom_store::pipeline::PipelineName;
+use greenroom_store::session::{Period, Session as SessionRecord};
+use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -21,7 +25,7 @@ use crate::app::session::view::SessionView;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::ReadProblems;
-use crate::http::rules::query::Query;
+use crate::http::rules::query::{Query, check_timestamp};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
@@ -47,6 +51,19 @@ pub struct HistoryQuery {
     /// The number of sessions per page.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
+    /// Include only sessions that had not ended at this time.
+    from: Option<Timestamp>,
+    /// Include only sessions that were requested before this time.
+    to: Option<Timestamp>,
+}
+
+impl HistoryQuery {
+    /// Returns the period, or `None` for the whole history.
+    fn period(&self) -> Result<Option<Period>, Failure> {
+        let period =
+            Period { from: check_timestamp("from", self.from)?, to: check_timestamp("to", self.to)? };
+        Ok(Some(period).filter(|period| *period != Period::default()))
+    }
 }
 
 /// List the ephemeral environments of a pipeline, each with its lock
@@ -99,7 +116,9 @@ pub async fn get_environment(
 /// List an environment's sessions, newest first
 ///
 /// The list contains waiting, active and ended sessions, ordered by when they were requested. Sessions are
-/// kept for ever. Each has its newest deployments, newest first, 100 at most.
+/// kept for ever. Each has its newest deployments, newest first, 100 at most. With `from` and `to` it contains
+/// all sessions that waited for the environment or held it at some time in between; then `total` is exact up
+/// to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, HistoryQuery),
@@ -116,16 +135,32 @@ pub async fn get_history(
     if !(1..=100).contains(&limit) {
         return Err(Failure::field("limit", "must be between 1 and 100"));
     }
+    let period = query.0.period()?;
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
-    let (total, skip) = (environment.sessions, (page - 1).saturating_mul(limit));
-    let window = HistoryWindow { newest: total, skip, limit };
-    let found = read::history(&permit.app.store, permit.organization(), environment.id, window).await?;
-    let urls = permit.web_urls();
-    let entries = found.into_iter().map(|(session, own)| session_wire::history_entry(urls, session, own));
+    let places = Page { limit, offset: (page - 1).saturating_mul(limit) };
+    let found = read_history(&permit, &environment, period, places).await?;
+    let (total, urls) = (found.total.count, permit.web_urls());
+    let entries = found.rows.into_iter().map(|(session, own)| session_wire::history_entry(urls, session, own));
     Ok(Json(History {
         data: entries.collect(),
         pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
     }))
+}
+
+/// Returns a page of the history.
+async fn read_history(
+    permit: &Permit<EnvironmentRead>,
+    environment: &Record,
+    period: Option<Period>,
+    page: Page,
+) -> Result<PageResult<(SessionRecord, Vec<DeploymentRecord>)>, Failure> {
+    let (store, organization) = (&permit.app.store, permit.organization());
+    if let Some(period) = period {
+        return read::history_in_period(store, organization, environment.id, period, page).await;
+    }
+    let window = HistoryWindow { newest: environment.sessions, skip: page.offset, limit: page.limit };
+    let rows = read::history(store, organization, environment.id, window).await?;
+    Ok(PageResult { rows, total: Total::exactly(environment.sessions) })
 }
 
 /// List the sessions that wait for an environment, in the order of the queue

@@ -42,8 +42,8 @@ pub struct EventQuery {
     /// Include only events of this category. `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
-    /// Include only events of this type.
-    #[param(example = "session.claimed")]
+    /// Include only events of this type, or of one of several, separated by commas.
+    #[param(example = "session.claimed,session.released")]
     r#type: Option<String>,
     /// Include only events caused by this user.
     actor: Option<String>,
@@ -66,8 +66,8 @@ pub struct StreamQuery {
     /// Include only events of this category. `audit` needs the role admin and the scope `admin`.
     #[param(inline)]
     category: Option<EventCategory>,
-    /// Include only events of this type.
-    #[param(example = "session.claimed")]
+    /// Include only events of this type, or of one of several, separated by commas.
+    #[param(example = "session.claimed,session.released")]
     r#type: Option<String>,
     /// Include only events caused by this user.
     actor: Option<String>,
@@ -79,7 +79,7 @@ impl EventQuery {
     fn filter(&self) -> Result<EventFilter, Failure> {
         Ok(EventFilter {
             category: self.category.map(Into::into),
-            event_type: event_type(self.r#type.clone())?,
+            event_types: event_types(self.r#type.as_deref())?,
             actor: actor(self.actor.as_deref())?,
             subject: self.subject.clone(),
             from: check_timestamp("from", self.from)?,
@@ -156,7 +156,7 @@ pub async fn stream_events(
     let query = query.0;
     let filter = EventFilter {
         category: query.category.map(Into::into),
-        event_type: event_type(query.r#type)?,
+        event_types: event_types(query.r#type.as_deref())?,
         actor: actor(query.actor.as_deref())?,
         subject: query.subject,
         ..EventFilter::default()
@@ -181,15 +181,18 @@ pub fn last_seen(headers: &HeaderMap, after: Option<i64>) -> Result<Option<i64>,
 }
 
 /// Rejects a type that does not exist: an empty result would look as if no such event had happened.
-fn event_type(text: Option<String>) -> Result<Option<String>, Failure> {
-    let Some(text) = text else { return Ok(None) };
-    if EventType::NAMES.contains(&text.as_str()) {
-        return Ok(Some(text));
+fn event_types(text: Option<&str>) -> Result<Option<Vec<String>>, Failure> {
+    text.map(|text| text.split(',').map(event_type).collect()).transpose()
+}
+
+fn event_type(text: &str) -> Result<String, Failure> {
+    if EventType::NAMES.contains(&text) {
+        return Ok(text.to_owned());
     }
-    let same_noun = |name: &&&str| name.strip_prefix(text.as_str()).is_some_and(|rest| rest.starts_with('.'));
+    let same_noun = |name: &&&str| name.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'));
     let expected: Vec<String> =
         EventType::NAMES.iter().filter(same_noun).map(|name| (*name).to_owned()).collect();
-    let suggestion = nearest(&text, EventType::NAMES.iter().copied());
+    let suggestion = nearest(text, EventType::NAMES.iter().copied());
     let hint = match (expected.is_empty(), suggestion) {
         (false, _) => format!("; `expected` lists those of `{text}`"),
         (true, Some(suggestion)) => format!("; did you mean `{suggestion}`?"),

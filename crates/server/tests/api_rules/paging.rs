@@ -137,6 +137,8 @@ async fn invalid_filters_are_named() {
         ("/events?type=%00", "type"),
         ("/events?type=session", "type"),
         ("/events?type=session.claimd", "type"),
+        ("/events?type=session.claimed,", "type"),
+        ("/events?type=session.claimed,session", "type"),
         ("/events/stream?type=no.such", "type"),
         ("/events?subject=a%0ab", "subject"),
         ("/events?after=-1", "after"),

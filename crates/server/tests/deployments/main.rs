@@ -19,6 +19,7 @@ mod deployment_stream;
 mod downloads;
 mod environments;
 mod examples;
+mod filters;
 mod fixture;
 mod give_up;
 mod live;

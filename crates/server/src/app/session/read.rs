@@ -4,7 +4,8 @@ use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
 use greenroom_store::Store;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::Environment;
-use greenroom_store::session::Session;
+use greenroom_store::page::{Page, PageResult};
+use greenroom_store::session::{Period, Session};
 
 use crate::app::consistent_read::{self, HistoryWindow};
 use crate::app::failure::Failure;
@@ -41,6 +42,28 @@ pub async fn history(
         return Ok(Vec::new());
     }
     let sessions = consistent_read::history(store, organization, environment, window).await?;
+    with_deployments(store, organization, sessions).await
+}
+
+/// Returns a page of the sessions that waited for an environment or held it at some time in a period.
+pub async fn history_in_period(
+    store: &Store,
+    organization: OrganizationId,
+    environment: EnvironmentId,
+    period: Period,
+    page: Page,
+) -> Result<PageResult<(Session, Vec<DeploymentRecord>)>, Failure> {
+    let total = store.count_sessions_in_period(organization, environment, period).await?;
+    let sessions =
+        consistent_read::history_in_period(store, organization, environment, period, page).await?;
+    Ok(PageResult { rows: with_deployments(store, organization, sessions).await?, total })
+}
+
+async fn with_deployments(
+    store: &Store,
+    organization: OrganizationId,
+    sessions: Vec<Session>,
+) -> Result<Vec<(Session, Vec<DeploymentRecord>)>, Failure> {
     let ids: Vec<_> = sessions.iter().map(|session| session.id).collect();
     let mut deployments = store.deployments_of_sessions(organization, &ids).await?;
     let with_own = |session: Session| {

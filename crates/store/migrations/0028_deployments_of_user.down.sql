@@ -1,0 +1,1 @@
+drop index deployments_of_user;
