@@ -20,4 +20,5 @@ pub mod runner_pool;
 pub mod session;
 pub mod session_deployment;
 pub mod session_ending;
+pub mod summary;
 pub mod token;

@@ -108,9 +108,25 @@ pub struct Pipeline {
     pub updated_at: Timestamp,
     /// The pipeline's newest deployment that is not a teardown; null before the first deployment.
     pub last_deployment: Option<LastDeployment>,
+    /// The number of ephemeral environments in the pipeline's list.
+    #[serde(default)]
+    pub environments: EnvironmentCounts,
+    /// The pipeline's newest deployments that are not teardowns, newest first, at most 20.
+    #[serde(default)]
+    pub recent_deployments: Vec<LastDeployment>,
     /// The pipeline's page in the dashboard; null if the server's public URL is not set.
     #[serde(default)]
     pub web_url: Option<String>,
+}
+
+/// How many environments there are, and how many of them no session holds.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EnvironmentCounts {
+    #[schema(minimum = 0)]
+    pub total: i64,
+    #[schema(minimum = 0)]
+    pub free: i64,
 }
 
 /// A summary of a deployment, as part of a pipeline.
@@ -143,6 +159,8 @@ impl From<domain::Pipeline> for Pipeline {
             created_at: pipeline.created_at,
             updated_at: pipeline.updated_at,
             last_deployment: None,
+            environments: EnvironmentCounts::default(),
+            recent_deployments: Vec::new(),
             web_url: None,
         }
     }

@@ -38,6 +38,7 @@ pub mod session;
 pub mod session_ending;
 #[cfg(test)]
 mod status_writes;
+pub mod summary;
 pub mod system;
 pub mod token;
 mod token_columns;

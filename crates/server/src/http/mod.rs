@@ -28,6 +28,7 @@ mod runner;
 mod runner_pool;
 mod session;
 mod session_wire;
+mod summary;
 mod token;
 mod transfer;
 mod watch;

@@ -5,15 +5,14 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::pipeline::{
-    ArchivedPipeline, CreatePipeline, DefinitionReport, LastDeployment, Pipeline, PipelineStatus,
-    PipelineVersion, ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline,
+    ArchivedPipeline, CreatePipeline, DefinitionReport, EnvironmentCounts, LastDeployment, Pipeline,
+    PipelineStatus, PipelineVersion, ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline,
     ValidateDefinition,
 };
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline as Record, PipelineCommand};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
-use greenroom_store::deployment::DeploymentRecord;
-use greenroom_store::pipeline::{PipelineFilter, PipelineName};
+use greenroom_store::pipeline::{PipelineActivity, PipelineFilter, PipelineName, RecentDeployment};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -33,7 +32,7 @@ use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath, Versi
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
-use crate::http::rules::record_response::RecordResponse;
+use crate::http::rules::record_response::{RecordResponse, content_hash};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -77,16 +76,18 @@ pub async fn list_pipelines(
         within: permit.principal.pipelines.clone(),
     };
     let found = store.filtered_pipelines(organization, &filter, page).await?;
-    let mut pipelines = list_with(page, found, |pipeline| view(permit.web_urls(), pipeline));
-    fill_last_deployments(&permit, &mut pipelines.data).await?;
+    let urls = permit.web_urls();
+    let mut pipelines =
+        list_with(page, found, |pipeline| view(urls, pipeline, PipelineActivity::default()));
+    fill_activity(&permit, &mut pipelines.data).await?;
     Ok(Json(pipelines))
 }
 
 /// View a pipeline
 ///
 /// An archived pipeline is found by its id only, because its slug can belong to another pipeline. The `ETag`
-/// is the revision, which increases with every change, followed by a part for the newest deployment, which
-/// `If-Match` ignores.
+/// is the revision, which increases with every change, followed by a part for the environments and the newest
+/// deployments, which `If-Match` ignores.
 #[utoipa::path(get, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
     params(OrganizationPath, PipelinePath),
     responses((status = 200, body = Data<Pipeline>), ReadProblems))]
@@ -96,9 +97,9 @@ pub async fn get_pipeline(
 ) -> Result<Response, Failure> {
     let found = find(&permit, &path.0.pipeline_id).await?;
     let revision = found.revision;
-    let mut record = view(permit.web_urls(), found);
-    let last = fill_last_deployments(&permit, std::slice::from_mut(&mut record)).await?;
-    Ok(with_etag(&record, revision, last.as_deref())?.into_response())
+    let mut record = view(permit.web_urls(), found, PipelineActivity::default());
+    fill_activity(&permit, std::slice::from_mut(&mut record)).await?;
+    Ok(with_etag(StatusCode::OK, &record, revision)?.into_response())
 }
 
 /// Create a pipeline
@@ -117,7 +118,7 @@ pub async fn create_pipeline(
     let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = pipeline::create(&mut command, &body.value, &checked).await?;
-    let response = respond(StatusCode::CREATED, command.web_urls(), created)?;
+    let response = respond(StatusCode::CREATED, &mut command, created).await?;
     command.finish(response.with_warnings(&checked.warnings)?).await
 }
 
@@ -147,7 +148,7 @@ pub async fn update_pipeline(
     let checked = checked.as_ref();
     let updated = pipeline::update(&mut command, &name, &condition, &body.value, checked).await?;
     let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
-    let response = respond_with_last_deployment(&mut command, updated).await?.with_warnings(warnings)?;
+    let response = respond(StatusCode::OK, &mut command, updated).await?.with_warnings(warnings)?;
     command.finish(response).await
 }
 
@@ -171,8 +172,8 @@ pub async fn archive_pipeline(
     let mut command = permit.open(key, &[]).await?;
     let archived = pipeline_archive::archive(&mut command, &name, &condition, query.0.is_dry_run()).await?;
     let revision = archived.pipeline.revision;
-    let last = command.last_of_pipeline(archived.pipeline.id).await?.map(last_deployment);
-    let pipeline = Pipeline { last_deployment: last, ..view(command.web_urls(), archived.pipeline) };
+    let activity = command.pipeline_activity(archived.pipeline.id).await?;
+    let pipeline = view(command.web_urls(), archived.pipeline, activity);
     let view = ArchivedPipeline { pipeline, ended: ended_sessions(archived.ended) };
     query.0.finish(command, RecordResponse::ok(&view)?.with_revision(revision)).await
 }
@@ -199,7 +200,7 @@ pub async fn stop_pipeline(
     let mut command = permit.open(key, &body.bytes).await?;
     let reason = body.value.reason.as_deref();
     let stopped = pipeline::change_status(&mut command, &name, &condition, change, reason).await?;
-    let response = respond_with_last_deployment(&mut command, stopped).await?;
+    let response = respond(StatusCode::OK, &mut command, stopped).await?;
     command.finish(response).await
 }
 
@@ -224,7 +225,7 @@ pub async fn resume_pipeline(
     let reason = body.value.reason.as_deref();
     let resumed =
         pipeline::change_status(&mut command, &name, &condition, PipelineCommand::Resume, reason).await?;
-    let response = respond_with_last_deployment(&mut command, resumed).await?;
+    let response = respond(StatusCode::OK, &mut command, resumed).await?;
     command.finish(response).await
 }
 
@@ -290,60 +291,61 @@ pub async fn get_pipeline_version(
     Ok(RecordResponse::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
 }
 
-/// Sets each pipeline's newest deployment. Returns an ETag suffix for the last of these deployments.
-async fn fill_last_deployments(
-    request: &AuthenticatedRequest,
-    pipelines: &mut [Pipeline],
-) -> Result<Option<String>, Failure> {
+/// Adds what happens in each of the pipelines.
+async fn fill_activity(request: &AuthenticatedRequest, pipelines: &mut [Pipeline]) -> Result<(), Failure> {
     let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
-    let mut suffix = None;
-    for last in request.app.store.last_of_pipelines(request.organization(), &ids).await? {
-        suffix = Some(etag_suffix(&last));
-        let id = last.pipeline_id.to_string();
+    let activity = request.app.store.pipeline_activity(request.organization(), &ids).await?;
+    for (id, activity) in activity {
+        let id = id.to_string();
         if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == id) {
-            pipeline.last_deployment = Some(last_deployment(last));
+            set_activity(pipeline, activity);
         }
     }
-    Ok(suffix)
+    Ok(())
 }
 
 /// The response to a change of a pipeline: the same record as `get_pipeline` returns.
-async fn respond_with_last_deployment(
+async fn respond(
+    status: StatusCode,
     command: &mut OpenCommand,
     pipeline: Record,
 ) -> Result<RecordResponse, Failure> {
-    let last = command.last_of_pipeline(pipeline.id).await?;
-    let (revision, suffix) = (pipeline.revision, last.as_ref().map(etag_suffix));
-    let last_deployment = last.map(last_deployment);
-    let view = Pipeline { last_deployment, ..view(command.web_urls(), pipeline) };
-    with_etag(&view, revision, suffix.as_deref())
+    let activity = command.pipeline_activity(pipeline.id).await?;
+    let revision = pipeline.revision;
+    with_etag(status, &view(command.web_urls(), pipeline, activity), revision)
 }
 
-/// Returns a pipeline without its newest deployment.
-fn view(urls: WebUrls<'_>, pipeline: Record) -> Pipeline {
-    Pipeline { web_url: urls.pipeline(pipeline.id), ..Pipeline::from(pipeline) }
+fn view(urls: WebUrls<'_>, pipeline: Record, activity: PipelineActivity) -> Pipeline {
+    let mut view = Pipeline { web_url: urls.pipeline(pipeline.id), ..Pipeline::from(pipeline) };
+    set_activity(&mut view, activity);
+    view
 }
 
-/// A new deployment changes the tag but not the revision, so `If-Match` still matches.
-fn with_etag(view: &Pipeline, revision: i64, suffix: Option<&str>) -> Result<RecordResponse, Failure> {
-    let response = RecordResponse::ok(view)?;
-    Ok(match suffix {
-        Some(suffix) => response.with_revision_and_suffix(revision, suffix),
-        None => response.with_revision(revision),
-    })
+fn set_activity(pipeline: &mut Pipeline, activity: PipelineActivity) {
+    let PipelineActivity { environments, free_environments, recent } = activity;
+    pipeline.environments = EnvironmentCounts { total: environments, free: free_environments };
+    pipeline.recent_deployments = recent.into_iter().map(summary).collect();
+    pipeline.last_deployment = pipeline.recent_deployments.first().cloned();
 }
 
-fn etag_suffix(last: &DeploymentRecord) -> String {
-    format!("{}-{}", last.id.uuid().as_simple(), last.status)
+/// A claim or a deployment changes the tag but not the revision, so `If-Match` still matches.
+fn with_etag(status: StatusCode, view: &Pipeline, revision: i64) -> Result<RecordResponse, Failure> {
+    let response = RecordResponse::new(status, view)?;
+    if view.environments == EnvironmentCounts::default() && view.recent_deployments.is_empty() {
+        return Ok(response.with_revision(revision));
+    }
+    let activity =
+        serde_json::to_vec(&(view.environments, &view.recent_deployments)).map_err(Failure::internal)?;
+    Ok(response.with_revision_and_suffix(revision, &content_hash(&activity)))
 }
 
-fn last_deployment(last: DeploymentRecord) -> LastDeployment {
+fn summary(deployment: RecentDeployment) -> LastDeployment {
     LastDeployment {
-        id: last.id.to_string(),
-        purpose: last.purpose.into(),
-        commit_id: last.commit_id,
-        status: last.status.into(),
-        created_at: last.created_at,
+        id: deployment.id.to_string(),
+        purpose: deployment.purpose.into(),
+        commit_id: deployment.commit_id,
+        status: deployment.status.into(),
+        created_at: deployment.created_at,
     }
 }
 
@@ -353,9 +355,4 @@ async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failu
 
 fn parse_name(text: &str) -> Result<PipelineName, Failure> {
     PipelineName::parse(text).ok_or_else(Failure::not_found)
-}
-
-fn respond(status: StatusCode, urls: WebUrls<'_>, pipeline: Record) -> Result<RecordResponse, Failure> {
-    let revision = pipeline.revision;
-    Ok(RecordResponse::new(status, &view(urls, pipeline))?.with_revision(revision))
 }

@@ -16,7 +16,7 @@ use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_list,
     environment_pool, event, give_up, handover, health, live_session, log, log_stream, me, member,
-    middleware, organization, pipeline, runner, runner_pool, session, token, transfer, watch,
+    middleware, organization, pipeline, runner, runner_pool, session, summary, token, transfer, watch,
 };
 
 #[derive(OpenApi)]
@@ -45,6 +45,7 @@ fn api() -> ApiRouter {
         .routes(routes!(cache::list_caches, cache::delete_caches))
         .routes(routes!(environment_list::list_organization_environments))
         .routes(routes!(live_session::list_sessions))
+        .routes(routes!(summary::get_summary))
         .routes(routes!(environment::list_environments))
         .routes(routes!(environment::get_environment))
         .routes(routes!(environment::get_history))

@@ -25,6 +25,7 @@ async fn a_pipeline_is_created() {
         "id": id, "name": "Web Shop (EU)", "slug": "web-shop-eu", "status": "active", "stop": null,
         "repository": "https://git.test/shop", "definitionVersion": 1, "lastDeployment": null,
         "createdAt": made["createdAt"], "updatedAt": made["updatedAt"], "webUrl": null,
+        "environments": { "total": 0, "free": 0 }, "recentDeployments": [],
     });
     assert_eq!(made, expected);
     assert!(made["createdAt"].as_str().unwrap().ends_with('Z'), "{made}");

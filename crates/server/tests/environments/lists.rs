@@ -154,3 +154,76 @@ async fn live_sessions_of_all_pipelines_are_listed() {
     assert_eq!(ids(&read(&fixture, &fixture.mate, "/sessions?userId=me").await), [elsewhere]);
     fixture.end().await;
 }
+
+#[tokio::test]
+async fn a_summary_counts_what_is_going_on() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    add_pipeline(&fixture).await;
+    let empty = read(&fixture, &fixture.dev, "/summary").await["data"].clone();
+    assert_eq!(empty["environments"], json!({ "total": 3, "free": 3 }));
+    assert_eq!(empty["pipelines"], json!({ "total": 2, "stopped": 0 }));
+
+    let held = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
+    fixture.claim(&fixture.mate, json!({ "queue": true })).await.is(202);
+    let ask = format!("/sessions/{held}/request-handover");
+    fixture.send(&fixture.mate, Method::POST, &ask, json!({})).await.is(202);
+    let expected = json!({
+        "pipelines": { "total": 2, "stopped": 0 },
+        "environments": { "total": 3, "free": 2 },
+        "queuedSessions": 1,
+        "yours": { "held": 1, "queued": 0, "turns": 0, "handovers": 1 },
+        "deployments": { "queued": 1, "running": 0, "waiting": 0, "paused": 0, "canceling": 0 },
+    });
+    assert_eq!(read(&fixture, &fixture.dev, "/summary").await["data"], expected);
+    let mates = read(&fixture, &fixture.mate, "/summary").await["data"]["yours"].clone();
+    assert_eq!(mates, json!({ "held": 0, "queued": 1, "turns": 0, "handovers": 0 }));
+    let other = read(&fixture, &fixture.dev, "/summary?pipelineId=api").await["data"].clone();
+    assert_eq!(other["environments"], json!({ "total": 2, "free": 2 }));
+    assert_eq!((&other["yours"]["held"], &other["pipelines"]["total"]), (&json!(0), &json!(1)));
+    let nothing = read(&fixture, &fixture.dev, "/summary?pipelineId=nothing").await["data"].clone();
+    assert_eq!(nothing["environments"], json!({ "total": 0, "free": 0 }));
+
+    // The turn of the session that waits has to be confirmed.
+    fixture.delete(&fixture.dev, &format!("/sessions/{held}")).await.is(200);
+    let mates = read(&fixture, &fixture.mate, "/summary").await["data"]["yours"].clone();
+    assert_eq!(mates, json!({ "held": 1, "queued": 0, "turns": 1, "handovers": 0 }));
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_pipeline_shows_its_environments_and_recent_deployments() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    add_pipeline(&fixture).await;
+    let path = format!("/pipelines/{}", fixture.pipeline);
+    assert_eq!(read(&fixture, &fixture.dev, &path).await["data"]["environments"], json!({ "total": 1, "free": 1 }));
+    let tag = async || {
+        let path = format!("/organizations/acme{path}");
+        let response = fixture.server.send(Method::GET, &path, Some(&fixture.dev.token), None).await;
+        response.headers()["etag"].to_str().unwrap().to_owned()
+    };
+    let before = tag().await;
+    let session = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
+    assert_ne!(tag().await, before, "what is shown has changed");
+    for number in 0..21 {
+        let deploy = format!("/sessions/{session}/deploy");
+        let body = json!({ "commitId": format!("0123ab{number:02}") });
+        fixture.send(&fixture.dev, Method::POST, &deploy, body).await.is(202);
+    }
+    let record = read(&fixture, &fixture.dev, &path).await["data"].clone();
+    assert_eq!(record["environments"], json!({ "total": 1, "free": 0 }));
+    let recent = record["recentDeployments"].as_array().unwrap();
+    assert_eq!((recent.len(), &recent[0]["commitId"]), (20, &json!("0123ab20")), "newest first, 20 at most");
+    assert_eq!(recent[0], record["lastDeployment"]);
+    let list = read(&fixture, &fixture.dev, "/pipelines").await;
+    assert_eq!(list["data"][1], record);
+    assert_eq!(list["data"][0]["environments"], json!({ "total": 2, "free": 2 }));
+
+    // A change with the revision that was read succeeds, whatever was claimed and deployed since.
+    let url = format!("{}/organizations/acme{path}", fixture.server.base);
+    let request = fixture.server.client.put(url).bearer_auth(&fixture.owner.token).header("if-match", before);
+    let changed: Value = request.json(&json!({ "name": "Other" })).send().await.unwrap().json().await.unwrap();
+    assert_eq!(changed["data"], read(&fixture, &fixture.dev, &path).await["data"]);
+    fixture.end().await;
+}

@@ -71,6 +71,10 @@ async fn lists_show_the_pipelines_of_the_token_only() {
     }
     let empty = fixture.server.get("/organizations/acme/pipelines?offset=1", &token).await.succeeded(200);
     assert_eq!((&empty.json["data"], &empty.json["pagination"]["total"]), (&json!([]), &json!(1)));
+    let summary = fixture.server.get("/organizations/acme/summary", &token).await.succeeded(200);
+    let counts = &summary.json["data"];
+    assert_eq!((&counts["pipelines"]["total"], &counts["yours"]["held"]), (&json!(1), &json!(1)));
+    assert_eq!((&counts["environments"]["total"], &counts["deployments"]["queued"]), (&json!(1), &json!(1)));
     // A filter does not bypass the limit, and does not show whether the pipeline exists.
     for name in [other.as_str(), "other", "no-such-pipeline"] {
         let path = format!("/organizations/acme/ephemeral-environments?pipelineId={name}");

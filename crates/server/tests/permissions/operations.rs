@@ -108,10 +108,11 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 7] = [
+const NARROWED: [&str; 8] = [
     "list_pipelines",
     "list_organization_environments",
     "list_sessions",
+    "get_summary",
     "list_deployments",
     "list_events",
     "stream_events",
@@ -134,6 +135,7 @@ const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
 const ALL_ENVIRONMENTS: &str = "/organizations/{orgId}/ephemeral-environments";
 const ALL_SESSIONS: &str = "/organizations/{orgId}/sessions";
+const SUMMARY: &str = "/organizations/{orgId}/summary";
 const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
 const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
 const HISTORY: &str =
@@ -221,6 +223,7 @@ pub const ROWS: &[Row] = &[
 
     row("list_organization_environments", ("GET", ALL_ENVIRONMENTS), VIEWER, READ, 200, Target::Nothing,       none),
     row("list_sessions",          ("GET", ALL_SESSIONS),  VIEWER,     READ,       200, Target::Nothing,         none),
+    row("get_summary",            ("GET", SUMMARY),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     READ,       200, Target::Pipeline,        none),
     row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     READ,       200, Target::Environment,     none),
     row("get_history",            ("GET", HISTORY),       VIEWER,     READ,       200, Target::Environment,     none),

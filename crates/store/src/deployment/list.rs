@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 
@@ -45,26 +45,6 @@ fn id_bounds(from: Option<Timestamp>, to: Option<Timestamp>) -> (uuid::Uuid, uui
 }
 
 impl Store {
-    /// Returns the newest deployment of each of these pipelines that is not a teardown.
-    pub async fn last_of_pipelines(
-        &self,
-        organization: OrganizationId,
-        pipelines: &[PipelineId],
-    ) -> Result<Vec<DeploymentRecord>, StoreError> {
-        let ids: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
-        let rows = record_query!(
-            "unnest($2::uuid[]) as asked (id)
-             cross join lateral (select * from deployments o
-                 where o.organization_id = $1 and o.pipeline_id = asked.id and o.purpose <> 'teardown'
-                 order by o.id desc limit 1) d",
-            organization.uuid(),
-            &ids,
-        )
-        .fetch_all(&self.pool())
-        .await?;
-        self.with_stages(organization, rows).await
-    }
-
     /// Returns the newest deployment of each of these environments that is not a teardown.
     pub async fn last_of_environments(
         &self,

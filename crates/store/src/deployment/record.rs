@@ -230,24 +230,6 @@ impl OrgTransaction {
         Ok(self.with_stages(rows).await?.pop())
     }
 
-    /// Returns the newest deployment of a pipeline that is not a teardown.
-    pub async fn last_of_pipeline(
-        &mut self,
-        pipeline: PipelineId,
-    ) -> Result<Option<DeploymentRecord>, StoreError> {
-        let organization = self.organization();
-        let rows = record_query!(
-            "(select * from deployments o
-                  where o.organization_id = $1 and o.pipeline_id = $2 and o.purpose <> 'teardown'
-                  order by o.id desc limit 1) d",
-            organization,
-            pipeline.uuid(),
-        )
-        .fetch_all(self.connection())
-        .await?;
-        Ok(self.with_stages(rows).await?.pop())
-    }
-
     pub async fn deployments_of(&mut self, session: SessionId) -> Result<Vec<DeploymentRecord>, StoreError> {
         let organization = self.organization();
         let rows = record_query!(

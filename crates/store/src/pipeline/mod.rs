@@ -1,5 +1,6 @@
 //! Pipelines and the versions of their definitions.
 
+mod activity;
 mod limited;
 mod read;
 mod version;
@@ -11,6 +12,7 @@ use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, Stop};
 use greenroom_domain::slug::Slug;
 
+pub use self::activity::{PipelineActivity, RecentDeployment};
 pub use self::limited::PipelineFilter;
 use crate::StoreError;
 use crate::error::parse_column;

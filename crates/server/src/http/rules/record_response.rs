@@ -46,9 +46,8 @@ impl RecordResponse {
     /// one. What is not stored may be different in every response.
     #[must_use]
     pub fn with_content_etag(mut self) -> Self {
-        let hash = Sha256::digest(self.stored_body.as_ref().unwrap_or(&self.body).as_bytes());
-        let short = hash.iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-        self.etag = Some(format!("\"{short}\""));
+        let content = self.stored_body.as_ref().unwrap_or(&self.body);
+        self.etag = Some(format!("\"{}\"", content_hash(content.as_bytes())));
         self
     }
 
@@ -66,6 +65,11 @@ impl RecordResponse {
         self.stored_body = Some(to_envelope(record)?);
         Ok(self)
     }
+}
+
+/// Returns a short hash, for tags.
+pub fn content_hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn to_envelope<T: Serialize>(record: &T) -> Result<String, Failure> {
