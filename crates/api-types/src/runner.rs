@@ -16,6 +16,10 @@ pub const JOB_TOKEN_HEADER: &str = "x-greenroom-job-token";
 /// allows one more such request than that.
 pub const CONCURRENCY_HEADER: &str = "x-greenroom-concurrency";
 
+/// The header of a heartbeat with which a runner reports that it takes no more jobs and shuts down when its own
+/// have ended: `true`. Its next request for a job revokes this.
+pub const DRAINING_HEADER: &str = "x-greenroom-draining";
+
 /// A request for a job. The response is sent when there is one, or after a timeout.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::open_enum::open_enum;
 use crate::runner::Network;
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -16,10 +17,32 @@ pub struct Runner {
     /// The first characters of the runner's token.
     pub hint: String,
     pub version: Option<String>,
+    pub status: RunnerStatus,
+    /// The jobs that the runner has now, oldest first. Only the list has them.
+    #[serde(default)]
+    pub jobs: Vec<RunnerJob>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
 }
+
+/// A job that a runner has: an attempt of a stage.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunnerJob {
+    #[schema(example = "job_0190a0b0-0000-7000-8000-000000000001")]
+    pub job_id: String,
+    pub deployment_id: String,
+    #[schema(example = "deploy")]
+    pub stage: String,
+    pub started_at: Option<Timestamp>,
+}
+
+open_enum!(
+    RunnerStatus(greenroom_domain::runner::RunnerStatus),
+    "Whether a runner takes jobs. `online`: it has sent a request within the last minute; `draining`: it shuts down when its \
+     jobs have ended; `offline`: it has sent none, or was revoked."
+);
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]

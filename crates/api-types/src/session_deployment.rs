@@ -23,7 +23,14 @@ pub enum WaitingOn {
     /// The pipeline already has as many running deployments as its `concurrency` allows.
     Concurrency,
     /// A stage waits for a runner of its pool.
-    Runner { stage: String, pool: String },
+    Runner {
+        stage: String,
+        pool: String,
+        /// The number of runners of the pool that take jobs now: those that are online and not draining. They
+        /// may all be busy. Left out in events.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        online: Option<i64>,
+    },
     /// A stage waits for its next attempt.
     Retry { stage: String, until: Timestamp },
     /// A stage waits for an approval.
@@ -42,7 +49,7 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
             W::PipelineStopped => Self::PipelineStopped,
             W::PipelineArchived => Self::PipelineArchived,
             W::Concurrency => Self::Concurrency,
-            W::Runner { stage, pool } => Self::Runner { stage, pool },
+            W::Runner { stage, pool } => Self::Runner { stage, pool, online: None },
             W::Retry { stage, until } => Self::Retry { stage, until },
             W::Approval { stage } => Self::Approval { stage },
             W::RunningSteps { stage } => Self::RunningSteps { stage },

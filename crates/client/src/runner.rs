@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use greenroom_api_types::runner::{
-    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd,
-    StepStart,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job,
+    LogSize, StepEnd, StepStart,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -82,8 +82,12 @@ pub enum Appended {
 
 impl JobClient {
     /// The caller sets `timeout`, because a response is only useful before the lease expires.
-    pub async fn heartbeat(&self, timeout: Duration) -> Result<Heartbeat> {
-        read(self.send(self.request(Method::POST, &["heartbeat"], timeout)).await?).await
+    pub async fn heartbeat(&self, timeout: Duration, is_draining: bool) -> Result<Heartbeat> {
+        let mut request = self.request(Method::POST, &["heartbeat"], timeout);
+        if is_draining {
+            request = request.header(DRAINING_HEADER, "true");
+        }
+        read(self.send(request).await?).await
     }
 
     /// Reports the commit that was checked out.

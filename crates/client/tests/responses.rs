@@ -108,14 +108,14 @@ async fn a_call_about_a_job_carries_both_tokens() {
 #[tokio::test]
 async fn gone_is_its_own_error() {
     let server = CannedServer::problem(410, "job_gone", "").await;
-    assert!(matches!(server.job().heartbeat(TIMEOUT).await, Err(Error::Gone { .. })));
+    assert!(matches!(server.job().heartbeat(TIMEOUT, false).await, Err(Error::Gone { .. })));
 }
 
 #[tokio::test]
 async fn an_unknown_value_of_an_open_enum_is_accepted() {
     let body = r#"{"data":{"leaseSeconds":30,"cancel":{"graceSeconds":5,"reason":"budget_exceeded"}}}"#;
     let server = CannedServer::respond(&with_body("200 OK", "", body)).await;
-    let cancel = server.job().heartbeat(TIMEOUT).await.unwrap().cancel.unwrap();
+    let cancel = server.job().heartbeat(TIMEOUT, false).await.unwrap().cancel.unwrap();
     assert_eq!((cancel.reason.known(), cancel.reason.as_str()), (None, "budget_exceeded"));
 }
 
@@ -130,7 +130,7 @@ async fn a_refusal_has_its_code() {
 async fn unavailable_contains_how_long_to_wait() {
     for status in ["429 Too Many Requests", "503 Service Unavailable"] {
         let server = CannedServer::respond(&with_body(status, "retry-after: 7\r\n", "busy")).await;
-        let Err(Error::Unavailable { retry_after, .. }) = server.job().heartbeat(TIMEOUT).await else {
+        let Err(Error::Unavailable { retry_after, .. }) = server.job().heartbeat(TIMEOUT, false).await else {
             panic!("{status}")
         };
         assert_eq!(retry_after, Some(Duration::from_secs(7)));
@@ -145,7 +145,7 @@ async fn an_incomplete_response_is_unavailable() {
         "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
     ] {
         let server = CannedServer::respond(response).await;
-        let result = server.job().heartbeat(TIMEOUT).await;
+        let result = server.job().heartbeat(TIMEOUT, false).await;
         assert!(matches!(result, Err(Error::Unavailable { .. })), "{response}: {result:?}");
     }
 }
@@ -162,7 +162,7 @@ async fn no_server_and_no_response_in_time_are_unavailable() {
     };
     assert_eq!(reason, "no response in time");
     drop(listener);
-    assert!(matches!(client.heartbeat(TIMEOUT).await, Err(Error::Unavailable { .. })));
+    assert!(matches!(client.heartbeat(TIMEOUT, false).await, Err(Error::Unavailable { .. })));
 }
 
 #[tokio::test]

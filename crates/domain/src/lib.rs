@@ -21,6 +21,7 @@ pub mod reported_text;
 pub mod repository;
 pub mod rights;
 pub mod role;
+pub mod runner;
 pub mod runner_pool;
 pub mod scope;
 pub mod session;

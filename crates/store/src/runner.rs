@@ -1,6 +1,9 @@
 //! Runners, which execute jobs. The lookup of a request's runner is in `system/runner.rs`.
 
-use greenroom_domain::id::{OrganizationId, PoolId, RunnerId};
+use std::collections::HashMap;
+
+use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId, RunnerId};
+use greenroom_domain::runner::RunnerStatus;
 use greenroom_domain::token::TokenSecret;
 use jiff::Timestamp;
 
@@ -13,9 +16,20 @@ pub struct Runner {
     pub pool: String,
     pub hint: String,
     pub version: Option<String>,
+    pub status: RunnerStatus,
+    /// The jobs that it runs, oldest first.
+    pub jobs: Vec<RunnerJob>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunnerJob {
+    pub id: JobId,
+    pub deployment_id: DeploymentId,
+    pub stage: String,
+    pub started_at: Option<Timestamp>,
 }
 
 struct Row {
@@ -27,11 +41,18 @@ struct Row {
     created_at: jiff_sqlx::Timestamp,
     last_seen_at: Option<jiff_sqlx::Timestamp>,
     revoked_at: Option<jiff_sqlx::Timestamp>,
+    /// It has sent a request within the last minute. A request for a job waits for 30 seconds, and
+    /// `last_seen_at` is written at most every 10 seconds.
+    is_seen: Option<bool>,
+    draining: bool,
 }
 
 impl From<Row> for Runner {
     fn from(row: Row) -> Self {
+        let is_seen = row.is_seen == Some(true) && row.revoked_at.is_none();
         Self {
+            status: RunnerStatus::of(is_seen, row.draining),
+            jobs: Vec::new(),
             id: row.id.into(),
             name: row.name,
             pool: row.pool,
@@ -49,7 +70,8 @@ impl Store {
     pub async fn runners(&self, organization: OrganizationId) -> Result<Vec<Runner>, StoreError> {
         let rows = sqlx::query_as!(
             Row,
-            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at
+            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at,
+                    r.last_seen_at > clock_timestamp() - interval '60 seconds' as is_seen, r.draining
              from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id
              where r.organization_id = $1 and r.revoked_at is null
              order by r.name, r.id limit 1000",
@@ -57,24 +79,89 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        Ok(rows.into_iter().map(Runner::from).collect())
+        let mut jobs = self.running_jobs(organization).await?;
+        let with_jobs = |row: Row| {
+            let runner = Runner::from(row);
+            Runner { jobs: jobs.remove(&runner.id).unwrap_or_default(), ..runner }
+        };
+        Ok(rows.into_iter().map(with_jobs).collect())
     }
 
-    /// Updates `last_seen_at` and the version of a runner, at most every 10 seconds.
+    /// Returns the jobs that runners have, oldest first.
+    async fn running_jobs(
+        &self,
+        organization: OrganizationId,
+    ) -> Result<HashMap<RunnerId, Vec<RunnerJob>>, StoreError> {
+        let rows = sqlx::query!(
+            r#"select runner_id as "runner_id!", id, deployment_id, stage_key, started_at from jobs
+               where organization_id = $1 and status = 'running' and runner_id is not null
+               order by started_at, id limit 10000"#,
+            organization.uuid(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let mut jobs: HashMap<RunnerId, Vec<RunnerJob>> = HashMap::new();
+        for row in rows {
+            jobs.entry(row.runner_id.into()).or_default().push(RunnerJob {
+                id: row.id.into(),
+                deployment_id: row.deployment_id.into(),
+                stage: row.stage_key,
+                started_at: row.started_at.map(jiff_sqlx::Timestamp::to_jiff),
+            });
+        }
+        Ok(jobs)
+    }
+
+    /// Updates `last_seen_at` of a runner, at most every 10 seconds.
     pub async fn record_runner_seen(
+        &self,
+        organization: OrganizationId,
+        runner: RunnerId,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "update runners set last_seen_at = clock_timestamp()
+             where organization_id = $1 and id = $2
+               and (last_seen_at is null or last_seen_at < clock_timestamp() - interval '10 seconds')",
+            organization.uuid(),
+            runner.uuid(),
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Records that a runner requests a job: also its version, and that it is not draining.
+    pub async fn record_runner_request(
         &self,
         organization: OrganizationId,
         runner: RunnerId,
         version: Option<&str>,
     ) -> Result<(), StoreError> {
         sqlx::query!(
-            "update runners set last_seen_at = clock_timestamp(), version = coalesce($3, version)
+            "update runners
+             set last_seen_at = clock_timestamp(), version = coalesce($3, version), draining = false
              where organization_id = $1 and id = $2
                and (last_seen_at is null or last_seen_at < clock_timestamp() - interval '10 seconds'
-                   or version is distinct from coalesce($3, version))",
+                   or version is distinct from coalesce($3, version) or draining)",
             organization.uuid(),
             runner.uuid(),
             version,
+        )
+        .execute(&self.pool())
+        .await?;
+        Ok(())
+    }
+
+    /// Records that a runner takes no more jobs. Its next request for a job revokes this.
+    pub async fn record_runner_draining(
+        &self,
+        organization: OrganizationId,
+        runner: RunnerId,
+    ) -> Result<(), StoreError> {
+        sqlx::query!(
+            "update runners set draining = true where organization_id = $1 and id = $2 and not draining",
+            organization.uuid(),
+            runner.uuid(),
         )
         .execute(&self.pool())
         .await?;
@@ -116,7 +203,8 @@ impl Command {
                )
                insert into runners (organization_id, id, pool_id, name, secret_hash, hint, created_by)
                select $1, $2, named.id, $5, $6, $7, $8 from named
-               returning id, name, $4 as "pool!", hint, version, created_at, last_seen_at, revoked_at"#,
+               returning id, name, $4 as "pool!", hint, version, created_at, last_seen_at, revoked_at,
+                         false as is_seen, draining"#,
             organization,
             id.uuid(),
             new_pool_id.uuid(),
@@ -144,7 +232,8 @@ impl Command {
         .await?;
         let row = sqlx::query_as!(
             Row,
-            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at
+            "select r.id, r.name, p.name as pool, r.hint, r.version, r.created_at, r.last_seen_at, r.revoked_at,
+                    false as is_seen, r.draining
              from runners r join runner_pools p on p.organization_id = r.organization_id and p.id = r.pool_id
              where r.organization_id = $1 and r.id = $2",
             organization,

@@ -5,18 +5,18 @@ use std::time::Duration;
 use greenroom_api_types::runner::Job;
 use greenroom_client::{Error, JobClient, UNEXPECTED_RESPONSE};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::lease::{CanceledBy, Cancellation, Lease};
+use crate::stop::Stop;
 
 /// Bounds of a heartbeat's timeout. After a longer wait a new request is more likely to succeed.
 const MAX_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs until the lease has ended. The first heartbeat is sent immediately if the lease is not confirmed yet,
-/// because the work waits for it. Cancels `revoked` if the server responds that the runner's token was
-/// revoked: then the runner has lost all of its jobs.
-pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &CancellationToken) {
+/// because the work waits for it. A runner that drains reports it. Cancels `stop.revoked` if the server
+/// responds that the runner's token was revoked: then the runner has lost all of its jobs.
+pub async fn run(client: &JobClient, job: &Job, lease: &Lease, stop: &Stop) {
     let interval = Duration::from_secs(job.heartbeat_seconds.max(1).into());
     let timeout = Duration::from_secs(job.lease_seconds.into()) / 3;
     let timeout = timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
@@ -25,7 +25,7 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &Cancell
     }
     while lease.is_valid() {
         let sent = Instant::now();
-        let next = match client.heartbeat(timeout).await {
+        let next = match client.heartbeat(timeout, stop.drain.is_cancelled()).await {
             Ok(heartbeat) => {
                 lease.renew(sent + Duration::from_secs(heartbeat.lease_seconds.into()));
                 if let Some(cancel) = heartbeat.cancel {
@@ -39,7 +39,7 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, revoked: &Cancell
                 tracing::warn!(%error, "this runner has lost the job");
                 lease.revoke();
                 if error.is_runner_revoked() {
-                    revoked.cancel();
+                    stop.revoked.cancel();
                 }
                 return;
             }

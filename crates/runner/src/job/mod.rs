@@ -124,8 +124,8 @@ fn spawn_background_tasks(
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     let (own_job, own_client, own_lease) = (Arc::clone(job), client.clone(), Arc::clone(lease));
-    let revoked = stop.revoked.clone();
-    tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease, &revoked).await });
+    let own_stop = stop.clone();
+    tasks.spawn(async move { heartbeat::run(&own_client, &own_job, &own_lease, &own_stop).await });
     let silence = Duration::from_secs(job.silence_seconds.into());
     let (control, own_lease, start_signal) = (folder.control(), Arc::clone(lease), Arc::clone(start_signal));
     tasks.spawn(async move { liveness::run(&control, silence, &own_lease, &start_signal).await });

@@ -157,7 +157,7 @@ impl Authentication {
             }
             let rejection = match store.authenticate_runner(&hash).await.map_err(Miss::Store)? {
                 Some(AuthenticatedRunner { principal: runner, is_revoked: false }) => {
-                    let seen = store.record_runner_seen(runner.organization_id, runner.id, None).await;
+                    let seen = store.record_runner_seen(runner.organization_id, runner.id).await;
                     seen.map_err(Miss::Store)?;
                     self.remember(hash).await;
                     return Ok(runner);

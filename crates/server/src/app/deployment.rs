@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
-use greenroom_api_types::session::Person;
+use greenroom_api_types::session::{Person, WaitingOn};
 use greenroom_domain::deployment::{NotRetried, Reason, Trigger};
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::pipeline::PipelineStatus;
@@ -124,6 +124,7 @@ pub async fn wait_for_end(
 /// Returns a deployment without its stages, as in a list.
 pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
     Deployment {
+        waiting_on: waiting_on(&record),
         web_url: urls.deployment(record.id),
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
@@ -148,10 +149,21 @@ pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
         started_at: record.started_at,
         ended_at: record.ended_at,
         expired_at: record.expired_at,
-        waiting_on: record.waiting_on.into_iter().map(Into::into).collect(),
         deadline_at: record.deadline_at,
         stages: Vec::new(),
     }
+}
+
+/// Returns why a deployment is blocked. Whether there is a runner is known here, and not to the domain.
+pub fn waiting_on(record: &DeploymentRecord) -> Vec<WaitingOn> {
+    let with_runners = |waiting: WaitingOn| match waiting {
+        WaitingOn::Runner { stage, pool, .. } => {
+            let online = Some(record.online_runners.get(&pool).copied().unwrap_or(0));
+            WaitingOn::Runner { stage, pool, online }
+        }
+        other => other,
+    };
+    record.waiting_on.iter().cloned().map(WaitingOn::from).map(with_runners).collect()
 }
 
 fn person(record: PersonRecord) -> Holder {

@@ -1,6 +1,6 @@
 //! Runners: creating and revoking them.
 
-use greenroom_api_types::runner_pool::{CreateRunner, Runner};
+use greenroom_api_types::runner_pool::{CreateRunner, Runner, RunnerJob};
 use greenroom_domain::definition::DEFAULT_POOL;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PoolId, RunnerId};
@@ -8,7 +8,7 @@ use greenroom_domain::slug::Slug;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, TokenSecret};
 use greenroom_store::Command;
-use greenroom_store::runner::{NewRunner, Runner as Record};
+use greenroom_store::runner::{NewRunner, Runner as Record, RunnerJob as JobRecord};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -48,6 +48,15 @@ async fn record_event(command: &mut Command, event_type: EventType, runner: &Rec
     Ok(command.record_event(NewEvent { event_type, subject, before: None, after, reason: None }).await?)
 }
 
+fn job(record: JobRecord) -> RunnerJob {
+    RunnerJob {
+        job_id: record.id.to_string(),
+        deployment_id: record.deployment_id.to_string(),
+        stage: record.stage,
+        started_at: record.started_at,
+    }
+}
+
 pub fn to_view(record: Record) -> Runner {
     Runner {
         id: record.id.to_string(),
@@ -55,6 +64,8 @@ pub fn to_view(record: Record) -> Runner {
         pool: record.pool,
         hint: record.hint,
         version: record.version,
+        status: record.status.into(),
+        jobs: record.jobs.into_iter().map(job).collect(),
         created_at: record.created_at,
         last_seen_at: record.last_seen_at,
         revoked_at: record.revoked_at,

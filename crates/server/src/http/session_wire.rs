@@ -10,6 +10,7 @@ use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::live_session::LiveSession;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
+use crate::app::deployment::waiting_on;
 use crate::app::environment::{cleanup_failed, kind, lock};
 use crate::app::failure::Failure;
 use crate::app::session::view::SessionView;
@@ -103,6 +104,7 @@ pub fn history_entry(
 
 pub fn deployment(urls: WebUrls<'_>, deployment: DeploymentRecord) -> SessionDeployment {
     SessionDeployment {
+        waiting_on: waiting_on(&deployment),
         web_url: urls.deployment(deployment.id),
         id: deployment.id.to_string(),
         purpose: deployment.purpose.into(),
@@ -112,7 +114,6 @@ pub fn deployment(urls: WebUrls<'_>, deployment: DeploymentRecord) -> SessionDep
         created_at: deployment.created_at,
         started_at: deployment.started_at,
         ended_at: deployment.ended_at,
-        waiting_on: deployment.waiting_on.into_iter().map(Into::into).collect(),
         deadline_at: deployment.deadline_at,
     }
 }

@@ -126,6 +126,7 @@ fn an_open_enum_states_that_it_is_open() {
         "DeploymentReason",
         "DeploymentStatus",
         "DeploymentTrigger",
+        "RunnerStatus",
         "StageStatus",
         "StepStatus",
     ];

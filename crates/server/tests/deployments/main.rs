@@ -31,6 +31,7 @@ mod reports;
 mod reserved;
 mod retention;
 mod rights;
+mod runners;
 mod runs;
 mod uploads;
 mod watchdog;

@@ -22,7 +22,7 @@ async fn a_diamond_runs_to_its_end() {
     assert_eq!(fixture.deployment(&id).await["waitingOn"], json!([{ "kind": "engine" }]));
     assert_eq!(fixture.advance(&id).await.dispatch.len(), 1);
     assert_eq!(fixture.stages(&id).await, ["queued", "pending", "pending", "pending"]);
-    let waits = json!([{ "kind": "runner", "stage": "build", "pool": "default" }]);
+    let waits = json!([{ "kind": "runner", "stage": "build", "pool": "default", "online": 0 }]);
     assert_eq!(fixture.deployment(&id).await["waitingOn"], waits);
     assert_eq!(fixture.run_next_job(&id, 0).await.dispatch.len(), 2);
     fixture.run_next_job(&id, 0).await;

@@ -44,6 +44,8 @@ pub struct DeploymentRecord {
     pub expired_at: Option<Timestamp>,
     /// Everything that blocks the deployment.
     pub waiting_on: Vec<WaitingOn>,
+    /// How many runners of a pool take jobs now, for the pools of its queued stages.
+    pub online_runners: HashMap<String, i64>,
     /// The earliest deadline of its queued and running stages and, for a teardown that has started, of the
     /// teardown itself.
     pub deadline_at: Option<Timestamp>,
@@ -105,6 +107,10 @@ impl Row {
         Ok(DeploymentRecord {
             id,
             waiting_on: waiting_on(status, around, live.iter().map(StageRecord::live)),
+            online_runners: live
+                .iter()
+                .filter_map(|stage| Some((stage.pool.clone(), stage.online_runners?)))
+                .collect(),
             deadline_at: live.iter().filter_map(|stage| stage.deadline_at).chain(ends_by).min(),
             pipeline_id: self.pipeline_id.into(),
             pipeline_slug: self.pipeline_slug,

@@ -32,6 +32,8 @@ pub struct StageRecord {
     /// For a queued stage, when it stops waiting for a runner; for a running one, when its timeout ends.
     /// `None` for any other status.
     pub deadline_at: Option<Timestamp>,
+    /// For a queued stage, the number of runners of its pool that take jobs now.
+    pub online_runners: Option<i64>,
 }
 
 struct Row {
@@ -56,6 +58,7 @@ struct Row {
     timeout_seconds: i64,
     attempt_queued_at: Option<jiff_sqlx::Timestamp>,
     attempt_started_at: Option<jiff_sqlx::Timestamp>,
+    online_runners: Option<i64>,
 }
 
 impl TryFrom<Row> for StageRecord {
@@ -82,6 +85,7 @@ impl TryFrom<Row> for StageRecord {
             started_at: time(row.started_at),
             ended_at: time(row.ended_at),
             deadline_at,
+            online_runners: row.online_runners,
         })
     }
 }
@@ -101,7 +105,12 @@ macro_rules! stage_query {
             r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.status, s.reason, s.detail, s.attempt, s.retry_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind, s.retried_by, s.retried_by_name,
                       s.retried_by_kind, s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
-                      j.started_at as attempt_started_at
+                      j.started_at as attempt_started_at,
+                      case when s.status = 'queued' then (
+                          select count(*) from runners r
+                          join runner_pools p on p.organization_id = $1 and p.id = r.pool_id
+                          where r.organization_id = $1 and p.name = s.pool and r.revoked_at is null and not r.draining
+                            and r.last_seen_at > clock_timestamp() - interval '60 seconds') end as online_runners
                from stages s
                left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id
                    and j.stage_key = s.key and j.attempt = s.attempt

@@ -10,7 +10,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, Heartbeat, LogSize, StepEnd, StepStart,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, LogSize, StepEnd, StepStart,
 };
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
@@ -52,15 +52,27 @@ async fn acquire(
     let version = version.map_err(|error| Failure::field("/version", error))?;
     request_slot.begin_poll(concurrency, job::MAX_WAIT)?;
     let version = version.as_ref().map(Name::as_str);
-    app.store.record_runner_seen(runner.organization_id, runner.id, version).await?;
+    app.store.record_runner_request(runner.organization_id, runner.id, version).await?;
     match job::acquire(&app, runner, wait.min(job::MAX_WAIT)).await? {
         Some(job) => Ok(Json(Data { data: job }).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
-async fn heartbeat(RequestApp(app): RequestApp, auth: JobAuth) -> Result<Json<Data<Heartbeat>>, Failure> {
-    Ok(Json(Data { data: job::heartbeat(&app, auth.credentials()).await? }))
+async fn heartbeat(
+    RequestApp(app): RequestApp,
+    auth: JobAuth,
+    headers: HeaderMap,
+) -> Result<Json<Data<Heartbeat>>, Failure> {
+    let heartbeat = job::heartbeat(&app, auth.credentials()).await?;
+    if headers.get(DRAINING_HEADER).is_some_and(|value| value == "true") {
+        let runner = auth.credentials().runner;
+        // Only the display depends on it, so the heartbeat counts nevertheless.
+        if let Err(error) = app.store.record_runner_draining(runner.organization_id, runner.id).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "could not record that a runner drains");
+        }
+    }
+    Ok(Json(Data { data: heartbeat }))
 }
 
 async fn start_step(

@@ -23,7 +23,7 @@ use crate::http::rules::record_response::RecordResponse;
 /// List the runners
 ///
 /// The list is sorted by name, has no pages, and contains 1,000 runners at most. Revoked runners are left
-/// out. `lastSeenAt` is accurate to 10 seconds.
+/// out. `lastSeenAt` is accurate to 10 seconds, and `status` to a minute.
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath),
     responses((status = 200, body = Data<Vec<Runner>>), ReadProblems))]

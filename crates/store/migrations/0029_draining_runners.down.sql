@@ -1,0 +1,1 @@
+alter table runners drop column draining;
