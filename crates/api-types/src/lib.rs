@@ -22,3 +22,4 @@ pub mod session_deployment;
 pub mod session_ending;
 pub mod summary;
 pub mod token;
+pub mod version;

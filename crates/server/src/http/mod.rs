@@ -31,6 +31,7 @@ mod session_wire;
 mod summary;
 mod token;
 mod transfer;
+mod version;
 mod watch;
 
 pub use self::health::operator_router;

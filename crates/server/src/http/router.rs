@@ -16,7 +16,8 @@ use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_list,
     environment_pool, event, give_up, handover, health, live_session, log, log_stream, me, member,
-    middleware, organization, pipeline, runner, runner_pool, session, summary, token, transfer, watch,
+    middleware, organization, pipeline, runner, runner_pool, session, summary, token, transfer, version,
+    watch,
 };
 
 #[derive(OpenApi)]
@@ -84,6 +85,7 @@ fn api() -> ApiRouter {
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))
         .routes(routes!(definition_schema::get_definition_schema))
+        .routes(routes!(version::get_version))
         .split_for_parts();
     ApiRouter { router, document: openapi::complete(document) }
 }
@@ -119,6 +121,8 @@ pub fn router(app: App) -> Router {
     ));
     Router::new()
         .nest(API_ROOT, api)
+        // The document has this operation at `/`, below the address of the API.
+        .route(&format!("{API_ROOT}/"), get(version::get_version))
         .fallback(async || Failure::not_found().into_response())
         .with_state(app.clone())
         .merge(pages)

@@ -68,7 +68,8 @@ async fn every_response_has_a_request_id() {
         (Method::POST, "/docs/errors", 405),
         (Method::GET, "/docs/errors/nonsense", 404),
         (Method::GET, "/nothing", 404),
-        (Method::GET, "/api/v1", 404),
+        (Method::GET, "/api/v1", 200),
+        (Method::GET, "/api/v1/", 200),
         (Method::GET, "/api/v1/nothing", 404),
         (Method::GET, "/api/v1/openapi.json", 200),
         (Method::POST, "/api/v1/openapi.json", 405),
@@ -150,5 +151,28 @@ async fn method_not_allowed_lists_the_allowed_methods() {
         assert_eq!(allow, allowed, "{path}");
         problem(response, 405, "method_not_allowed").await;
     }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn the_version_needs_no_token() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start_at(&pool, "https://greenroom.example.com").await;
+    let mut bodies = Vec::new();
+    for path in ["", "/"] {
+        let response = server.send(Method::GET, path, None, None).await;
+        assert_eq!(response.status(), 200, "{path}");
+        bodies.push(response.json::<Value>().await.unwrap());
+    }
+    let data = &bodies[0]["data"];
+    assert_eq!(bodies[1], bodies[0]);
+    assert_eq!(data["version"], env!("CARGO_PKG_VERSION"));
+    let features: Vec<&str> =
+        data["features"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(features.is_sorted() && features.contains(&"web_urls"), "{features:?}");
+    server.end().await;
+    let server = TestServer::start(&pool).await;
+    let (_, other) = server.json(Method::GET, "", "none", None).await;
+    assert!(!other["data"]["features"].to_string().contains("web_urls"), "{other}");
     server.end().await;
 }

@@ -270,6 +270,7 @@ pub const ROWS: &[Row] = &[
     row("get_event",              ("GET", EVENT),         VIEWER,     READ,       200, Target::Event,           none),
 
     row("get_definition_schema",  ("GET", "/schemas/pipeline-definition.json"), PUBLIC, NONE, 200, Target::Nothing, none),
+    row("get_version",            ("GET", "/"),           PUBLIC,     NONE,       200, Target::Nothing,         none),
 ];
 
 fn none(_: &str) -> Value {
