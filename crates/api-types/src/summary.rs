@@ -42,7 +42,7 @@ pub struct YourCounts {
     /// Environments that you hold and whose grant from the queue you have to confirm.
     #[schema(minimum = 0)]
     pub turns: i64,
-    /// Environments that you hold and that somebody requests from you.
+    /// Environments that you hold and whose hand-over is requested.
     #[schema(minimum = 0)]
     pub handovers: i64,
 }

@@ -154,7 +154,7 @@ pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
     }
 }
 
-/// Returns why a deployment is blocked. Whether there is a runner is known here, and not to the domain.
+/// Returns why a deployment is blocked. The domain has no number of runners, so it is added here.
 pub fn waiting_on(record: &DeploymentRecord) -> Vec<WaitingOn> {
     let with_runners = |waiting: WaitingOn| match waiting {
         WaitingOn::Runner { stage, pool, .. } => {

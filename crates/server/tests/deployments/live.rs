@@ -83,7 +83,7 @@ async fn an_environment_shows_what_acts_on_it_and_since_when_it_is_free() {
     let list = read(&fixture, &format!("/pipelines/{}/ephemeral-environments", fixture.pipeline)).await;
     assert_eq!((&list[0]["freeSince"], &list[0]["workSlot"]), (&ended, &Value::Null));
 
-    // A version that does not know the column grants and releases the lock.
+    // A version without the column grants and releases the lock.
     let sql = "update environments set used_at = clock_timestamp()";
     sqlx::query(sql).execute(&pool).await.unwrap();
     assert_eq!(read(&fixture, &environment).await["freeSince"], Value::Null, "not known");

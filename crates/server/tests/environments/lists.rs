@@ -166,8 +166,8 @@ async fn a_summary_counts_what_is_going_on() {
 
     let held = fixture.claim(&fixture.dev, json!({ "commitId": "0123abc" })).await.session();
     fixture.claim(&fixture.mate, json!({ "queue": true })).await.is(202);
-    let ask = format!("/sessions/{held}/request-handover");
-    fixture.send(&fixture.mate, Method::POST, &ask, json!({})).await.is(202);
+    let request = format!("/sessions/{held}/request-handover");
+    fixture.send(&fixture.mate, Method::POST, &request, json!({})).await.is(202);
     let expected = json!({
         "pipelines": { "total": 2, "stopped": 0 },
         "environments": { "total": 3, "free": 2 },
