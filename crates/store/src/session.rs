@@ -45,20 +45,20 @@ pub struct Session {
     pub handover_declined: Option<DeclinedHandover>,
 }
 
-/// A period of time. Without a bound it has no begin or no end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Period {
-    pub from: Option<Timestamp>,
-    /// The first moment after the period.
-    pub to: Option<Timestamp>,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclinedHandover {
     pub by: Option<UserId>,
     pub by_name: Option<String>,
     pub at: Timestamp,
     pub context: Option<String>,
+}
+
+/// A period of time. Without a bound it has no begin or no end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Period {
+    pub from: Option<Timestamp>,
+    /// The first moment after the period.
+    pub to: Option<Timestamp>,
 }
 
 struct Row {
