@@ -1,7 +1,5 @@
 //! The environments of all pipelines of an organization, and the templates that further ones are made of.
 
-use std::collections::HashMap;
-
 use greenroom_domain::id::{OrganizationId, PipelineId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 
@@ -39,42 +37,60 @@ impl EnvironmentFilter {
 #[derive(Clone, Debug)]
 pub struct TemplateRecord {
     pub pipeline_id: PipelineId,
-    pub pipeline_slug: String,
     /// The template as the definition is stored.
     pub template: serde_json::Value,
 }
 
 impl Store {
-    /// Returns the environments of pipelines that are not archived, ordered by the pipeline's slug and by
-    /// name.
-    pub async fn organization_environments(
+    /// Returns the ids and slugs of the pipelines whose environments are listed, ordered by slug: those that
+    /// are not archived and match the filter.
+    pub async fn listed_pipelines(
         &self,
         organization: OrganizationId,
         filter: &EnvironmentFilter,
-        page: Page,
-    ) -> Result<PageResult<Environment>, StoreError> {
+    ) -> Result<Vec<(PipelineId, String)>, StoreError> {
         let (pipeline, within) = (filter.pipeline.as_ref(), limit_ids(&filter.within));
-        let total = sqlx::query_scalar!(
-            r#"select count(*) as "count!" from (
-                   select 1 from environments e
-                   where e.organization_id = $1
-                     and e.pipeline_id in (select p.id from pipelines p
-                         where p.organization_id = $1 and p.status <> 'archived' and ($2::uuid is null or p.id = $2)
-                           and ($3::text is null or p.slug = $3) and ($4::uuid[] is null or p.id = any($4)))
-                     and (e.listed or e.session_id is not null or e.waiters > 0 or e.slot_deployment_id is not null
-                          or e.cleanup_retry_at is not null)
-                     and ($5::text is null or strpos(lower(e.name), lower($5)) > 0
-                          or strpos(lower(e.holder_name), lower($5)) > 0
-                          or strpos(lower(array_to_string(e.labels, chr(10))), lower($5)) > 0)
-                     and e.labels @> $6
-                     and ($7::boolean is null or (e.session_id is not null) = $7 or e.expires_at <= clock_timestamp())
-                     and ($8::uuid is null or e.holder_id = $8)
-                   limit $9
-               ) counted"#,
+        let rows = sqlx::query!(
+            "select id, slug from pipelines
+             where organization_id = $1 and status <> 'archived' and ($2::uuid is null or id = $2)
+               and ($3::text is null or slug = $3) and ($4::uuid[] is null or id = any($4))
+             order by slug",
             organization.uuid(),
             pipeline.and_then(PipelineName::id),
             pipeline.and_then(PipelineName::slug),
             within.as_deref(),
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        Ok(rows.into_iter().map(|row| (row.id.into(), row.slug)).collect())
+    }
+
+    /// Returns the environments of these pipelines that match the filter, in the order of the pipelines, and
+    /// by name.
+    pub async fn environments_of_pipelines(
+        &self,
+        organization: OrganizationId,
+        pipelines: &[PipelineId],
+        filter: &EnvironmentFilter,
+        page: Page,
+    ) -> Result<PageResult<Environment>, StoreError> {
+        let pipelines: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
+        let total = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from environments
+                   where organization_id = $1 and pipeline_id = any($2)
+                     and (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null
+                          or cleanup_retry_at is not null)
+                     and ($3::text is null or strpos(lower(name), lower($3)) > 0
+                          or strpos(lower(holder_name), lower($3)) > 0
+                          or strpos(lower(array_to_string(labels, chr(10))), lower($3)) > 0)
+                     and labels @> $4
+                     and ($5::boolean is null or (session_id is not null) = $5 or expires_at <= clock_timestamp())
+                     and ($6::uuid is null or holder_id = $6)
+                   limit $7
+               ) counted"#,
+            organization.uuid(),
+            &pipelines,
             filter.text,
             &filter.labels,
             filter.is_held,
@@ -84,23 +100,19 @@ impl Store {
         .fetch_one(&self.pool())
         .await?;
         let rows = environment_query!(
-            "pipeline_id in (select p.id from pipelines p
-                 where p.organization_id = $1 and p.status <> 'archived' and ($2::uuid is null or p.id = $2)
-                   and ($3::text is null or p.slug = $3) and ($4::uuid[] is null or p.id = any($4)))
+            "pipeline_id = any($2)
              and (listed or session_id is not null or waiters > 0 or slot_deployment_id is not null
                   or cleanup_retry_at is not null)
-             and ($5::text is null or strpos(lower(name), lower($5)) > 0
-                  or strpos(lower(holder_name), lower($5)) > 0
-                  or strpos(lower(array_to_string(labels, chr(10))), lower($5)) > 0)
-             and labels @> $6
-             and ($7::boolean is null or (session_id is not null) = $7 or expires_at <= clock_timestamp())
-             and ($8::uuid is null or holder_id = $8)
-             order by (select p.slug from pipelines p where p.organization_id = $1 and p.id = pipeline_id), name
-             limit $9 offset $10",
+             and ($3::text is null or strpos(lower(name), lower($3)) > 0
+                  or strpos(lower(holder_name), lower($3)) > 0
+                  or strpos(lower(array_to_string(labels, chr(10))), lower($3)) > 0)
+             and labels @> $4
+             and ($5::boolean is null or (session_id is not null) = $5 or expires_at <= clock_timestamp())
+             and ($6::uuid is null or holder_id = $6)
+             order by array_position($2, pipeline_id), name
+             limit $7 offset $8",
             organization.uuid(),
-            pipeline.and_then(PipelineName::id),
-            pipeline.and_then(PipelineName::slug),
-            within.as_deref(),
+            &pipelines,
             filter.text,
             &filter.labels,
             filter.is_held,
@@ -114,53 +126,30 @@ impl Store {
         Ok(PageResult { rows, total: Total::counted(total) })
     }
 
-    /// Returns the templates of pipelines that are not archived, ordered by the pipeline's slug and by their
-    /// place in the definition. Only the conditions on the pipeline apply.
-    pub async fn organization_templates(
+    /// Returns the templates in the current definitions of these pipelines, in the order of the pipelines,
+    /// and by their place in the definition.
+    pub async fn templates_of_pipelines(
         &self,
         organization: OrganizationId,
-        filter: &EnvironmentFilter,
+        pipelines: &[PipelineId],
     ) -> Result<Vec<TemplateRecord>, StoreError> {
-        let (pipeline, within) = (filter.pipeline.as_ref(), limit_ids(&filter.within));
+        let pipelines: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
         let rows = sqlx::query!(
-            r#"select p.id, p.slug, t.template as "template!"
+            r#"select p.id, t.template as "template!"
                from pipelines p
                join pipeline_versions v on v.organization_id = $1 and v.pipeline_id = p.id
                    and v.version = p.definition_version
-               cross join lateral jsonb_array_elements(v.definition -> 'environmentTemplates')
+               cross join jsonb_array_elements(v.definition -> 'environmentTemplates')
                    with ordinality as t (template, place)
-               where p.organization_id = $1 and p.status <> 'archived' and ($2::uuid is null or p.id = $2)
-                 and ($3::text is null or p.slug = $3) and ($4::uuid[] is null or p.id = any($4))
-               order by p.slug, t.place"#,
+               where p.organization_id = $1 and p.id = any($2)
+               order by array_position($2, p.id), t.place"#,
             organization.uuid(),
-            pipeline.and_then(PipelineName::id),
-            pipeline.and_then(PipelineName::slug),
-            within.as_deref(),
+            &pipelines,
         )
         .fetch_all(&self.pool())
         .await?;
-        let templates = rows.into_iter().map(|row| TemplateRecord {
-            pipeline_id: row.id.into(),
-            pipeline_slug: row.slug,
-            template: row.template,
-        });
+        let templates =
+            rows.into_iter().map(|row| TemplateRecord { pipeline_id: row.id.into(), template: row.template });
         Ok(templates.collect())
-    }
-
-    /// Returns the slugs of pipelines.
-    pub async fn pipeline_slugs(
-        &self,
-        organization: OrganizationId,
-        ids: &[PipelineId],
-    ) -> Result<HashMap<PipelineId, String>, StoreError> {
-        let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let rows = sqlx::query!(
-            "select id, slug from pipelines where organization_id = $1 and id = any($2)",
-            organization.uuid(),
-            &ids,
-        )
-        .fetch_all(&self.pool())
-        .await?;
-        Ok(rows.into_iter().map(|row| (row.id.into(), row.slug)).collect())
     }
 }

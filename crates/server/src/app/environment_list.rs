@@ -1,9 +1,11 @@
 //! The environments of all pipelines, followed by the templates that further ones are made of.
 
+use std::collections::HashMap;
+
 use greenroom_api_types::environment::{Environment as Wire, ListedEnvironment, Lock};
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_domain::definition::EnvironmentTemplate;
-use greenroom_domain::id::OrganizationId;
+use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_store::Store;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment_list::{EnvironmentFilter, TemplateRecord};
@@ -24,12 +26,14 @@ pub async fn list(
     urls: WebUrls<'_>,
     summarize: impl Fn(DeploymentRecord) -> SessionDeployment,
 ) -> Result<PageResult<ListedEnvironment>, Failure> {
-    let PageResult { rows, total } = store.organization_environments(organization, filter, page).await?;
+    let slugs = store.listed_pipelines(organization, filter).await?;
+    let pipelines: Vec<_> = slugs.iter().map(|(id, _)| *id).collect();
+    let slugs: HashMap<_, _> = slugs.into_iter().collect();
+    let found = store.environments_of_pipelines(organization, &pipelines, filter, page).await?;
+    let PageResult { rows, total } = found;
     let mut found = consistent_read::settled(store, organization, rows).await?;
     found.retain(|environment| filter.matches_lock(environment));
     let ids: Vec<_> = found.iter().map(|environment| environment.id).collect();
-    let pipelines: Vec<_> = found.iter().map(|environment| environment.pipeline_id).collect();
-    let slugs = store.pipeline_slugs(organization, &pipelines).await?;
     let mut last = store.last_of_environments(organization, &ids).await?;
     let mut rows = Vec::with_capacity(found.len());
     for found in found {
@@ -41,12 +45,15 @@ pub async fn list(
             template: false,
         });
     }
-    let templates = templates(store, organization, filter).await?;
+    let templates = templates(store, organization, filter, &pipelines).await?;
     let count = i64::try_from(templates.len()).map_err(Failure::internal)?;
     let on_page = places_of_templates(page, total);
     let skip = usize::try_from(on_page.offset).unwrap_or(usize::MAX);
     let take = usize::try_from(on_page.limit).unwrap_or_default();
-    rows.extend(templates.into_iter().skip(skip).take(take));
+    for (record, template) in templates.into_iter().skip(skip).take(take) {
+        let slug = slugs.get(&record.pipeline_id).cloned().unwrap_or_default();
+        rows.push(listed(record, template, slug));
+    }
     Ok(PageResult { rows, total: Total { count: total.count.saturating_add(count), ..total } })
 }
 
@@ -63,16 +70,17 @@ async fn templates(
     store: &Store,
     organization: OrganizationId,
     filter: &EnvironmentFilter,
-) -> Result<Vec<ListedEnvironment>, Failure> {
+    pipelines: &[PipelineId],
+) -> Result<Vec<(TemplateRecord, EnvironmentTemplate)>, Failure> {
     if filter.is_held.is_some() || filter.holder.is_some() {
         return Ok(Vec::new());
     }
     let mut matching = Vec::new();
-    for record in store.organization_templates(organization, filter).await? {
+    for record in store.templates_of_pipelines(organization, pipelines).await? {
         let template: EnvironmentTemplate =
             serde_json::from_value(record.template.clone()).map_err(Failure::internal)?;
         if is_match(filter, &template) {
-            matching.push(listed(record, template));
+            matching.push((record, template));
         }
     }
     Ok(matching)
@@ -87,7 +95,7 @@ fn is_match(filter: &EnvironmentFilter, template: &EnvironmentTemplate) -> bool 
         })
 }
 
-fn listed(record: TemplateRecord, template: EnvironmentTemplate) -> ListedEnvironment {
+fn listed(record: TemplateRecord, template: EnvironmentTemplate, slug: String) -> ListedEnvironment {
     ListedEnvironment {
         environment: Wire {
             env_name: template.pattern(),
@@ -103,7 +111,7 @@ fn listed(record: TemplateRecord, template: EnvironmentTemplate) -> ListedEnviro
             web_url: None,
         },
         pipeline_id: record.pipeline_id.to_string(),
-        pipeline: record.pipeline_slug,
+        pipeline: slug,
         template: true,
     }
 }
