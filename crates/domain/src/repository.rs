@@ -135,7 +135,9 @@ mod tests {
         for other in ["https://git.test/team/shop2", "https://git2.test/team/shop", "git@git.test:shop"] {
             assert_ne!(identity(other).as_deref(), Some("git.test/team/shop"), "{other}");
         }
-        for nothing in ["", "shop", "/srv/git/shop", "https://git.test", "https://git.test/.git", "https:///shop"] {
+        for nothing in
+            ["", "shop", "/srv/git/shop", "https://git.test", "https://git.test/.git", "https:///shop"]
+        {
             assert_ne!(identity(nothing).as_deref(), Some("git.test/team/shop"), "{nothing}");
         }
         assert_eq!(identity("https://git.test/"), None);

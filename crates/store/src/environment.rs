@@ -291,7 +291,8 @@ impl Store {
         ids: &[EnvironmentId],
     ) -> Result<Vec<Environment>, StoreError> {
         let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let rows = environment_query!("id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
+        let rows =
+            environment_query!("id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
         rows.into_iter().map(Environment::try_from).collect()
     }
 }

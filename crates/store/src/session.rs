@@ -113,8 +113,7 @@ impl TryFrom<Row> for Session {
         }
         // The statement reads the clock more than once, so that the rest of a lease that is about to expire
         // can be negative.
-        let remaining =
-            |ms: Option<i64>| ms.filter(|_| status == SessionStatus::Active).map(|ms| ms.max(0));
+        let remaining = |ms: Option<i64>| ms.filter(|_| status == SessionStatus::Active).map(|ms| ms.max(0));
         Ok(Self {
             id: row.id.into(),
             status,
@@ -203,7 +202,8 @@ impl Store {
         ids: &[SessionId],
     ) -> Result<Vec<Session>, StoreError> {
         let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let rows = session_query!("s.id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
+        let rows =
+            session_query!("s.id = any($2)", organization.uuid(), &ids).fetch_all(&self.pool()).await?;
         rows.into_iter().map(Session::try_from).collect()
     }
 
@@ -302,10 +302,14 @@ impl OrgTransaction {
         id: SessionId,
     ) -> Result<Option<Session>, StoreError> {
         let organization = self.organization();
-        let row =
-            session_query!("s.environment_id = $2 and s.id = $3", organization, environment.uuid(), id.uuid())
-                .fetch_optional(self.connection())
-                .await?;
+        let row = session_query!(
+            "s.environment_id = $2 and s.id = $3",
+            organization,
+            environment.uuid(),
+            id.uuid()
+        )
+        .fetch_optional(self.connection())
+        .await?;
         row.map(Session::try_from).transpose()
     }
 }

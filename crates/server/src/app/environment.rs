@@ -70,11 +70,7 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
     })
 }
 
-pub fn wire(
-    urls: WebUrls<'_>,
-    environment: Environment,
-    last_deployment: Option<SessionDeployment>,
-) -> Wire {
+pub fn wire(urls: WebUrls<'_>, environment: Environment, last_deployment: Option<SessionDeployment>) -> Wire {
     Wire {
         web_url: urls.environment(environment.pipeline_id, &environment.name),
         env_name: environment.name,

@@ -140,7 +140,8 @@ pub async fn get_history(
     let places = Page { limit, offset: (page - 1).saturating_mul(limit) };
     let found = read_history(&permit, &environment, period, places).await?;
     let (total, urls) = (found.total.count, permit.web_urls());
-    let entries = found.rows.into_iter().map(|(session, own)| session_wire::history_entry(urls, session, own));
+    let entries =
+        found.rows.into_iter().map(|(session, own)| session_wire::history_entry(urls, session, own));
     Ok(Json(History {
         data: entries.collect(),
         pagination: HistoryPagination { page, limit, total, total_pages: (total + limit - 1) / limit },
@@ -182,7 +183,8 @@ pub async fn get_queue(
     let Record { pipeline_id, name, lock, .. } = environment;
     let data = waiting.into_iter().map(|session| {
         let (env_name, lock) = (name.clone(), lock.clone());
-        let view = SessionView { session, pipeline_id, env_name, lock, deployments: Vec::new(), displaced: None };
+        let view =
+            SessionView { session, pipeline_id, env_name, lock, deployments: Vec::new(), displaced: None };
         session_wire::session(urls, view)
     });
     Ok(Json(SessionQueue { data: data.collect() }))

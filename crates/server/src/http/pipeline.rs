@@ -77,8 +77,7 @@ pub async fn list_pipelines(
     };
     let found = store.filtered_pipelines(organization, &filter, page).await?;
     let urls = permit.web_urls();
-    let mut pipelines =
-        list_with(page, found, |pipeline| view(urls, pipeline, PipelineActivity::default()));
+    let mut pipelines = list_with(page, found, |pipeline| view(urls, pipeline, PipelineActivity::default()));
     fill_activity(&permit, &mut pipelines.data).await?;
     Ok(Json(pipelines))
 }

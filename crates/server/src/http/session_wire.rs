@@ -19,11 +19,7 @@ use crate::http::rules::record_response::RecordResponse;
 
 /// The response of a command or a read with one session. The remaining times of its lease are true only when
 /// they are sent. So they are not stored under an idempotency key, and the tag does not cover them.
-pub fn respond(
-    status: StatusCode,
-    urls: WebUrls<'_>,
-    view: SessionView,
-) -> Result<RecordResponse, Failure> {
+pub fn respond(status: StatusCode, urls: WebUrls<'_>, view: SessionView) -> Result<RecordResponse, Failure> {
     let sent = session(urls, view);
     let response = RecordResponse::new(status, &sent)?;
     response.with_stored_record(&sent.without_remaining_times())
@@ -75,11 +71,7 @@ pub fn session(urls: WebUrls<'_>, view: SessionView) -> Session {
     }
 }
 
-pub fn history_entry(
-    urls: WebUrls<'_>,
-    record: Record,
-    deployments: Vec<DeploymentRecord>,
-) -> HistoryEntry {
+pub fn history_entry(urls: WebUrls<'_>, record: Record, deployments: Vec<DeploymentRecord>) -> HistoryEntry {
     let between = |from: Option<jiff::Timestamp>, to: Option<jiff::Timestamp>| {
         from.zip(to).map(|(from, to)| to.duration_since(from).as_secs().max(0))
     };

@@ -116,7 +116,8 @@ async fn a_pipeline_is_found_by_any_spelling_of_its_repository() {
 
     // The address is not repeated: it may contain a password.
     let path = "/pipelines?repository=https://ada:hunter2@git.test";
-    let refused = wrong_field(server.request(&owner, Method::GET, path).send().await.unwrap(), "repository").await;
+    let refused =
+        wrong_field(server.request(&owner, Method::GET, path).send().await.unwrap(), "repository").await;
     assert!(!refused.to_string().contains("hunter2"), "{refused}");
     // An archived pipeline is found only as such.
     server.request(&owner, Method::DELETE, "/pipelines/web").send().await.unwrap();

@@ -174,7 +174,8 @@ async fn what_a_deployment_waits_for_is_in_every_view() {
     };
     assert_waiting_on(json!([{ "kind": "engine" }]), false).await;
     let advance = fixture.advance(&id).await;
-    assert_waiting_on(json!([{ "kind": "runner", "stage": "deploy", "pool": "default", "online": 0 }]), true).await;
+    assert_waiting_on(json!([{ "kind": "runner", "stage": "deploy", "pool": "default", "online": 0 }]), true)
+        .await;
     let job = fixture.take(&advance).await;
     assert_waiting_on(json!([]), true).await;
     fixture.run_job(&job, 0).await;

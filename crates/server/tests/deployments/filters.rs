@@ -63,7 +63,8 @@ async fn deployments_are_filtered_by_pipeline_creator_time_and_several_statuses(
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
     }
     for query in ["createdBy=you", "from=yesterday", "to=1", "pipelineId=a%2Fb", "status=%25"] {
-        let (status, refused) = fixture.call(Method::GET, &format!("/deployments?{query}"), Value::Null).await;
+        let (status, refused) =
+            fixture.call(Method::GET, &format!("/deployments?{query}"), Value::Null).await;
         let name = query.split('=').next().unwrap();
         assert_eq!((status, &refused["errors"][0]["pointer"]), (422, &json!(name)), "{refused}");
     }
@@ -105,7 +106,11 @@ async fn events_are_filtered_by_several_types() {
 #[tokio::test]
 async fn a_history_is_filtered_by_time() {
     let (_database, pool) = TestDatabase::create().await;
-    let fixture = DeploymentFixture::new(&pool, "ephemeralEnvironments: { qa-1: {} }\nstages: { build: { steps: [{ image: a, run: b }] } }").await;
+    let fixture = DeploymentFixture::new(
+        &pool,
+        "ephemeralEnvironments: { qa-1: {} }\nstages: { build: { steps: [{ image: a, run: b }] } }",
+    )
+    .await;
     let environment = format!("/pipelines/{}/ephemeral-environments/qa-1", fixture.pipeline);
     let mut sessions = Vec::new();
     for _ in 0..3 {

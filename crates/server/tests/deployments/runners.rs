@@ -23,7 +23,11 @@ async fn a_runner_shows_its_status_and_its_jobs() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
     let idle = runner(&fixture).await;
-    assert_eq!((&idle["status"], &idle["jobs"]), (&json!("offline"), &json!([])), "it has sent no request yet");
+    assert_eq!(
+        (&idle["status"], &idle["jobs"]),
+        (&json!("offline"), &json!([])),
+        "it has sent no request yet"
+    );
     assert_eq!(fixture.request_job(json!({ "waitSeconds": 0 })).await.0, 204);
     assert_eq!(runner(&fixture).await["status"], "online");
 
@@ -83,7 +87,10 @@ async fn a_stage_that_waits_shows_how_many_runners_are_online() {
     assert_eq!(fixture.server.json(Method::POST, &path, &stranger.token, Some(body)).await.0, 201);
     sqlx::query(seen).execute(&pool).await.unwrap();
     assert_eq!(online().await, 1);
-    for sql in ["update runners set draining = true", "update runners set draining = false, revoked_at = clock_timestamp()"] {
+    for sql in [
+        "update runners set draining = true",
+        "update runners set draining = false, revoked_at = clock_timestamp()",
+    ] {
         sqlx::query(sql).execute(&pool).await.unwrap();
         assert_eq!(online().await, 0, "{sql}");
     }

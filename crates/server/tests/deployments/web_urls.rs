@@ -30,10 +30,16 @@ async fn every_record_has_its_page_in_the_dashboard() {
         assert_eq!(read(&format!("/pipelines/{name}")).await["webUrl"], pipeline);
         let base = format!("/pipelines/{name}/ephemeral-environments");
         let record = read(&format!("{base}/qa-1")).await;
-        assert_eq!((&record["webUrl"], &record["lastDeployment"]["webUrl"]), (&json!(environment), &json!(of_deployment)));
+        assert_eq!(
+            (&record["webUrl"], &record["lastDeployment"]["webUrl"]),
+            (&json!(environment), &json!(of_deployment))
+        );
         assert_eq!(read(&base).await[0]["webUrl"], environment);
         let record = read(&format!("{base}/qa-1/sessions/{session}")).await;
-        assert_eq!((&record["webUrl"], &record["deployments"][0]["webUrl"]), (&json!(of_session), &json!(of_deployment)));
+        assert_eq!(
+            (&record["webUrl"], &record["deployments"][0]["webUrl"]),
+            (&json!(of_session), &json!(of_deployment))
+        );
     }
     assert_eq!(read("/pipelines").await[0]["webUrl"], pipeline);
     assert_eq!(read("/ephemeral-environments").await[0]["webUrl"], environment);

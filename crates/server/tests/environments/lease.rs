@@ -127,7 +127,8 @@ async fn a_session_shows_how_long_its_lease_lasts() {
     let read = fixture.get(&fixture.mate, &path).await.is(200)["data"].clone();
     let (lease, max) = remaining(&read);
     assert!(is_about(lease, 300 * SECOND) && is_about(max, 2 * HOUR - 300 * SECOND), "{read}");
-    let beat = fixture.send(&fixture.dev, Method::POST, &format!("{path}/heartbeat"), json!({})).await.is(200);
+    let beat =
+        fixture.send(&fixture.dev, Method::POST, &format!("{path}/heartbeat"), json!({})).await.is(200);
     assert!(is_about(remaining(&beat["data"]).0, 300 * SECOND), "a heartbeat does not renew: {beat}");
     let renewed = fixture.send(&fixture.dev, Method::POST, &format!("{path}/renew"), json!({})).await.is(200);
     assert!(is_about(remaining(&renewed["data"]).0, 600 * SECOND), "{renewed}");
@@ -157,7 +158,9 @@ async fn the_passing_of_time_changes_neither_the_etag_nor_a_list() {
     let url = format!("{}{path}", fixture.server.base);
     let known = fixture.server.client.get(url).bearer_auth(&fixture.dev.token).header("if-none-match", &tag);
     assert_eq!(known.send().await.unwrap().status(), 304);
-    for list in [base.clone(), format!("{base}/qa-1"), format!("{base}/qa-1/queue"), format!("{base}/qa-1/history")] {
+    for list in
+        [base.clone(), format!("{base}/qa-1"), format!("{base}/qa-1/queue"), format!("{base}/qa-1/history")]
+    {
         let read = async || fixture.server.json(Method::GET, &list, &fixture.dev.token, None).await;
         let first = read().await;
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -174,7 +177,8 @@ async fn the_passing_of_time_changes_neither_the_etag_nor_a_list() {
 async fn a_repeated_claim_does_not_return_the_time_that_was_left_then() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
-    let path = format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
+    let path =
+        format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1/sessions", fixture.pipeline);
     let claim = async || {
         let request = fixture.server.client.post(format!("{}{path}", fixture.server.base));
         let request = request.bearer_auth(&fixture.dev.token).header("idempotency-key", "k").json(&json!({}));

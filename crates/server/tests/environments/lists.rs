@@ -50,11 +50,9 @@ async fn environments_of_all_pipelines_are_listed_and_filtered() {
     // A record is that of its pipeline's list, with the pipeline.
     let own = fixture.get(&fixture.dev, "").await.is(200)["data"].clone();
     let mut listed = all["data"][3].clone();
-    for (name, expected) in [
-        ("pipelineId", json!(fixture.pipeline)),
-        ("pipeline", json!("shop")),
-        ("template", json!(false)),
-    ] {
+    for (name, expected) in
+        [("pipelineId", json!(fixture.pipeline)), ("pipeline", json!("shop")), ("template", json!(false))]
+    {
         assert_eq!(listed.as_object_mut().unwrap().remove(name), Some(expected));
     }
     assert_eq!(listed, own);
@@ -130,7 +128,10 @@ async fn live_sessions_of_all_pipelines_are_listed() {
     assert_eq!(all["pagination"], json!({ "limit": 20, "offset": 0, "total": 3 }));
     assert_eq!(read(&fixture, &fixture.dev, "/sessions").await, all, "two reads are equal");
     assert_eq!(names(&all), ["api/load-1", "shop/qa-1", "shop/qa-1"]);
-    assert_eq!((&all["data"][1]["position"], &all["data"][1]["lock"]["sessionId"]), (&json!(1), &json!(held)));
+    assert_eq!(
+        (&all["data"][1]["position"], &all["data"][1]["lock"]["sessionId"]),
+        (&json!(1), &json!(held))
+    );
     assert_eq!(all["data"][2]["deployments"][0]["commitId"], "0123abc");
 
     let mate = format!("userId={}", fixture.mate.user);
@@ -197,7 +198,10 @@ async fn a_pipeline_shows_its_environments_and_recent_deployments() {
     let fixture = EnvironmentFixture::new(&pool).await;
     add_pipeline(&fixture).await;
     let path = format!("/pipelines/{}", fixture.pipeline);
-    assert_eq!(read(&fixture, &fixture.dev, &path).await["data"]["environments"], json!({ "total": 1, "free": 1 }));
+    assert_eq!(
+        read(&fixture, &fixture.dev, &path).await["data"]["environments"],
+        json!({ "total": 1, "free": 1 })
+    );
     let tag = async || {
         let path = format!("/organizations/acme{path}");
         let response = fixture.server.send(Method::GET, &path, Some(&fixture.dev.token), None).await;
@@ -223,7 +227,8 @@ async fn a_pipeline_shows_its_environments_and_recent_deployments() {
     // A change with the revision that was read succeeds, whatever was claimed and deployed since.
     let url = format!("{}/organizations/acme{path}", fixture.server.base);
     let request = fixture.server.client.put(url).bearer_auth(&fixture.owner.token).header("if-match", before);
-    let changed: Value = request.json(&json!({ "name": "Other" })).send().await.unwrap().json().await.unwrap();
+    let changed: Value =
+        request.json(&json!({ "name": "Other" })).send().await.unwrap().json().await.unwrap();
     assert_eq!(changed["data"], read(&fixture, &fixture.dev, &path).await["data"]);
     fixture.end().await;
 }

@@ -177,8 +177,7 @@ pub fn in_model(fixture: &ModelFixture, clock: &Clock, view: Session, expected: 
 /// Checks the remaining times of a session, which are different in every read: the view was read that long
 /// before the ends of its lease.
 fn check_remaining(clock: &Clock, view: &Session) {
-    let ends =
-        [(view.lease_remaining_ms, view.expires_at), (view.max_remaining_ms, view.max_expires_at)];
+    let ends = [(view.lease_remaining_ms, view.expires_at), (view.max_remaining_ms, view.max_expires_at)];
     for (remaining, end) in ends {
         assert_eq!(remaining.is_some(), view.status == SessionStatus::Active, "only a lease has an end");
         let Some((remaining, end)) = remaining.zip(end) else { continue };

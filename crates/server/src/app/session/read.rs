@@ -54,8 +54,7 @@ pub async fn history_in_period(
     page: Page,
 ) -> Result<PageResult<(Session, Vec<DeploymentRecord>)>, Failure> {
     let total = store.count_sessions_in_period(organization, environment, period).await?;
-    let sessions =
-        consistent_read::history_in_period(store, organization, environment, period, page).await?;
+    let sessions = consistent_read::history_in_period(store, organization, environment, period, page).await?;
     Ok(PageResult { rows: with_deployments(store, organization, sessions).await?, total })
 }
 

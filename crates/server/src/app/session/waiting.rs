@@ -80,7 +80,9 @@ pub async fn claim<R: Replayable>(
         };
         let result = match state {
             WaitState::Granted(view) => Ok(command.finish(render(request.web_urls(), *view)?).await?),
-            WaitState::Queued(view) if is_last => Ok(command.finish(render(request.web_urls(), *view)?).await?),
+            WaitState::Queued(view) if is_last => {
+                Ok(command.finish(render(request.web_urls(), *view)?).await?)
+            }
             WaitState::Queued(_) => {
                 command.commit().await?;
                 continue;

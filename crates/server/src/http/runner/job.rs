@@ -10,7 +10,8 @@ use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, LogSize, StepEnd, StepStart,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, LogSize, StepEnd,
+    StepStart,
 };
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
