@@ -6,7 +6,6 @@ use greenroom_api_types::environment::{ListedEnvironment, LockStatus};
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_domain::principal::Principal;
 use greenroom_store::environment_list::EnvironmentFilter;
-use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
