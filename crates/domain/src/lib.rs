@@ -10,6 +10,7 @@ pub mod event;
 pub mod id;
 pub mod lease;
 pub mod lock;
+pub mod log_lines;
 pub mod member;
 pub mod output;
 pub mod pipeline;

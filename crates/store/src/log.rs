@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
+use greenroom_domain::log_lines::LineCount;
 use jiff::Timestamp;
 
 use crate::error::{from_column, to_column};
@@ -39,9 +40,9 @@ pub struct Segment {
 pub struct NewSegment<'a> {
     pub offset: u64,
     pub at: Timestamp,
-    pub content: &'a SegmentContent,
-    /// The number of its bytes.
-    pub length: u64,
+    pub bytes: &'a [u8],
+    /// The object that contains the bytes. `None`: they are stored in the database.
+    pub object: Option<&'a str>,
 }
 
 /// The maximum number of segments that one query reads.
@@ -109,11 +110,12 @@ impl Store {
         segment: NewSegment<'_>,
         max_length: u64,
     ) -> Result<AppendOutcome, StoreError> {
-        let NewSegment { offset, at, content, length } = segment;
+        let NewSegment { offset, at, bytes, object } = segment;
+        let length = bytes.len() as u64;
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let organization = transaction.organization();
         let row = authenticated_step_query!(
-            "s.log_bytes, s.stored_bytes",
+            "s.log_bytes, s.stored_bytes, s.counted_bytes, s.newlines, s.last_line_start",
             " and s.status = 'running' for update of s",
             organization,
             credentials,
@@ -135,20 +137,30 @@ impl Store {
             return Ok(AppendOutcome::TooLong);
         }
         let already_stored = end - offset;
-        let (content, object) = match content {
-            SegmentContent::Inline(bytes) => {
-                let skipped: usize = to_column("log_segments.content", already_stored)?;
-                (bytes.get(skipped..), None)
-            }
+        if object.is_some() && already_stored > 0 {
             // An object can't be appended in part.
-            SegmentContent::Object(_) if already_stored > 0 => return Ok(AppendOutcome::Gap(end)),
-            SegmentContent::Object(name) => (None, Some(name.as_str())),
-        };
+            return Ok(AppendOutcome::Gap(end));
+        }
+        let skipped: usize = to_column("log_segments.content", already_stored)?;
+        let bytes = bytes.get(skipped..).unwrap_or_default();
+        let content = object.is_none().then_some(bytes);
         let new = length - already_stored;
         let new_bytes: i32 = to_column("log_segments.bytes", new)?;
+        let mut count = LineCount {
+            bytes: from_column("step_runs.counted_bytes", row.counted_bytes)?,
+            newlines: from_column("step_runs.newlines", row.newlines)?,
+            last_line_start: from_column("step_runs.last_line_start", row.last_line_start)?,
+        };
+        // A log with bytes that were not counted stays uncounted from there on.
+        let newlines_before = (count.bytes == end).then_some(row.newlines);
+        let blocks = match newlines_before {
+            Some(_) => block_columns(&count.append(bytes), at)?,
+            None => Vec::new(),
+        };
         sqlx::query!(
-            "insert into log_segments (organization_id, step_run_id, start, bytes, at, content, object)
-             values ($1, $2, $3, $4, $5, $6, $7)",
+            "insert into log_segments
+                 (organization_id, step_run_id, start, bytes, at, content, object, newlines_before, blocks)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             organization,
             step.uuid(),
             row.log_bytes,
@@ -156,6 +168,8 @@ impl Store {
             jiff_sqlx::Timestamp::from(at) as jiff_sqlx::Timestamp,
             content,
             object,
+            newlines_before,
+            &blocks,
         )
         .execute(transaction.connection())
         .await?;
@@ -164,12 +178,20 @@ impl Store {
         let stored = if object.is_some() && loose == 0 { end + new } else { stored };
         let log_bytes: i64 = to_column("step_runs.log_bytes", end + new)?;
         let stored_bytes: i64 = to_column("step_runs.stored_bytes", stored)?;
+        let counted_bytes: i64 = to_column("step_runs.counted_bytes", count.bytes)?;
+        let newlines: i64 = to_column("step_runs.newlines", count.newlines)?;
+        let last_line_start: i64 = to_column("step_runs.last_line_start", count.last_line_start)?;
         sqlx::query!(
-            "update step_runs set log_bytes = $3, stored_bytes = $4 where organization_id = $1 and id = $2",
+            "update step_runs set log_bytes = $3, stored_bytes = $4, counted_bytes = $5, newlines = $6,
+                 last_line_start = $7
+             where organization_id = $1 and id = $2",
             organization,
             step.uuid(),
             log_bytes,
             stored_bytes,
+            counted_bytes,
+            newlines,
+            last_line_start,
         )
         .execute(transaction.connection())
         .await?;
@@ -253,24 +275,31 @@ impl Store {
         let first_start = start(first)?;
         let length: i64 = parts.iter().map(|part| i64::from(part.bytes)).sum();
         let bytes: i32 = to_column("log_segments.bytes", length)?;
-        let deleted = sqlx::query!(
+        let mut deleted = sqlx::query!(
             "delete from log_segments
-             where organization_id = $1 and step_run_id = $2 and start = any($3) and content is not null",
+             where organization_id = $1 and step_run_id = $2 and start = any($3) and content is not null
+             returning start, newlines_before, blocks",
             organization,
             step.uuid(),
             &starts,
         )
-        .execute(transaction.connection())
+        .fetch_all(transaction.connection())
         .await?;
-        if deleted.rows_affected() != starts.len() as u64 {
+        if deleted.len() != starts.len() {
             // Another server has compacted them.
             return Ok(false);
         }
+        // The blocks of an object are those of its parts, in their order.
+        deleted.sort_unstable_by_key(|part| part.start);
+        let newlines_before = deleted.first().and_then(|part| part.newlines_before);
+        let counted = deleted.into_iter().take_while(|part| part.newlines_before.is_some());
+        let blocks: Vec<i64> = counted.flat_map(|part| part.blocks).collect();
         let times = parts.iter().map(|part| part.at.as_millisecond());
         let marks: Vec<i64> = starts.iter().zip(times).flat_map(|(start, time)| [*start, time]).collect();
         sqlx::query!(
-            "insert into log_segments (organization_id, step_run_id, start, bytes, at, object, marks)
-             values ($1, $2, $3, $4, $5, $6, $7)",
+            "insert into log_segments
+                 (organization_id, step_run_id, start, bytes, at, object, marks, newlines_before, blocks)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             organization,
             step.uuid(),
             first_start,
@@ -278,6 +307,8 @@ impl Store {
             jiff_sqlx::Timestamp::from(first.at) as jiff_sqlx::Timestamp,
             object,
             &marks,
+            newlines_before,
+            &blocks,
         )
         .execute(transaction.connection())
         .await?;
@@ -323,4 +354,15 @@ impl Store {
         })
         .transpose()
     }
+}
+
+/// Returns the value of `log_segments.blocks`: the newlines before each block, and the time of its first byte
+/// in milliseconds, alternating.
+fn block_columns(newlines: &[u64], at: Timestamp) -> Result<Vec<i64>, StoreError> {
+    let mut columns = Vec::with_capacity(newlines.len() * 2);
+    for newlines in newlines {
+        columns.push(to_column("log_segments.blocks", *newlines)?);
+        columns.push(at.as_millisecond());
+    }
+    Ok(columns)
 }

@@ -55,9 +55,7 @@ pub async fn append(
     let fits = end == offset && offset.saturating_add(bytes.len() as u64) <= MAX_LOG_BYTES;
     // Only a piece that fits is stored as an object. Whether it still fits is decided with the row locked.
     if bytes.len() < OBJECT_THRESHOLD_BYTES || !fits {
-        let length = bytes.len() as u64;
-        let content = SegmentContent::Inline(bytes.to_vec());
-        let segment = NewSegment { offset, at, content: &content, length };
+        let segment = NewSegment { offset, at, bytes: &bytes, object: None };
         return append_segment(app, credentials, step, segment).await;
     }
     // In a detached task: a client that disconnects must not leave an unreferenced object.
@@ -78,9 +76,9 @@ async fn append_object(
     let length = bytes.len() as u64;
     let organization = credentials.runner.organization_id;
     let name = log_name(organization, step, offset..offset + length, Uuid::now_v7());
-    app.objects.put(&name, bytes).await?;
-    let content = SegmentContent::Object(name);
-    append_segment(app, credentials, step, NewSegment { offset, at, content: &content, length }).await
+    app.objects.put(&name, bytes.clone()).await?;
+    let segment = NewSegment { offset, at, bytes: &bytes, object: Some(&name) };
+    append_segment(app, credentials, step, segment).await
 }
 
 async fn append_segment(
@@ -91,7 +89,7 @@ async fn append_segment(
 ) -> Result<u64, Failure> {
     let organization = credentials.runner.organization_id;
     let appended = app.store.append_log(credentials, step, segment, MAX_LOG_BYTES).await?;
-    if let SegmentContent::Object(name) = segment.content
+    if let Some(name) = segment.object
         && !matches!(appended, AppendOutcome::Appended { is_new: true, .. })
     {
         object_gc::remove_now(app, organization, name).await;
