@@ -9,6 +9,7 @@ pub mod environment_pool;
 pub mod event;
 pub mod example;
 pub mod handover;
+pub mod log;
 pub mod me;
 pub mod member;
 pub mod open_enum;

@@ -1,6 +1,6 @@
-//! Line numbers of logs. A log is a sequence of bytes that is divided into blocks of [`BLOCK_BYTES`]. For each
-//! block, the number of newlines before it is kept, so that the position of a line is found by reading one
-//! block. The number of blocks depends on the length of the log alone, whatever it contains.
+//! Line numbers of logs. A log is a sequence of bytes that is divided into blocks of [`BLOCK_BYTES`]. For
+//! each block, the number of newlines before it is kept, so that the position of a line is found by reading
+//! one block. The number of blocks depends on the length of the log alone, whatever it contains.
 
 /// The distance between two positions whose line number is kept.
 pub const BLOCK_BYTES: u64 = 64 * 1024;

@@ -23,6 +23,7 @@ pub mod job;
 pub mod live_session;
 pub mod lock;
 pub mod log;
+pub mod log_lines;
 pub mod member;
 pub mod object;
 pub mod organization;

@@ -78,6 +78,8 @@ pub struct LogState {
     pub closed: bool,
     /// When the log was removed at the end of its retention time.
     pub expired_at: Option<Timestamp>,
+    /// The number of lines; `None` if a server of an earlier version has stored some of the bytes.
+    pub lines: Option<u64>,
 }
 
 impl Store {
@@ -146,11 +148,7 @@ impl Store {
         let content = object.is_none().then_some(bytes);
         let new = length - already_stored;
         let new_bytes: i32 = to_column("log_segments.bytes", new)?;
-        let mut count = LineCount {
-            bytes: from_column("step_runs.counted_bytes", row.counted_bytes)?,
-            newlines: from_column("step_runs.newlines", row.newlines)?,
-            last_line_start: from_column("step_runs.last_line_start", row.last_line_start)?,
-        };
+        let mut count = line_count(row.counted_bytes, row.newlines, row.last_line_start)?;
         // A log with bytes that were not counted stays uncounted from there on.
         let newlines_before = (count.bytes == end).then_some(row.newlines);
         let blocks = match newlines_before {
@@ -335,7 +333,9 @@ impl Store {
         step: StepRunId,
     ) -> Result<Option<LogState>, StoreError> {
         let row = sqlx::query!(
-            r#"select s.log_bytes, s.ended_at is not null as "closed!", d.expired_at from step_runs s
+            r#"select s.log_bytes, s.ended_at is not null as "closed!", d.expired_at, s.counted_bytes,
+                      s.newlines, s.last_line_start
+               from step_runs s
                join jobs j on j.organization_id = $1 and j.id = s.job_id
                join deployments d on d.organization_id = $1 and d.id = j.deployment_id
                where s.organization_id = $1 and s.id = $2 and j.deployment_id = $3"#,
@@ -346,14 +346,24 @@ impl Store {
         .fetch_optional(&self.pool())
         .await?;
         row.map(|row| {
+            let count = line_count(row.counted_bytes, row.newlines, row.last_line_start)?;
             Ok(LogState {
                 bytes: from_column("step_runs.log_bytes", row.log_bytes)?,
                 closed: row.closed,
                 expired_at: row.expired_at.map(jiff_sqlx::Timestamp::to_jiff),
+                lines: (row.counted_bytes == row.log_bytes).then(|| count.lines()),
             })
         })
         .transpose()
     }
+}
+
+fn line_count(bytes: i64, newlines: i64, last_line_start: i64) -> Result<LineCount, StoreError> {
+    Ok(LineCount {
+        bytes: from_column("step_runs.counted_bytes", bytes)?,
+        newlines: from_column("step_runs.newlines", newlines)?,
+        last_line_start: from_column("step_runs.last_line_start", last_line_start)?,
+    })
 }
 
 /// Returns the value of `log_segments.blocks`: the newlines before each block, and the time of its first byte

@@ -16,8 +16,8 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::log;
 use crate::app::log::read::{LogPart, READ_BYTES};
+use crate::app::log::{self, LogKey};
 use crate::http::rules::download::download;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;
@@ -35,13 +35,6 @@ pub struct LogQuery {
     /// The number of bytes to skip at the beginning of the log.
     #[param(minimum = 0, default = 0)]
     pub after_seq: Option<u64>,
-}
-
-/// Identifies a step's log.
-#[derive(Clone, Copy, Debug)]
-pub struct LogKey {
-    pub organization: OrganizationId,
-    pub step: StepRunId,
 }
 
 /// Returns the log that a path names, and its state.

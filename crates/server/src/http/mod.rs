@@ -16,6 +16,7 @@ mod handover;
 mod health;
 mod live_session;
 mod log;
+mod log_index;
 mod log_stream;
 mod me;
 mod member;

@@ -9,14 +9,15 @@ use crate::fixture::{DeploymentFixture, Job};
 use crate::runs::DIAMOND;
 use crate::support::database::TestDatabase;
 
-struct LogFixture {
-    fixture: DeploymentFixture,
-    job: Job,
-    step: String,
-    url: String,
+pub struct LogFixture {
+    pub fixture: DeploymentFixture,
+    pub job: Job,
+    pub step: String,
+    pub url: String,
 }
 
-async fn started(pool: &PgPool) -> LogFixture {
+/// Starts a step, whose log is empty.
+pub async fn started(pool: &PgPool) -> LogFixture {
     let fixture = DeploymentFixture::new(pool, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
@@ -27,7 +28,7 @@ async fn started(pool: &PgPool) -> LogFixture {
 }
 
 impl LogFixture {
-    async fn append(&self, offset: u64, bytes: &[u8]) -> (u16, Value) {
+    pub async fn append(&self, offset: u64, bytes: &[u8]) -> (u16, Value) {
         self.fixture.log(&self.job, &self.step, offset, bytes.to_vec()).await
     }
 

@@ -23,6 +23,7 @@ mod filters;
 mod fixture;
 mod give_up;
 mod live;
+mod log_index;
 mod log_tails;
 mod logs;
 mod overdue;

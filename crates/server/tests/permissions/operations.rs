@@ -170,6 +170,7 @@ const RETRY_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/sta
 const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up";
 const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
 const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
+const LOG_INDEX: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/index";
 const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream";
 const RUNNERS: &str = "/organizations/{orgId}/runners";
 const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
@@ -257,6 +258,7 @@ pub const ROWS: &[Row] = &[
     row("give_up_deployment",     ("POST", GIVE_UP),      ADMIN,      ADMINISTER, 202, Target::Deployment,      because),
     row("give_up_stage",          ("POST", GIVE_UP_STAGE), ADMIN,     ADMINISTER, 202, Target::Stage,           because),
     row("read_log",               ("GET", LOG),           VIEWER,     READ,       200, Target::Step,            none),
+    row("get_log_index",          ("GET", LOG_INDEX),     VIEWER,     READ,       200, Target::Step,            none),
     row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
     row("list_runners",           ("GET", RUNNERS),       ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
     row("create_runner",          ("POST", RUNNERS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         named),

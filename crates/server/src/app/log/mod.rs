@@ -1,6 +1,7 @@
 //! Logs. Pieces are appended at a byte offset, and logs are read by byte range. Large pieces are stored as
 //! objects immediately; small pieces are stored in PostgreSQL until there are enough of them for an object.
 
+pub mod lines;
 pub mod read;
 pub mod tail;
 
@@ -19,6 +20,13 @@ use crate::app::failure::{Code, Failure};
 use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::{self, MAX_LOG_BYTES};
 use crate::app::live::object_gc;
+
+/// Identifies a step's log.
+#[derive(Clone, Copy, Debug)]
+pub struct LogKey {
+    pub organization: OrganizationId,
+    pub step: StepRunId,
+}
 
 pub const MAX_PIECE_BYTES: usize = 1024 * 1024;
 /// A piece of at least this size becomes an object.

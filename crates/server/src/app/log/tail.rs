@@ -253,7 +253,7 @@ mod tests {
         let tails = LogTails::default();
         let organization = OrganizationId::from(uuid::Uuid::from_u128(1));
         let [one, other] = [1, 2].map(|number| StepRunId::from(uuid::Uuid::from_u128(number)));
-        let state = LogState { bytes: 5, closed: false, expired_at: None };
+        let state = LogState { bytes: 5, closed: false, expired_at: None, lines: None };
         let mut follower = tails.follow(organization, one, state);
         let mut second = tails.follow(organization, one, LogState { bytes: 3, ..state });
         assert_eq!((follower.progress().bytes, second.progress().bytes), (5, 5));
