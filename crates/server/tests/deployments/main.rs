@@ -24,6 +24,7 @@ mod fixture;
 mod give_up;
 mod live;
 mod log_index;
+mod log_lines;
 mod log_tails;
 mod logs;
 mod overdue;

@@ -177,11 +177,15 @@ pub async fn state(
     let state = app.store.log_state(organization, deployment, step).await?.ok_or_else(Failure::not_found)?;
     match state.expired_at {
         None => Ok(state),
-        Some(at) => Err(Failure::new(
-            Code::LogExpired,
-            "This log was removed, because its deployment ended longer ago than logs are kept. Deploy the commit again to see \
-             what it does.",
-        )
-        .with("expiredAt", at.to_string().into())),
+        Some(at) => Err(expired().with("expiredAt", at.to_string().into())),
     }
+}
+
+/// The log was removed, before the request or while it was read.
+pub fn expired() -> Failure {
+    Failure::new(
+        Code::LogExpired,
+        "This log was removed, because its deployment ended longer ago than logs are kept. Deploy the commit again to see \
+         what it does.",
+    )
 }
