@@ -77,12 +77,12 @@ mod tests {
     fn lines_are_counted_by_their_first_byte() {
         for (log, lines, last_line_start) in [
             (&b""[..], 0, 0),
-            (b"a", 1, 0),
-            (b"\n", 1, 1),
-            (b"a\n", 1, 2),
-            (b"a\nb", 2, 2),
-            (b"\n\n\n", 3, 3),
-            (b"a\r\n\0\xff\n", 2, 6),
+            (&b"a"[..], 1, 0),
+            (&b"\n"[..], 1, 1),
+            (&b"a\n"[..], 1, 2),
+            (&b"a\nb"[..], 2, 2),
+            (&b"\n\n\n"[..], 3, 3),
+            (&b"a\r\n\0\xff\n"[..], 2, 6),
         ] {
             let (counted, _) = count(log, 1);
             assert_eq!((counted.lines(), counted.last_line_start), (lines, last_line_start), "{log:?}");

@@ -17,6 +17,7 @@ mod health;
 mod live_session;
 mod log;
 mod log_index;
+mod log_search;
 mod log_stream;
 mod me;
 mod member;

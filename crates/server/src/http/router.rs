@@ -15,9 +15,9 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_list,
-    environment_pool, event, give_up, handover, health, live_session, log, log_index, log_stream, me,
-    member, middleware, organization, pipeline, runner, runner_pool, session, summary, token, transfer,
-    version, watch,
+    environment_pool, event, give_up, handover, health, live_session, log, log_index, log_search,
+    log_stream, me, member, middleware, organization, pipeline, runner, runner_pool, session, summary,
+    token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -77,6 +77,7 @@ fn api() -> ApiRouter {
         .routes(routes!(deployment::retry_stage))
         .routes(routes!(log::read_log))
         .routes(routes!(log_index::get_log_index))
+        .routes(routes!(log_search::search_log))
         .routes(routes!(log_stream::stream_log))
         .routes(routes!(runner::list_runners, runner::create_runner))
         .routes(routes!(runner::revoke_runner))

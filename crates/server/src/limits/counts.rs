@@ -49,6 +49,7 @@ pub enum Kind {
     Polls,
     Uploads,
     Downloads,
+    Searches,
     Connections,
 }
 
@@ -60,6 +61,7 @@ impl Kind {
             Self::Polls => "polls",
             Self::Uploads => "uploads",
             Self::Downloads => "downloads",
+            Self::Searches => "searches",
             Self::Connections => "connections",
         }
     }

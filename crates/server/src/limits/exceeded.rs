@@ -46,6 +46,8 @@ impl Exceeded {
             }
             "rate" => format!("More than {quota} requests per second came from {whose}."),
             "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
+            "searches" => format!("At most {quota} searches of {whose} can run at a time."),
+            "search_kib" => format!("More than {quota} KiB of logs per second were searched by {whose}."),
             what => format!("There are {quota} {what} of {whose} already, which is the limit."),
         };
         format!("{detail} Nothing was done. Try again after the time in `Retry-After`.")

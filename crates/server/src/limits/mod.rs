@@ -13,6 +13,7 @@ mod shares;
 mod slots;
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ const MAX_CONCURRENCY: u32 = 256;
 const MAX_UPLOADS: usize = 24;
 /// How long an upload waits for memory before its runner has to retry.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many seconds' worth of searched bytes an organization can use in a burst.
+const SEARCH_BURST_SECONDS: u32 = 16;
+const KIB_PER_MIB: u32 = 1024;
 const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Which limits apply to a request.
@@ -76,6 +80,8 @@ pub struct Parts {
     general: Rates,
     reserved: Rates,
     address: Rate,
+    /// KiB of logs that are searched.
+    search: Rate,
     waiting: Arc<Semaphore>,
     uploads: Arc<Semaphore>,
 }
@@ -118,6 +124,7 @@ impl Limits {
             general: Rates::new(&settings),
             reserved: Rates::new(&settings),
             address: Rate::new("rate", settings.address_rate, settings.address_burst),
+            search: search_rate(settings.organization_search_mib),
             waiting: Arc::new(Semaphore::new(settings.max_waiting)),
             uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
             settings,
@@ -188,6 +195,23 @@ impl Limits {
         self.count(Kind::Downloads, bearer, limits).map_err(Failure::from)
     }
 
+    /// Counts a search of a log. Hold the result until it has ended.
+    pub fn search(&self, bearer: Bearer) -> Result<Counted, Failure> {
+        let limits = BearerLimits {
+            token: self.settings.token_searches,
+            organization: self.settings.organization_searches,
+        };
+        self.count(Kind::Searches, bearer, limits).map_err(Failure::from)
+    }
+
+    /// Counts bytes of logs before they are searched, or none of them if the organization has searched too
+    /// many.
+    pub fn search_bytes(&self, bearer: Bearer, bytes: u64) -> Result<(), Exceeded> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+        let kib = NonZeroU32::new(kib).unwrap_or(NonZeroU32::MIN);
+        self.search.check_units(Party::Organization(bearer.organization), kib)
+    }
+
     /// Counts a runner's request that waits for a job. `concurrency` is the number of concurrent jobs that
     /// the runner has sent.
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
@@ -221,6 +245,7 @@ impl Limits {
                 rates.organization.forget_idle();
             }
             self.address.forget_idle();
+            self.search.forget_idle();
             self.failures.forget_idle();
         }
     }
@@ -237,6 +262,11 @@ impl Limits {
         ];
         self.counts.count(kind, quotas).map_err(|full| Exceeded::concurrency(kind, full))
     }
+}
+
+fn search_rate(mib_per_second: u32) -> Rate {
+    let kib_per_second = mib_per_second.saturating_mul(KIB_PER_MIB);
+    Rate::new("search_kib", kib_per_second, kib_per_second.saturating_mul(SEARCH_BURST_SECONDS))
 }
 
 impl std::ops::Deref for Limits {

@@ -1,6 +1,7 @@
-//! Requests per second, with bursts, for each party.
+//! Requests, or other units, per second, with bursts, for each party.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use governor::clock::Clock;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -29,15 +30,23 @@ impl Rate {
 
     /// Counts one request, or fails if the rate is exceeded.
     pub fn check(&self, party: Party) -> Result<(), Exceeded> {
+        self.check_units(party, NonZeroU32::MIN)
+    }
+
+    /// Counts this many units, or none of them if the rate is exceeded.
+    pub fn check_units(&self, party: Party, units: NonZeroU32) -> Result<(), Exceeded> {
         let Some(limiter) = &self.limiter else { return Ok(()) };
         let party = match party {
             Party::Address(_) if limiter.len() >= MAX_ADDRESSES => Party::OtherAddresses,
             party => party,
         };
-        limiter.check_key(&party).map_err(|not_until| {
-            let wait = not_until.wait_time_from(limiter.clock().now());
-            Exceeded::rate(self.what, PartyLimit { party, limit: self.per_second }, wait)
-        })
+        let exceeded = |wait| Exceeded::rate(self.what, PartyLimit { party, limit: self.per_second }, wait);
+        match limiter.check_key_n(&party, units) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(not_until)) => Err(exceeded(not_until.wait_time_from(limiter.clock().now()))),
+            // More units than a burst has, which no wait makes possible.
+            Err(_) => Err(exceeded(Duration::from_secs(1))),
+        }
     }
 
     /// Removes the parties whose state equals that of a new party.
@@ -68,6 +77,18 @@ mod tests {
         assert_eq!((0..20).filter(|_| rate.check(one).is_ok()).count(), 5);
         assert!(rate.check(other).is_ok());
         assert!((0..1_000).all(|_| Rate::new("rate", 0, 0).check(one).is_ok()));
+    }
+
+    #[test]
+    fn units_are_counted_together_or_not_at_all() {
+        let rate = Rate::new("search_kib", 1, 10);
+        let party = Party::Organization(uuid::Uuid::from_u128(1));
+        let units = |number| NonZeroU32::new(number).unwrap();
+        assert!(rate.check_units(party, units(7)).is_ok());
+        assert!(rate.check_units(party, units(7)).is_err());
+        assert!(rate.check_units(party, units(3)).is_ok());
+        assert!(rate.check_units(party, units(1)).is_err());
+        assert!(rate.check_units(party, units(11)).is_err());
     }
 
     #[test]

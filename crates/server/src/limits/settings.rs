@@ -62,6 +62,9 @@ pub struct LimitSettings {
     /// Concurrent downloads of logs, artifacts and caches, per token.
     #[arg(long, env = "GREENROOM_TOKEN_DOWNLOADS", default_value_t = DEFAULTS.token_downloads)]
     pub token_downloads: u32,
+    /// Concurrent searches of logs, per token.
+    #[arg(long, env = "GREENROOM_TOKEN_SEARCHES", default_value_t = DEFAULTS.token_searches)]
+    pub token_searches: u32,
     /// Concurrent requests, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_IN_FLIGHT", default_value_t = DEFAULTS.organization_in_flight)]
     pub organization_in_flight: u32,
@@ -84,6 +87,13 @@ pub struct LimitSettings {
     /// Concurrent downloads of logs, artifacts and caches, per organization.
     #[arg(long, env = "GREENROOM_ORGANIZATION_DOWNLOADS", default_value_t = DEFAULTS.organization_downloads)]
     pub organization_downloads: u32,
+    /// Concurrent searches of logs, per organization.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_SEARCHES", default_value_t = DEFAULTS.organization_searches)]
+    pub organization_searches: u32,
+    /// How much of its logs an organization can search per second, in MiB. After a pause it can search 16
+    /// times as much.
+    #[arg(long, env = "GREENROOM_ORGANIZATION_SEARCH_MIB", default_value_t = DEFAULTS.organization_search_mib)]
+    pub organization_search_mib: u32,
     /// Memory for request bodies that are being received, per organization, in MiB. A token can use half of
     /// it.
     #[arg(long, env = "GREENROOM_ORGANIZATION_BODY_MEMORY_MIB", default_value_t = DEFAULTS.organization_body_memory_mib)]
@@ -125,6 +135,7 @@ const DEFAULTS: LimitSettings = LimitSettings {
     token_streams: 100,
     token_uploads: 8,
     token_downloads: 16,
+    token_searches: 1,
     organization_in_flight: 256,
     organization_rate: 1_000,
     organization_burst: 2_500,
@@ -132,6 +143,8 @@ const DEFAULTS: LimitSettings = LimitSettings {
     organization_polls: 1_000,
     organization_uploads: 8,
     organization_downloads: 64,
+    organization_searches: 4,
+    organization_search_mib: 64,
     organization_body_memory_mib: 16,
     address_in_flight: 64,
     address_rate: 200,
@@ -169,6 +182,7 @@ impl LimitSettings {
                 token_streams: 0,
                 token_uploads: 0,
                 token_downloads: 0,
+                token_searches: 0,
                 organization_in_flight: 0,
                 organization_rate: 0,
                 organization_burst: 0,
@@ -176,6 +190,8 @@ impl LimitSettings {
                 organization_polls: 0,
                 organization_uploads: 0,
                 organization_downloads: 0,
+                organization_searches: 0,
+                organization_search_mib: 0,
                 organization_body_memory_mib: 0,
                 address_in_flight: 0,
                 address_rate: 0,

@@ -65,7 +65,7 @@ async fn lines_are_returned_byte_for_byte() {
         assert!(part == bytes[expected..], "tail={tail} differs");
     }
     // The largest numbers are past the end, whether or not they fit.
-    for query in ["lines=18446744073709551615-", "lines=1-99999999999999999999", "tail=18446744073709551615"] {
+    for query in ["lines=18446744073709551615-", "lines=1-99999999999999999999", "tail=9223372036854775807"] {
         let (offset, part) = log.part(query).await;
         assert_eq!(offset + part.len(), bytes.len(), "{query}");
     }

@@ -7,6 +7,7 @@ use sqlx::PgPool;
 
 use crate::fixture::{DeploymentFixture, Job};
 use crate::runs::DIAMOND;
+use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 
 pub struct LogFixture {
@@ -18,7 +19,11 @@ pub struct LogFixture {
 
 /// Starts a step, whose log is empty.
 pub async fn started(pool: &PgPool) -> LogFixture {
-    let fixture = DeploymentFixture::new(pool, DIAMOND).await;
+    started_on(TestServer::start(pool).await).await
+}
+
+pub async fn started_on(server: TestServer) -> LogFixture {
+    let fixture = DeploymentFixture::on(server, DIAMOND).await;
     let id = fixture.start().await;
     let job = fixture.take(&fixture.advance(&id).await).await;
     let step = job.steps[0].clone();

@@ -25,6 +25,7 @@ mod give_up;
 mod live;
 mod log_index;
 mod log_lines;
+mod log_search;
 mod log_tails;
 mod logs;
 mod overdue;

@@ -78,7 +78,7 @@ async fn logs_and_artifacts_are_removed_after_their_retention() {
         one.unwrap();
         other.unwrap();
     }
-    for path in ["", "/stream", "/index", "?afterSeq=5", "?lines=1-2", "?tail=1"] {
+    for path in ["", "/stream", "/index", "?afterSeq=5", "?lines=1-2", "?tail=1", "/search?q=x"] {
         let (status, response) = log(&fixture, &old, path).await;
         let response: Value = serde_json::from_str(&response).unwrap();
         assert_eq!((status, response["code"].as_str()), (410, Some("log_expired")), "{path}");

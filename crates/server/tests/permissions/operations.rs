@@ -171,6 +171,7 @@ const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up
 const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
 const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
 const LOG_INDEX: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/index";
+const LOG_SEARCH: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/search";
 const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream";
 const RUNNERS: &str = "/organizations/{orgId}/runners";
 const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
@@ -259,6 +260,7 @@ pub const ROWS: &[Row] = &[
     row("give_up_stage",          ("POST", GIVE_UP_STAGE), ADMIN,     ADMINISTER, 202, Target::Stage,           because),
     row("read_log",               ("GET", LOG),           VIEWER,     READ,       200, Target::Step,            none),
     row("get_log_index",          ("GET", LOG_INDEX),     VIEWER,     READ,       200, Target::Step,            none),
+    row("search_log",             ("GET", LOG_SEARCH),    VIEWER,     READ,       200, Target::Step,            none),
     row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
     row("list_runners",           ("GET", RUNNERS),       ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
     row("create_runner",          ("POST", RUNNERS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         named),
@@ -341,6 +343,10 @@ impl Row {
             if let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
                 path.replace_range(from..=to, name);
             }
+        }
+        // The only operation that needs a query parameter.
+        if self.path == LOG_SEARCH {
+            path.push_str("?q=text");
         }
         path
     }

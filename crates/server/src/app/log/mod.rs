@@ -1,8 +1,10 @@
 //! Logs. Pieces are appended at a byte offset, and logs are read by byte range. Large pieces are stored as
 //! objects immediately; small pieces are stored in PostgreSQL until there are enough of them for an object.
 
+pub mod line_finder;
 pub mod lines;
 pub mod read;
+pub mod search;
 pub mod tail;
 
 use bytes::{Bytes, BytesMut};
