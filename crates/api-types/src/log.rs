@@ -11,7 +11,8 @@ pub struct LogIndex {
     /// The length of the log.
     pub bytes: u64,
     /// The number of lines. A last line without a newline counts. Null if the lines are not known, because
-    /// an earlier version of the server has stored a part of the log; `lineNumbers` and `times` are empty then.
+    /// an earlier version of the server has stored a part of the log; `lineNumbers` and `times` are empty
+    /// then.
     pub lines: Option<u64>,
     /// True if the log is complete.
     pub complete: bool,
