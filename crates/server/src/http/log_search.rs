@@ -16,8 +16,8 @@ use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
 use crate::http::rules::query::Query;
 
 const MAX_TEXT_CHARACTERS: usize = 200;
-const DEFAULT_LIMIT: usize = 100;
-const MAX_LIMIT: usize = 1_000;
+const DEFAULT_LIMIT: u64 = 100;
+const MAX_LIMIT: u64 = 1_000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -35,7 +35,7 @@ pub struct LogSearchQuery {
     after: Option<u64>,
     /// The number of lines to return.
     #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
+    limit: Option<u64>,
 }
 
 impl LogSearchQuery {
@@ -49,7 +49,9 @@ impl LogSearchQuery {
             return Err(Failure::field("limit", format!("must be between 1 and {MAX_LIMIT}")));
         }
         let ignores_case = !self.case_sensitive.unwrap_or(false);
-        Ok(SearchRequest { text: self.q, ignores_case, after: self.after.unwrap_or(0), limit })
+        let after = self.after.unwrap_or(0);
+        // At most `MAX_LIMIT`.
+        Ok(SearchRequest { text: self.q, ignores_case, after, limit: limit as usize })
     }
 }
 

@@ -29,7 +29,7 @@ impl LogFixture {
     }
 }
 
-/// Text that is hostile to whoever splits it into lines: lines of all lengths, one of more than a MiB, empty
+/// Text that is hard to split into lines correctly: lines of all lengths, one of more than a MiB, empty
 /// lines, carriage returns, NUL bytes and invalid UTF-8.
 pub fn hostile_log() -> Vec<u8> {
     let mut log = vec![b'\n'; 70_000];
