@@ -36,7 +36,7 @@ pub fn hostile_log() -> Vec<u8> {
     for number in 0..20_000 {
         log.extend_from_slice(format!("line {number}: \u{1f3ad}\r\n").as_bytes());
     }
-    log.extend_from_slice(&vec![b'x'; 1_300_000]);
+    log.resize(log.len() + 1_300_000, b'x');
     log.extend_from_slice(b"\n\0\0\xff\xfe\xed\xa0\x80\n");
     log.extend(b"ab\n".repeat(100_000));
     log.extend_from_slice(b"the end, without a newline");

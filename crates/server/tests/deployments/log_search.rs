@@ -193,7 +193,7 @@ async fn a_token_has_one_search_at_a_time() {
         Found::Valid(principal) => Some(principal),
         Found::Rejected { .. } => None,
     };
-    let running = app.limits.search(Bearer::from(principal.unwrap().as_ref())).unwrap();
+    let running = app.limits.search(Bearer::from(&*principal.unwrap())).unwrap();
     let (status, response) = log.search_as(&log.fixture.owner.token, "q=one").await;
     assert_eq!((status, &response["limit"]), (429, &"token_searches".into()));
     let (status, made) = log.fixture.call(Method::POST, "/api-tokens", json!({ "name": "second" })).await;
