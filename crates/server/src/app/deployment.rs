@@ -102,12 +102,12 @@ pub async fn view(app: &App, principal: &Principal, id: DeploymentId) -> Result<
 /// Waits until the deployment has ended, or the server drains, for `wait` at most.
 pub async fn wait_for_end(
     app: &App,
-    organization: OrganizationId,
+    principal: &Principal,
     id: DeploymentId,
     wait: Duration,
 ) -> Result<(), Failure> {
-    let mut follower = app.deployment_tails.follow(organization, id);
-    let mut has_ended = view(app, organization, id).await?.ended_at.is_some();
+    let mut follower = app.deployment_tails.follow(principal.organization_id, id);
+    let mut has_ended = view(app, principal, id).await?.ended_at.is_some();
     let timeout = tokio::time::sleep(wait);
     tokio::pin!(timeout);
     while !has_ended {
@@ -116,7 +116,7 @@ pub async fn wait_for_end(
             () = app.draining.cancelled() => break,
             () = follower.changed() => {}
         }
-        has_ended = follower.state(view(app, organization, id)).await?.has_ended();
+        has_ended = follower.state(view(app, principal, id)).await?.has_ended();
     }
     Ok(())
 }

@@ -177,7 +177,7 @@ pub async fn get_deployment(
         return Ok(read_deployment(app, principal, id).await?.into_response());
     };
     let waiting = async {
-        deployment::wait_for_end(app, principal.organization_id, id, wait).await?;
+        deployment::wait_for_end(app, principal, id, wait).await?;
         // The right to read may have ended in the meantime. The command checks it, and changes nothing.
         drop(permit.command_without_key().open().await?);
         Ok(read_deployment(app, principal, id).await?)
