@@ -1,5 +1,6 @@
 //! The types of the API: requests, records, lists and problems. They contain no rules; those are in the domain.
 
+pub mod browser_session;
 pub mod cache;
 pub mod deployment;
 pub mod deployment_status;

@@ -1,5 +1,6 @@
 //! The caller of a request.
 
+use greenroom_domain::browser_session::BrowserPrincipal;
 use greenroom_domain::principal::Principal;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,34 @@ pub struct Me {
     pub organization_id: String,
     pub organization_slug: String,
     pub role: Role,
-    pub token: MyToken,
+    /// The token that sent the request. It is left out for a browser session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<MyToken>,
+    /// The organizations that the caller can reach, sorted by slug: that of the token, or all of the person who
+    /// is signed in with a browser.
+    #[serde(default)]
+    pub organizations: Vec<MyOrganization>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MyOrganization {
+    pub id: String,
+    pub slug: String,
+    /// The person's name in this organization.
+    pub name: String,
+    pub role: Role,
+}
+
+impl From<&Principal> for MyOrganization {
+    fn from(principal: &Principal) -> Self {
+        Self {
+            id: principal.organization_id.to_string(),
+            slug: principal.organization_slug.clone(),
+            name: principal.user_name.clone(),
+            role: principal.role.into(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -39,14 +67,25 @@ impl From<&Principal> for Me {
             organization_id: principal.organization_id.to_string(),
             organization_slug: principal.organization_slug.clone(),
             role: principal.role.into(),
-            token: MyToken {
-                id: principal.token_id.to_string(),
+            token: principal.credential.token().map(|id| MyToken {
+                id: id.to_string(),
                 kind: principal.token_kind.into(),
                 allow_force: principal.token_allow_force,
                 scopes: scope_list(principal.scopes),
                 pipelines: pipeline_list(&principal.pipelines),
                 expires_at: principal.token_expires_at,
-            },
+            }),
+            organizations: vec![MyOrganization::from(principal)],
         }
+    }
+}
+
+impl Me {
+    /// Returns the person who is signed in with a browser, in the first of their organizations; `None` if there
+    /// is none.
+    pub fn of_browser(browser: &BrowserPrincipal) -> Option<Self> {
+        let first = browser.memberships.first()?;
+        let organizations = browser.memberships.iter().map(|member| MyOrganization::from(&**member));
+        Some(Self { organizations: organizations.collect(), ..Self::from(&**first) })
     }
 }

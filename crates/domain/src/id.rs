@@ -77,6 +77,8 @@ ids! {
     UserId = "usr",
     /// An API token of one user in one organization.
     TokenId = "tok",
+    /// A browser in which a person is signed in.
+    BrowserSessionId = "brs",
     PipelineId = "pip",
     EnvironmentId = "env",
     SessionId = "ses",

@@ -1,6 +1,7 @@
 //! Greenroom's types, rules and state machines. Pure: this crate reads no clock, generates no random numbers
 //! and does no I/O.
 
+pub mod browser_session;
 pub mod cache;
 pub mod cleanup;
 pub mod definition;
@@ -26,6 +27,7 @@ pub mod runner;
 pub mod runner_pool;
 pub mod scope;
 pub mod session;
+pub mod sign_in;
 pub mod slug;
 pub mod text;
 pub mod text_enum;

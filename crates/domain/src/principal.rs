@@ -1,13 +1,48 @@
-//! The caller of a request: a user of one organization, with one token and the current rights of the user.
+//! The caller of a request: a user of one organization, with one token or browser session and the current
+//! rights of the user.
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
-use crate::id::{OrganizationId, TokenId, UserId};
+use crate::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
 use crate::policy::{self, Action, Denied};
 use crate::role::Role;
 use crate::scope::Scopes;
 use crate::token::TokenKind;
 use crate::token_grant::{PipelineLimit, TokenGrant};
+
+/// What a request was authenticated with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Credential {
+    Token(TokenId),
+    /// The cookie of a browser in which the user is signed in. It counts as a token of kind `user` with all
+    /// scopes.
+    Browser(BrowserSessionId),
+}
+
+impl Credential {
+    /// Returns the id without its type: ids of tokens and of browser sessions never coincide.
+    pub const fn uuid(self) -> Uuid {
+        match self {
+            Self::Token(id) => id.uuid(),
+            Self::Browser(id) => id.uuid(),
+        }
+    }
+
+    pub const fn token(self) -> Option<TokenId> {
+        match self {
+            Self::Token(id) => Some(id),
+            Self::Browser(_) => None,
+        }
+    }
+
+    pub const fn browser_session(self) -> Option<BrowserSessionId> {
+        match self {
+            Self::Browser(id) => Some(id),
+            Self::Token(_) => None,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
@@ -16,7 +51,7 @@ pub struct Principal {
     pub user_id: UserId,
     pub user_name: String,
     pub role: Role,
-    pub token_id: TokenId,
+    pub credential: Credential,
     pub token_kind: TokenKind,
     pub token_allow_force: bool,
     pub token_expires_at: Option<Timestamp>,
@@ -37,7 +72,7 @@ impl Principal {
         policy::check(self.role, self.scopes, action)
     }
 
-    /// Returns whether the `orgId` of a path, an id or a slug, is the organization of this token.
+    /// Returns whether the `orgId` of a path, an id or a slug, is the organization of this principal.
     pub fn is_of(&self, organization: &str) -> bool {
         organization == self.organization_slug || organization.parse() == Ok(self.organization_id)
     }

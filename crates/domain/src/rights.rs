@@ -4,12 +4,12 @@
 use crate::policy::{Action, is_allowed};
 use crate::role::Role;
 
-/// The token that a session was queued, or a hand-over requested, with.
+/// The token or browser session that a session was queued, or a hand-over requested, with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenState {
     /// The session was queued before sessions recorded their token.
     Unknown,
-    /// Revoked, expired, or without the scope to hold sessions.
+    /// Revoked, expired, signed out, or without the scope to hold sessions.
     Gone,
     Valid {
         allow_force: bool,

@@ -11,6 +11,7 @@ use greenroom_worker::housekeeping::Retention;
 
 use crate::app::job::timing::JobTiming;
 use crate::app::public_url::PublicUrl;
+use crate::app::sign_in::SignInSettings;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -50,10 +51,17 @@ pub struct ListenConfig {
     /// connections.
     #[arg(long, env = "GREENROOM_DRAIN_DELAY_SECONDS", default_value_t = 0)]
     pub drain_delay_seconds: u64,
-    /// The address at which browsers reach this server: `https://greenroom.example.com`. Records contain
-    /// their addresses in the dashboard (`webUrl`) only if it is set.
+    /// The address at which browsers reach this server: `https://greenroom.example.com`. If left out, browsers
+    /// sign in at the address on which it listens, and records do not contain their addresses in the dashboard
+    /// (`webUrl`).
     #[arg(long, env = "GREENROOM_PUBLIC_URL")]
     pub public_url: Option<PublicUrl>,
+}
+
+impl ListenConfig {
+    pub fn sign_in(&self) -> SignInSettings {
+        SignInSettings { public_url: self.public_url.clone() }
+    }
 }
 
 #[derive(Clone, Debug, Args)]

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::app::job::timing::JobTiming;
 use crate::app::live::object_gc;
 use crate::app::objects::Objects;
-use crate::app::public_url::PublicUrl;
+use crate::app::sign_in::SignIn;
 use crate::app::{App, Stores};
 use crate::config::{
     DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
@@ -130,11 +130,11 @@ impl Server {
         job_timing: JobTiming,
         listener: TcpListener,
         limits: Limits,
-        public_url: Option<PublicUrl>,
+        sign_in: SignIn,
     ) -> Self {
         let stores = Stores { general: databases.requests, reserved: databases.reserved };
         let connections = Connections::of(&limits);
-        let app = App::new(stores, limits, databases.health, engine, objects, job_timing, public_url);
+        let app = App::new(stores, limits, databases.health, engine, objects, job_timing, sign_in);
         let (tasks, system) = (Tasks::default(), databases.system);
         let health = app.health.clone();
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
@@ -206,8 +206,11 @@ pub async fn run_server(
     let address = listener.local_addr()?;
     let objects = Objects::open(&jobs.objects, std::env::vars())?;
     let limits = Limits::with(DEADLINE, limits);
-    let public_url = listen.public_url.clone();
-    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits, public_url);
+    // Browsers leave out the default port.
+    let own_url = format!("http://{address}");
+    let own_url = own_url.strip_suffix(":80").unwrap_or(&own_url).parse()?;
+    let sign_in = SignIn::new(listen.sign_in(), own_url);
+    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits, sign_in);
     serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     wait_for_stop_signal().await?;

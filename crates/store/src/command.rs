@@ -2,9 +2,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use greenroom_domain::id::{OrganizationId, TokenId};
-use greenroom_domain::principal::Principal;
+use greenroom_domain::id::OrganizationId;
+use greenroom_domain::principal::{Credential, Principal};
 
+use crate::system::browser_session::principal_of_browser;
 use crate::system::token::principal_of;
 use crate::transaction::{Actor, OrgTransaction};
 use crate::{Store, StoreError};
@@ -16,18 +17,22 @@ pub struct Command {
 }
 
 impl Store {
-    /// Opens a command for a token that was authenticated before. Returns `None` if the token or its user's
-    /// membership is no longer valid.
+    /// Opens a command for a token or browser session that was authenticated before. Returns `None` if it or
+    /// its user's membership is no longer valid.
     pub async fn command(
         &self,
         organization_id: OrganizationId,
-        token_id: TokenId,
+        credential: Credential,
         request_id: &str,
     ) -> Result<Option<Command>, StoreError> {
         let mut transaction = self.pool().begin().await?;
-        let Some(principal) = principal_of(&mut transaction, organization_id, token_id).await? else {
-            return Ok(None);
+        let principal = match credential {
+            Credential::Token(token) => principal_of(&mut transaction, organization_id, token).await?,
+            Credential::Browser(session) => {
+                principal_of_browser(&mut transaction, organization_id, session).await?
+            }
         };
+        let Some(principal) = principal else { return Ok(None) };
         let actor =
             Actor::Principal { principal: Box::new(principal.clone()), request_id: request_id.to_owned() };
         let transaction = OrgTransaction::new(transaction, organization_id, actor, self);

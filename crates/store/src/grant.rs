@@ -21,7 +21,7 @@ use crate::transaction::Actor;
 use crate::{Command, Store, StoreError};
 
 /// Who requests a grant or a release, and of which environment. The statement checks the token and the right
-/// again.
+/// again. The id of a browser session is no token's, so people in a browser take the slow path.
 #[derive(Clone, Copy, Debug)]
 pub struct GrantRequest<'a> {
     pub principal: &'a Principal,
@@ -170,7 +170,7 @@ async fn grant(
         claim.session.uuid(),
         claim.context,
         claim.ttl_seconds,
-        principal.token_id.uuid(),
+        principal.credential.uuid(),
         &holder_roles(),
         actor_payload(request),
         context_payload(request),
@@ -289,7 +289,7 @@ async fn release(
         request.pipeline.slug(),
         request.environment,
         session.uuid(),
-        principal.token_id.uuid(),
+        principal.credential.uuid(),
         &holder_roles(),
         actor_payload(request),
         context_payload(request),

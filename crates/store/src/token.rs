@@ -127,7 +127,7 @@ impl Command {
         Ok(unknown.map(PipelineId::from))
     }
 
-    /// Creates a token for the command's user, as a child of the command's token.
+    /// Creates a token for the command's user, as a child of the command's token if it has one.
     pub async fn create_token(
         &mut self,
         id: TokenId,
@@ -153,7 +153,7 @@ impl Command {
             grant.allow_force,
             hash.as_slice(),
             secret.hint(),
-            principal.token_id.uuid(),
+            principal.credential.token().map(TokenId::uuid),
             grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             principal.user_name,
             &scope_names(grant.scopes),

@@ -209,7 +209,7 @@ impl Actor {
                 "id": principal.user_id,
                 "name": principal.user_name,
                 "kind": principal.token_kind,
-                "tokenId": principal.token_id,
+                "tokenId": principal.credential.token(),
             }),
             Self::Runner { id, name } => {
                 json!({ "id": id, "name": name, "kind": "runner", "tokenId": null })
@@ -221,7 +221,10 @@ impl Actor {
 
     pub(crate) fn context(&self) -> Value {
         match self {
-            Self::Principal { request_id, .. } => json!({ "requestId": request_id }),
+            Self::Principal { principal, request_id } => match principal.credential.browser_session() {
+                None => json!({ "requestId": request_id }),
+                Some(session) => json!({ "requestId": request_id, "browserSessionId": session }),
+            },
             Self::Runner { .. } | Self::System | Self::Operator => json!({}),
         }
     }

@@ -1,12 +1,14 @@
-//! Authentication: from a token to the principal that it belongs to. Reads may use a cached result that is up
-//! to half a second old; commands authenticate again in their own transaction (`Store::command`).
+//! Authentication: from a token or the cookie of a browser session to the principal that it belongs to. Reads
+//! may use a cached result that is up to half a second old; commands authenticate again in their own
+//! transaction (`Store::command`).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use greenroom_domain::id::TokenId;
-use greenroom_domain::principal::Principal;
+use greenroom_domain::browser_session::BrowserPrincipal;
+use greenroom_domain::id::{BrowserSessionId, TokenId};
+use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::token::TokenHash;
 use greenroom_store::job::RunnerPrincipal;
 use greenroom_store::system::runner::AuthenticatedRunner;
@@ -38,12 +40,13 @@ pub struct Authentication {
     known: Cache<TokenHash, ()>,
     /// Tokens that were found invalid. Any client can add entries, so they are separate from the valid ones.
     rejected: Cache<TokenHash, Rejection>,
-    used: Arc<Mutex<HashSet<TokenId>>>,
+    used: Arc<Mutex<HashSet<Credential>>>,
 }
 
 struct LookUps {
     store: Store,
     principals: Cache<TokenHash, Arc<Principal>>,
+    browsers: Cache<TokenHash, Arc<BrowserPrincipal>>,
     runners: Cache<TokenHash, RunnerPrincipal>,
 }
 
@@ -54,10 +57,11 @@ enum Miss {
 }
 
 /// A token that is not valid never becomes valid again: revocation and expiry are final, removing a member
-/// revokes the member's tokens, and new tokens are random.
+/// revokes the member's tokens, and new tokens are random. The same holds for browser sessions: the end, the
+/// expiry and being idle for too long are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The token was revoked, has expired, or never existed.
+    /// The token or browser session was revoked or ended, has expired, or never existed.
     Invalid,
     /// The token belongs to a runner that was revoked.
     RevokedRunner,
@@ -106,8 +110,9 @@ impl<T> Found<T> {
 impl LookUps {
     fn new(store: Store) -> Self {
         let principals = Cache::builder().max_capacity(MAX_CACHED).time_to_live(CACHE_TTL).build();
+        let browsers = Cache::builder().max_capacity(MAX_CACHED).time_to_live(CACHE_TTL).build();
         let runners = Cache::builder().max_capacity(MAX_CACHED).time_to_live(CACHE_TTL).build();
-        Self { store, principals, runners }
+        Self { store, principals, browsers, runners }
     }
 }
 
@@ -180,7 +185,7 @@ impl Authentication {
                 return Err(Miss::Rejected(rejection));
             }
             if let Some(principal) = store.authenticate(&hash).await.map_err(Miss::Store)? {
-                self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(principal.token_id);
+                self.record_use(principal.credential);
                 self.remember(hash).await;
                 return Ok(Arc::new(principal));
             }
@@ -191,6 +196,34 @@ impl Authentication {
         Found::new(found, is_new)
     }
 
+    /// Authenticates the cookie of a browser session.
+    pub async fn browser(
+        &self,
+        hash: TokenHash,
+        class: Class,
+    ) -> Result<Found<Arc<BrowserPrincipal>>, Failure> {
+        let LookUps { store, browsers, .. } = self.look_ups(class);
+        let mut is_new = false;
+        let look_up = async {
+            if let Some(rejection) = self.rejection(&hash).await {
+                return Err(Miss::Rejected(rejection));
+            }
+            if let Some(browser) = store.authenticate_browser(&hash).await.map_err(Miss::Store)? {
+                self.record_use(Credential::Browser(browser.session_id));
+                self.remember(hash).await;
+                return Ok(Arc::new(browser));
+            }
+            is_new = self.reject(hash, Rejection::Invalid).await;
+            Err(Miss::Rejected(Rejection::Invalid))
+        };
+        let found = browsers.try_get_with(hash, look_up).await;
+        Found::new(found, is_new)
+    }
+
+    fn record_use(&self, credential: Credential) {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(credential);
+    }
+
     fn look_ups(&self, class: Class) -> &LookUps {
         match class {
             Class::General => &self.general,
@@ -198,26 +231,38 @@ impl Authentication {
         }
     }
 
-    /// Records every few seconds which tokens were used.
+    /// Records every few seconds which tokens and browser sessions were used.
     pub async fn record_uses(&self, stop: CancellationToken) {
         loop {
             let stopping = tokio::select! {
                 () = stop.cancelled() => true,
                 () = tokio::time::sleep(RECORD_INTERVAL) => false,
             };
-            let used: Vec<TokenId> =
-                self.used.lock().unwrap_or_else(PoisonError::into_inner).drain().collect();
-            if !used.is_empty()
-                && let Err(error) = with_db_timeout(self.general.store.record_token_use(&used)).await
-            {
+            if let Err(error) = self.write_uses().await {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "could not record the last use of tokens"
+                    "could not record the last use of tokens and browser sessions"
                 );
             }
             if stopping {
                 return;
             }
         }
+    }
+
+    async fn write_uses(&self) -> Result<(), StoreError> {
+        let used: Vec<Credential> =
+            self.used.lock().unwrap_or_else(PoisonError::into_inner).drain().collect();
+        let tokens: Vec<TokenId> = used.iter().filter_map(|used| used.token()).collect();
+        let browsers: Vec<BrowserSessionId> =
+            used.iter().filter_map(|used| used.browser_session()).collect();
+        let store = &self.general.store;
+        if !tokens.is_empty() {
+            with_db_timeout(store.record_token_use(&tokens)).await?;
+        }
+        if !browsers.is_empty() {
+            with_db_timeout(store.record_browser_use(&browsers)).await?;
+        }
+        Ok(())
     }
 }

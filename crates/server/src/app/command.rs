@@ -111,8 +111,8 @@ impl CommandRequest<'_> {
 
     /// Opens a further command of a request that has already stored a response, and may replace it.
     pub async fn reopen(&self) -> Result<OpenCommand, Interruption> {
-        let Principal { organization_id, token_id, .. } = *self.principal;
-        let command = self.app.store.command(organization_id, token_id, self.request_id).await?;
+        let Principal { organization_id, credential, .. } = *self.principal;
+        let command = self.app.store.command(organization_id, credential, self.request_id).await?;
         let command = command.ok_or_else(Failure::unauthenticated)?;
         let principal = command.principal();
         (self.authorize)(principal.role, principal.scopes)?;

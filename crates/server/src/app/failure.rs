@@ -48,10 +48,13 @@ codes! {
     MalformedJson         "malformed_json"          400 "The body is not JSON",
     InvalidHeader         "invalid_header"          400 "Invalid header",
     Unauthenticated       "unauthenticated"         401 "No valid token",
+    SignInFailed          "sign_in_failed"          401 "Sign-in failed",
     Forbidden             "forbidden"               403 "Not allowed",
     TokenExceedsParent    "token_exceeds_parent"    403 "The token would exceed its parent",
     ScopeMissing          "scope_missing"           403 "The token lacks a scope",
     TokenLimited          "token_limited"           403 "The token is limited to pipelines",
+    CrossSiteRequest      "cross_site_request"      403 "The request comes from another site",
+    BrowserSessionRequired "browser_session_required" 403 "An API token can't do this",
     NotFound              "not_found"               404 "Not found",
     ObjectMissing         "object_missing"          404 "Missing from the object store",
     MethodNotAllowed      "method_not_allowed"      405 "Method not allowed",
@@ -144,7 +147,7 @@ impl Failure {
     pub fn unauthenticated() -> Self {
         Self::new(
             Code::Unauthenticated,
-            "Send `Authorization: Bearer <API_TOKEN>` with a token that is neither expired nor revoked.",
+            "Send `Authorization: Bearer <API_TOKEN>` with a token that is neither expired nor revoked, or sign in.",
         )
     }
 

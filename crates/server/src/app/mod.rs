@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod artifact;
 pub mod authentication;
+pub mod browser_session;
 pub mod cache;
 pub mod cleanup;
 pub mod command;
@@ -30,6 +31,7 @@ pub mod public_url;
 pub mod runner;
 pub mod runner_pool;
 pub mod session;
+pub mod sign_in;
 pub mod token;
 pub mod web_url;
 
@@ -53,7 +55,7 @@ use self::live::watcher_heartbeat::WatcherHeartbeat;
 use self::log::read::LogReader;
 use self::log::tail::LogTails;
 use self::objects::Objects;
-use self::public_url::PublicUrl;
+use self::sign_in::SignIn;
 use self::web_url::WebUrls;
 use crate::limits::{Capacity, Limits};
 
@@ -69,9 +71,8 @@ pub struct Parts {
     general: Store,
     reserved: Store,
     pub limits: Limits,
-    /// The address at which browsers reach the server, if the operator has set it.
-    pub public_url: Option<PublicUrl>,
     pub authentication: Authentication,
+    pub sign_in: SignIn,
     pub feed: Feed,
     pub stream_rights: StreamRights,
     pub watcher_heartbeat: WatcherHeartbeat,
@@ -112,17 +113,17 @@ impl App {
         engine: Engine,
         objects: Objects,
         job_timing: JobTiming,
-        public_url: Option<PublicUrl>,
+        sign_in: SignIn,
     ) -> Self {
         let parts = Arc::new(Parts {
             authentication: Authentication::new(store.clone(), reserved.clone()),
+            sign_in,
             feed: Feed::default(),
             stream_rights: StreamRights::default(),
             watcher_heartbeat: WatcherHeartbeat::default(),
             general: store.clone(),
             reserved,
             limits,
-            public_url,
             bell: SequencerBell::default(),
             relay_bell: RelayBell::default(),
             engine,
@@ -150,7 +151,7 @@ impl App {
 
     /// Returns the addresses of the records of a user's organization.
     pub fn web_urls<'a>(&'a self, principal: &'a Principal) -> WebUrls<'a> {
-        WebUrls { public_url: self.public_url.as_ref(), organization: &principal.organization_slug }
+        WebUrls { public_url: self.sign_in.configured_url.as_ref(), organization: &principal.organization_slug }
     }
 
     /// Returns a reader of logs, with the database connections of this app.

@@ -8,7 +8,7 @@ use greenroom_domain::principal::Principal;
 use greenroom_domain::scope::Scope;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, Token, TokenKind, TokenSecret};
-use greenroom_domain::token_grant::{PipelineLimit, TokenRefusal, TokenRequest};
+use greenroom_domain::token_grant::{PipelineLimit, TokenGrant, TokenRefusal, TokenRequest};
 use greenroom_store::Command;
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -24,14 +24,7 @@ pub async fn create(
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let pipelines = request.pipelines.as_deref().map(pipeline_ids).transpose()?;
     let kind = request.kind.map_or(command.principal().token_kind, TokenKind::from);
-    // Lock the parent, so that a concurrent revocation of the parent finds the child.
-    let own = command.principal().token_id;
-    command
-        .token_for_update(own)
-        .await?
-        .filter(|token| token.revoked_at.is_none())
-        .ok_or_else(Failure::unauthenticated)?;
-    let parent = command.principal().token_grant();
+    let parent = lock_parent(command).await?;
     let requested = TokenRequest {
         kind,
         allow_force: request.allow_force,
@@ -40,7 +33,7 @@ pub async fn create(
         pipelines,
     };
     let now = command.now().await?;
-    let grant = requested.resolve(Some(&parent), now).map_err(refused)?;
+    let grant = requested.resolve(parent.as_ref(), now).map_err(refused)?;
     if let Some(unknown) = command.unknown_pipeline(&grant.pipelines).await? {
         return Err(Failure::field(
             "/pipelines",
@@ -59,6 +52,15 @@ pub async fn create(
         })
         .await?;
     Ok((token, secret))
+}
+
+/// Locks the token that creates another one, so that a concurrent revocation of the parent finds the child.
+/// Returns what the parent may do; `None` for a person in a browser, whose tokens have no parent.
+async fn lock_parent(command: &mut Command) -> Result<Option<TokenGrant>, Failure> {
+    let Some(own) = command.principal().credential.token() else { return Ok(None) };
+    let parent = command.token_for_update(own).await?.filter(|token| token.revoked_at.is_none());
+    parent.ok_or_else(Failure::unauthenticated)?;
+    Ok(Some(command.principal().token_grant()))
 }
 
 /// Parses the pipeline ids in a request's field `pipelines`.
@@ -118,7 +120,7 @@ pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure
 
 /// Checks whether the principal may revoke a token: its own always, others with the right to manage tokens.
 pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
-    if id == principal.token_id {
+    if principal.credential.token() == Some(id) {
         return Ok(());
     }
     principal.require(Action::TokenManageOwn)?;

@@ -20,6 +20,7 @@ use crate::http::rules::buffered_body;
 use crate::http::rules::class::{classify, is_upload, uses_database};
 use crate::http::rules::identity::Identity;
 use crate::http::rules::paced_body::PacedBody;
+use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::problem::PendingProblem;
 use crate::http::rules::request_id::{self, RequestId};
 use crate::http::rules::request_slot::RequestSlot;
@@ -53,24 +54,28 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
         return Err(Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most."));
     }
     let (mut parts, body) = request.into_parts();
-    let names = RawPathParams::from_request_parts(&mut parts, &()).await;
+    let variables = RawPathParams::from_request_parts(&mut parts, &()).await.ok();
+    let is_hidden_in = |(_, value): (&str, &str)| value.chars().any(is_hidden);
     // No record has such a name, and PostgreSQL rejects NUL. A path without variables needs no check.
-    if names.is_ok_and(|names| names.iter().any(|(_, value)| value.chars().any(is_hidden))) {
+    if variables.as_ref().is_some_and(|variables| variables.iter().any(is_hidden_in)) {
         return Err(Failure::not_found());
     }
+    let organization = variables.as_ref().and_then(|variables| {
+        variables.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE).map(|(_, value)| value)
+    });
     let limits = &app.limits;
     let class = classify(&parts.method, route);
     let address = limits.client_address(parts.extensions.get::<PeerAddress>().copied(), &parts.headers).0;
-    let identity = Identity::find(app, &parts.headers, address, class);
+    let identity = Identity::find(app, &parts.method, &parts.headers, address, class);
     let identity =
         tokio::time::timeout(limits.deadline, identity).await.map_err(|_| deadline_exceeded())??;
-    let sender = identity.sender(address);
+    let sender = identity.sender(address, organization);
     let counted = limits.admit(sender, class)?;
     let (body, charge) = match sender {
         Sender::Bearer(bearer) if !is_upload(&parts.method, route) => {
             buffered_body::buffer(limits, bearer, body).await?
         }
-        // No handler reads the body of a request without a valid token.
+        // Without a valid token only the handlers of signing in read a body, of a few KiB.
         _ => (Body::new(PacedBody::new(body)), None),
     };
     let request_slot = RequestSlot::new(limits, sender, counted, charge);

@@ -1,6 +1,7 @@
 //! The API over HTTP: thin handlers, one file per noun, and in `rules` the extractors, middleware and
 //! responses that they share.
 
+mod browser_session;
 mod cache;
 mod cleanup;
 mod definition_schema;

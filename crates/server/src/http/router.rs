@@ -14,10 +14,10 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment, environment_list,
-    environment_pool, event, give_up, handover, health, live_session, log, log_index, log_search,
-    log_stream, me, member, middleware, organization, pipeline, runner, runner_pool, session, summary,
-    token, transfer, version, watch,
+    browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
+    environment_list, environment_pool, event, give_up, handover, health, live_session, log, log_index,
+    log_search, log_stream, me, member, middleware, organization, pipeline, runner, runner_pool, session,
+    summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -31,6 +31,8 @@ fn api() -> ApiRouter {
     let (router, document) = OpenApiRouter::with_openapi(base)
         .routes(routes!(me::get_me))
         .routes(routes!(me::get_organization_me))
+        .routes(routes!(browser_session::list_browser_sessions, browser_session::end_browser_sessions))
+        .routes(routes!(browser_session::sign_out))
         .routes(routes!(organization::get_organization, organization::update_organization))
         .routes(routes!(member::list_members, member::add_member))
         .routes(routes!(member::get_member, member::update_member, member::remove_member))

@@ -87,11 +87,11 @@ async fn register_watcher(
     if found.ok_or_else(Failure::not_found)?.user_id != principal.user_id {
         return Err(not_own());
     }
-    let token_id = principal.token_id;
+    let credential = principal.credential;
     Ok(permit.app.watcher_heartbeat.register(Watcher {
         organization_id,
         environment_id,
         session_id,
-        token_id,
+        credential,
     }))
 }

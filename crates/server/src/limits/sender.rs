@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 
+use greenroom_domain::browser_session::BrowserPrincipal;
 use greenroom_domain::principal::Principal;
 use greenroom_store::job::RunnerPrincipal;
 use uuid::Uuid;
 
-/// The token of a request, and its organization.
+/// The token or browser session of a request, and its organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bearer {
     pub(super) token: Uuid,
@@ -15,7 +16,14 @@ pub struct Bearer {
 
 impl From<&Principal> for Bearer {
     fn from(principal: &Principal) -> Self {
-        Self { token: principal.token_id.uuid(), organization: principal.organization_id.uuid() }
+        Self { token: principal.credential.uuid(), organization: principal.organization_id.uuid() }
+    }
+}
+
+/// For requests of a browser session that belong to no organization: they are counted per user.
+impl From<&BrowserPrincipal> for Bearer {
+    fn from(browser: &BrowserPrincipal) -> Self {
+        Self { token: browser.session_id.uuid(), organization: browser.user_id.uuid() }
     }
 }
 

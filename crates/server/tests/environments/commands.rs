@@ -3,7 +3,7 @@
 use greenroom_domain::id::SessionId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::{PipelineEdit, SessionHold};
-use greenroom_domain::principal::Principal;
+use greenroom_domain::principal::{Credential, Principal};
 use greenroom_server::app::App;
 use greenroom_server::app::command::{Authorize, CommandRequest, Interruption, OperationKey, Replayable};
 use greenroom_server::app::failure::{Code, Failure};
@@ -36,8 +36,9 @@ fn app(fixture: &EnvironmentFixture) -> &App {
 }
 
 async fn principal(fixture: &EnvironmentFixture, caller: &Caller) -> Principal {
-    let (organization, token) = (caller.organization.parse().unwrap(), caller.token_id.parse().unwrap());
-    let command = app(fixture).store.command(organization, token, "req_test").await.unwrap().unwrap();
+    let organization = caller.organization.parse().unwrap();
+    let credential = Credential::Token(caller.token_id.parse().unwrap());
+    let command = app(fixture).store.command(organization, credential, "req_test").await.unwrap().unwrap();
     command.principal().clone()
 }
 

@@ -10,7 +10,7 @@ use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
 use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
-use greenroom_server::app::public_url::PublicUrl;
+use greenroom_server::app::sign_in::{SignIn, SignInSettings};
 use greenroom_server::app::token::new_secret;
 use greenroom_server::config::DatabaseConfig;
 use greenroom_server::daemon::{Databases, Server};
@@ -64,15 +64,16 @@ impl TestServer {
     pub async fn start_at(pool: &PgPool, public_url: &str) -> Self {
         let database_url = pool.connect_options().to_url_lossy();
         let limits = Limits::new(Duration::from_secs(15), 512);
-        Self::start_with(database_url.as_str(), limits, Some(public_url.parse().unwrap())).await
+        let settings = SignInSettings { public_url: Some(public_url.parse().unwrap()) };
+        Self::start_with(database_url.as_str(), limits, settings).await
     }
 
     /// Starts a server on any database address, for example that of a proxy.
     pub async fn start_on(database_url: &str, limits: Limits) -> Self {
-        Self::start_with(database_url, limits, None).await
+        Self::start_with(database_url, limits, SignInSettings::default()).await
     }
 
-    async fn start_with(database_url: &str, limits: Limits, public_url: Option<PublicUrl>) -> Self {
+    async fn start_with(database_url: &str, limits: Limits, settings: SignInSettings) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -84,7 +85,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
-            public_url,
+            SignIn::new(settings, origin.parse().unwrap()),
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

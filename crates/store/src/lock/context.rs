@@ -1,7 +1,7 @@
 //! The input of a command on a lock.
 
 use greenroom_domain::environment::{EnvironmentState, LockCommand};
-use greenroom_domain::id::TokenId;
+use greenroom_domain::principal::Credential;
 
 /// Data of a new session.
 #[derive(Clone, Debug, Default)]
@@ -10,8 +10,8 @@ pub struct NewSession {
     pub user_kind: String,
     pub context: Option<String>,
     pub commit_id: Option<String>,
-    /// The token of the claim, queue or hand-over request.
-    pub token_id: Option<TokenId>,
+    /// The token or browser session of the claim, queue or hand-over request.
+    pub credential: Option<Credential>,
 }
 
 /// What a user has sent with a claim, for its event.

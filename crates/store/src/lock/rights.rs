@@ -23,11 +23,13 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.id, s.user_id, s.user_kind, s.lease_seconds, s.longest_seconds, s.heard_at as "heard_at!",
-                      s.token_id, m.role as "role?", t.allow_force as "allow_force?"
+                      s.token_id, m.role as "role?",
+                      case when b.id is null then t.allow_force else true end as "allow_force?"
                from sessions s
                left join memberships m on m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
                left join api_tokens t on t.organization_id = $1 and t.id = s.token_id and t.revoked_at is null
                    and (t.expires_at is null or t.expires_at > clock_timestamp()) and $3 = any(t.scopes)
+               left join live_browser_sessions b on b.id = s.token_id and b.user_id = s.user_id
                where s.organization_id = $1 and s.environment_id = $2 and s.waiting
                order by s.ordinal"#,
             organization,
@@ -63,11 +65,14 @@ impl OrgTransaction {
     ) -> Result<bool, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select m.role, t.allow_force from memberships m
-               join api_tokens t on t.organization_id = $1 and t.user_id = m.user_id
-               where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null and t.id = $3
-                 and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
-                 and $4 = any(t.scopes)"#,
+            r#"select m.role, case when b.id is null then t.allow_force else true end as "allow_force!"
+               from memberships m
+               left join api_tokens t on t.organization_id = $1 and t.user_id = m.user_id and t.id = $3
+                   and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
+                   and $4 = any(t.scopes)
+               left join live_browser_sessions b on b.id = $3 and b.user_id = m.user_id
+               where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null
+                 and (t.id is not null or b.id is not null)"#,
             organization,
             user,
             token_id,

@@ -3,9 +3,10 @@
 
 use greenroom_domain::environment::{EnvironmentState, LockCommand};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::{SessionId, TokenId};
+use greenroom_domain::id::SessionId;
 use greenroom_domain::lease::Lease;
 use greenroom_domain::lock::OnSilence;
+use greenroom_domain::principal::Credential;
 use greenroom_domain::queue::Waiter;
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
@@ -88,7 +89,7 @@ impl OrgTransaction {
             time(fence.map(|_| now)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
-            new.token_id.map(TokenId::uuid),
+            new.credential.map(Credential::uuid),
         )
         .execute(self.connection())
         .await?;
@@ -182,7 +183,7 @@ impl OrgTransaction {
             by.uuid(),
             command_context.new.context,
             time(Some(environment.now)) as Option<jiff_sqlx::Timestamp>,
-            command_context.new.token_id.map(TokenId::uuid),
+            command_context.new.credential.map(Credential::uuid),
         )
         .execute(self.connection())
         .await?;

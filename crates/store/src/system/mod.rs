@@ -2,6 +2,7 @@
 //! listed in `tests/organization_wall`, which rejects all other queries without an organization.
 
 pub mod bootstrap;
+pub mod browser_session;
 pub mod cleanup;
 pub mod deployment_progress;
 pub mod expiry;
@@ -15,6 +16,7 @@ pub mod operator;
 pub mod runner;
 pub mod sequencer;
 pub mod session_ending;
+pub mod sign_in;
 pub mod sweeper;
 pub mod token;
 pub mod wake_up;

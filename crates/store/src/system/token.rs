@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use greenroom_domain::id::{OrganizationId, TokenId};
-use greenroom_domain::principal::Principal;
+use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::role::Role;
 use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
@@ -36,7 +36,7 @@ impl TryFrom<Row> for Principal {
             user_id: row.user_id.into(),
             user_name: row.user_name,
             role: parse_column("memberships.role", &row.role)?,
-            token_id: row.token_id.into(),
+            credential: Credential::Token(row.token_id.into()),
             token_kind: parse_column("api_tokens.kind", &row.token_kind)?,
             token_allow_force: row.token_allow_force,
             token_expires_at: row.token_expires_at.map(jiff_sqlx::Timestamp::to_jiff),

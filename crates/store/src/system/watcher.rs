@@ -3,28 +3,29 @@
 use std::collections::HashMap;
 
 use greenroom_domain::environment::LockCommand;
-use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, TokenId};
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
 use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Credential;
 
 use crate::grant::holder_roles;
 use crate::lock::NewSession;
 use crate::{Store, StoreError};
 
-/// An open stream of a session, and the token that opened it.
+/// An open stream of a session, and the token or browser session that opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Watcher {
     pub organization_id: OrganizationId,
     pub environment_id: EnvironmentId,
     pub session_id: SessionId,
-    pub token_id: TokenId,
+    pub credential: Credential,
 }
 
 /// Waiting sessions with an open stream, by environment.
 pub type WatchedSessions = HashMap<(OrganizationId, EnvironmentId), Vec<SessionId>>;
 
 impl Store {
-    /// Returns the waiting sessions whose stream was opened with a token that may still hold a session. One
-    /// query for all streams.
+    /// Returns the waiting sessions whose stream was opened with a token or browser session that may still hold
+    /// a session. One query for all streams.
     pub async fn waiting_watched_sessions(
         &self,
         watchers: &[Watcher],
@@ -32,21 +33,23 @@ impl Store {
         let organizations: Vec<uuid::Uuid> = watchers.iter().map(|one| one.organization_id.uuid()).collect();
         let environments: Vec<uuid::Uuid> = watchers.iter().map(|one| one.environment_id.uuid()).collect();
         let sessions: Vec<uuid::Uuid> = watchers.iter().map(|one| one.session_id.uuid()).collect();
-        let tokens: Vec<uuid::Uuid> = watchers.iter().map(|one| one.token_id.uuid()).collect();
+        let credentials: Vec<uuid::Uuid> = watchers.iter().map(|one| one.credential.uuid()).collect();
         let rows = sqlx::query!(
             "select distinct s.organization_id, s.environment_id, s.id
              from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[])
-                as w (organization_id, environment_id, session_id, token_id)
+                as w (organization_id, environment_id, session_id, credential_id)
              join sessions s on s.organization_id = w.organization_id and s.environment_id = w.environment_id
                 and s.id = w.session_id and s.waiting
-             join api_tokens t on t.organization_id = w.organization_id and t.id = w.token_id and t.revoked_at is null
-                and (t.expires_at is null or t.expires_at > clock_timestamp()) and $6 = any(t.scopes)
-             join memberships m on m.organization_id = w.organization_id and m.user_id = t.user_id
+             left join api_tokens t on t.organization_id = w.organization_id and t.id = w.credential_id
+                and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
+                and $6 = any(t.scopes)
+             left join live_browser_sessions b on b.id = w.credential_id
+             join memberships m on m.organization_id = w.organization_id and m.user_id = coalesce(t.user_id, b.user_id)
                 and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id",
             &organizations,
             &environments,
             &sessions,
-            &tokens,
+            &credentials,
             &holder_roles(),
             Action::SessionHold.scope().as_str(),
         )

@@ -64,7 +64,8 @@ fn expected_row(
     let person = event.by.map(|user| &fixture.shared.people[user]);
     let actor = match person {
         Some(person) => json!({
-            "id": person.user_id, "name": person.user_name, "kind": person.token_kind, "tokenId": person.token_id,
+            "id": person.user_id, "name": person.user_name, "kind": person.token_kind,
+            "tokenId": person.credential.token(),
         }),
         None => json!({ "id": null, "name": "system", "kind": "system", "tokenId": null }),
     };

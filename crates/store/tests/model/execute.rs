@@ -79,9 +79,9 @@ impl ModelFixture {
     }
 
     async fn command(&self, environment: usize, request: &Request) -> Outcome {
-        let token = self.shared.people[request.by].token_id;
+        let credential = self.shared.people[request.by].credential;
         let mut command =
-            self.shared.store.command(self.organization(), token, REQUEST).await.unwrap().unwrap();
+            self.shared.store.command(self.organization(), credential, REQUEST).await.unwrap().unwrap();
         if request.path == GrantPath::FastInCommand {
             let pipeline = self.pipeline_name(environment);
             let grant_request = self.grant_request(environment, request, &pipeline);
@@ -108,7 +108,7 @@ impl ModelFixture {
             // reason.
             context: request.context.clone().filter(|_| !matches!(request.command, LockCommand::Release(_))),
             commit_id: request.commit.clone(),
-            token_id: Some(person.token_id),
+            credential: Some(person.credential),
         };
         let applied = command.apply(&mut locked, self.in_database(request.command), &new).await.unwrap();
         let applied = self.in_model(applied);

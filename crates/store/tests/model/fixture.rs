@@ -43,8 +43,9 @@ impl ModelFixture {
         let defined: Vec<_> =
             environments.into_iter().zip(NAMES).map(|(id, name)| defined(id, name)).collect();
 
-        let token = shared.people[0].token_id;
-        let mut command = shared.store.command(shared.organization(), token, REQUEST).await.unwrap().unwrap();
+        let credential = shared.people[0].credential;
+        let mut command =
+            shared.store.command(shared.organization(), credential, REQUEST).await.unwrap().unwrap();
         let name = Name::new(&slug).unwrap();
         command.create_pipeline(pipeline, &slug.parse().unwrap(), &name, None, &definition).await.unwrap();
         command.define_environments(pipeline, &defined).await.unwrap();

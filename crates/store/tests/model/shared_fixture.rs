@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
-use greenroom_domain::principal::Principal;
+use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::role::Role;
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
@@ -105,7 +105,7 @@ async fn people(store: &Store) -> [Principal; PEOPLE] {
     let others = [("Ben", Role::Maintainer), ("Cleo", Role::Developer)];
     for (user, (name, role)) in (1..).zip(others) {
         let (email, name) = (address(name), Name::new(name).unwrap());
-        let mut command = store.command(organization, tokens[0], "people").await.unwrap().unwrap();
+        let mut command = store.command(organization, Credential::Token(tokens[0]), "people").await.unwrap().unwrap();
         command.add_member(Uuid::now_v7().into(), &email, &name, role).await.unwrap().unwrap();
         command.commit().await.unwrap();
         store.create_token_for(&slug, &email, &token(user)).await.unwrap().unwrap();

@@ -15,6 +15,19 @@ const LISTED: &[(&str, &str)] = &[
       m.user_id = t.user_id where t.secret_hash = $1",
         "authentication of users: it finds the organization",
     ),
+    (
+        "select m.organization_id, o.slug as organization_slug, m.name as user_name, m.role from memberships m",
+        "authentication of people: it finds their organizations",
+    ),
+    (
+        "select b.id as \"id!\", m.organization_id, m.role from unnest",
+        "the check of the rights of all open streams of browsers",
+    ),
+    ("select exists ( select 1 from memberships where user_id", "a person's memberships, at sign-in"),
+    (
+        "insert into event_intake (organization_id, type, category, subject, actor_id, data) select m.organization_id",
+        "a sign-in is recorded in every organization of the person",
+    ),
     ("select t.id, m.role from api_tokens t", "the check of the rights of all open streams"),
     ("update api_tokens set last_used_at", "last uses of all organizations' tokens, in one statement"),
     (

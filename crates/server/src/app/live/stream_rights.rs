@@ -1,14 +1,14 @@
-//! Checks that open streams and downloads are still allowed: one query every 700 ms for all their tokens, and
-//! one for all their runners. A stream or download whose token ended, whose user's role changed, or whose
-//! runner was revoked is closed. Its client reconnects, and the new request is authenticated and authorized
-//! again.
+//! Checks that open streams and downloads are still allowed: one query every 700 ms for all their tokens, one
+//! for all their browser sessions, and one for all their runners. A stream or download whose token or browser
+//! session ended, whose user's role changed, or whose runner was revoked is closed. Its client reconnects, and
+//! the new request is authenticated and authorized again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use greenroom_domain::id::{OrganizationId, RunnerId, TokenId};
-use greenroom_domain::principal::Principal;
+use greenroom_domain::id::{BrowserSessionId, OrganizationId, RunnerId, TokenId};
+use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::role::Role;
 use greenroom_store::job::RunnerPrincipal;
 use greenroom_store::{Store, StoreError, with_db_timeout};
@@ -24,6 +24,7 @@ pub struct StreamRights {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Member(TokenId, Role),
+    Browser(BrowserSessionId, OrganizationId, Role),
     Runner(OrganizationId, RunnerId),
 }
 
@@ -42,7 +43,10 @@ pub struct RightsWatch {
 
 impl StreamRights {
     pub fn watch(&self, principal: &Principal) -> RightsWatch {
-        self.watch_key(Key::Member(principal.token_id, principal.role))
+        self.watch_key(match principal.credential {
+            Credential::Token(token) => Key::Member(token, principal.role),
+            Credential::Browser(session) => Key::Browser(session, principal.organization_id, principal.role),
+        })
     }
 
     pub fn watch_runner(&self, runner: &RunnerPrincipal) -> RightsWatch {
@@ -78,18 +82,23 @@ impl StreamRights {
     }
 
     async fn check(&self, store: &Store) -> Result<(), StoreError> {
-        let (mut tokens, mut runners) = (HashSet::new(), HashSet::new());
+        let (mut tokens, mut browsers, mut runners) = (HashSet::new(), HashSet::new(), HashSet::new());
         for key in self.watched().keys() {
             let _is_new = match key {
                 Key::Member(token, _) => tokens.insert(*token),
+                Key::Browser(session, organization, _) => browsers.insert((*session, *organization)),
                 Key::Runner(organization, runner) => runners.insert((*organization, *runner)),
             };
         }
-        metrics::gauge!("greenroom_watched_tokens").set((tokens.len() + runners.len()) as f64);
-        let (mut roles, mut active) = (HashMap::new(), HashSet::new());
+        metrics::gauge!("greenroom_watched_tokens").set((tokens.len() + browsers.len() + runners.len()) as f64);
+        let (mut roles, mut browser_roles, mut active) = (HashMap::new(), HashMap::new(), HashSet::new());
         if !tokens.is_empty() {
             let ids: Vec<TokenId> = tokens.iter().copied().collect();
             roles = with_db_timeout(store.token_roles(&ids)).await?;
+        }
+        if !browsers.is_empty() {
+            let ids: Vec<(BrowserSessionId, OrganizationId)> = browsers.iter().copied().collect();
+            browser_roles = with_db_timeout(store.browser_roles(&ids)).await?;
         }
         if !runners.is_empty() {
             let ids: Vec<(OrganizationId, RunnerId)> = runners.iter().copied().collect();
@@ -99,6 +108,10 @@ impl StreamRights {
             // A stream that was opened during the queries is checked in the next round.
             let is_valid = match key {
                 Key::Member(token, role) => roles.get(token) == Some(role) || !tokens.contains(token),
+                Key::Browser(session, organization, role) => {
+                    let key = (*session, *organization);
+                    browser_roles.get(&key) == Some(role) || !browsers.contains(&key)
+                }
                 Key::Runner(organization, runner) => {
                     active.contains(runner) || !runners.contains(&(*organization, *runner))
                 }

@@ -175,7 +175,7 @@ pub fn new_session(principal: &Principal) -> NewSession {
     NewSession {
         user_name: principal.user_name.clone(),
         user_kind: principal.token_kind.to_string(),
-        token_id: Some(principal.token_id),
+        credential: Some(principal.credential),
         ..NewSession::default()
     }
 }

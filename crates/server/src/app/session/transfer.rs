@@ -62,8 +62,8 @@ pub async fn transfer(
         user_kind: TokenKind::User.to_string(),
         context: given.context,
         commit_id: None,
-        // The new holder has not used a token.
-        token_id: None,
+        // The new holder has sent no request.
+        credential: None,
     };
     match command.apply(&mut locked, LockCommand::Transfer { from: id, to }, &new).await? {
         Ok(_) => read_view(command, &locked, to.session).await,

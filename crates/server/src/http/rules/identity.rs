@@ -4,54 +4,69 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
+use greenroom_domain::browser_session::{BrowserPrincipal, SignInSecret};
 use greenroom_domain::principal::Principal;
-use greenroom_domain::token::{SecretKind, TokenSecret};
+use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
 use greenroom_store::job::RunnerPrincipal;
 
 use crate::app::App;
 use crate::app::authentication::{Found, Rejection};
 use crate::app::failure::Failure;
+use crate::http::rules::cookie;
+use crate::http::rules::request_origin::cookie_counts;
 use crate::limits::{Bearer, Class, Sender};
 
 /// The middleware inserts it into the extensions of every request.
 #[derive(Clone)]
 pub enum Identity {
-    /// No token, or one that is not valid.
+    /// Neither a token nor a session cookie, or one that is not valid.
     Anonymous,
     User(Arc<Principal>),
+    /// A person who is signed in with a browser. The organization in the path decides as which member.
+    Browser(Arc<BrowserPrincipal>),
     Runner(Arc<RunnerPrincipal>),
     RevokedRunner,
     /// The token could not be looked up. Operations that need no token are served nevertheless.
     LookupFailed(Arc<Mutex<Option<Failure>>>),
 }
 
+/// What a request was sent with, if it has the right form.
+enum Presented {
+    Token(SecretKind, TokenHash),
+    Cookie(TokenHash),
+}
+
 impl Identity {
-    /// Fails only if the address has sent too many invalid tokens; the database is not queried then.
+    /// Fails if the address has sent too many invalid tokens, without a query of the database, and if another
+    /// site has sent a change with the cookie of a browser session.
     pub async fn find(
         app: &App,
+        method: &Method,
         headers: &HeaderMap,
         address: IpAddr,
         class: Class,
     ) -> Result<Self, Failure> {
-        // The checksum rejects typing errors and noise without a database query.
-        let Some((kind, secret)) = bearer_token(headers).and_then(parse_token) else {
-            return Ok(Self::Anonymous);
-        };
+        let Some(presented) = presented(app, method, headers)? else { return Ok(Self::Anonymous) };
         let (authentication, failures) = (&app.authentication, &app.limits.failures);
-        let hash = secret.hash();
+        let (Presented::Token(_, hash) | Presented::Cookie(hash)) = presented;
         // A repeated invalid token costs no lookup, and does not count against other senders at its address.
         if let Some(rejection) = authentication.rejection(&hash).await {
             return Ok(rejection.into());
         }
         let was_valid = authentication.was_valid(&hash);
         let _turn = if was_valid { None } else { Some(failures.before_look_up(address).await?) };
-        let found = match kind {
-            SecretKind::Runner => {
+        let found = match presented {
+            Presented::Token(SecretKind::Runner, hash) => {
                 let found = authentication.runner(hash, class).await;
                 found.map(|found| found.map(|runner| Self::Runner(Arc::new(runner))))
             }
-            _ => authentication.principal(hash, class).await.map(|found| found.map(Self::User)),
+            Presented::Token(_, hash) => {
+                authentication.principal(hash, class).await.map(|found| found.map(Self::User))
+            }
+            Presented::Cookie(hash) => {
+                authentication.browser(hash, class).await.map(|found| found.map(Self::Browser))
+            }
         };
         Ok(match found {
             Ok(Found::Valid(identity)) => identity,
@@ -65,9 +80,16 @@ impl Identity {
         })
     }
 
-    pub fn sender(&self, address: IpAddr) -> Sender {
+    /// `organization` is the `orgId` in the path: a person is counted in that organization.
+    pub fn sender(&self, address: IpAddr, organization: Option<&str>) -> Sender {
         match self {
             Self::User(principal) => Sender::Bearer(Bearer::from(principal.as_ref())),
+            Self::Browser(browser) => {
+                let member = organization.and_then(|organization| browser.member_of(organization));
+                Sender::Bearer(
+                    member.map_or_else(|| Bearer::from(&**browser), |member| Bearer::from(&**member)),
+                )
+            }
             Self::Runner(runner) => Sender::Bearer(Bearer::from(runner.as_ref())),
             Self::Anonymous | Self::RevokedRunner => Sender::Address(address),
             Self::LookupFailed(_) => Sender::Unverified(address),
@@ -90,6 +112,19 @@ impl From<Rejection> for Identity {
             Rejection::RevokedRunner => Self::RevokedRunner,
         }
     }
+}
+
+/// Returns the token, or without an `Authorization` header the cookie. A token and a cookie are never combined.
+fn presented(app: &App, method: &Method, headers: &HeaderMap) -> Result<Option<Presented>, Failure> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        // The checksum rejects typing errors and noise without a database query.
+        let token = bearer_token(headers).and_then(parse_token);
+        return Ok(token.map(|(kind, secret)| Presented::Token(kind, secret.hash())));
+    }
+    let secret = cookie::value(headers, cookie::SESSION).and_then(|text| SignInSecret::parse(text).ok());
+    let Some(secret) = secret else { return Ok(None) };
+    let counts = cookie_counts(method, headers, app.sign_in.public_url.origin())?;
+    Ok(counts.then(|| Presented::Cookie(secret.hash())))
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {

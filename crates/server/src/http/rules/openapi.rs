@@ -1,20 +1,28 @@
 //! The OpenAPI document: what the handlers' attributes declare, and what is common to all operations.
 
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
     Components, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, RefOr, Required,
     ServerBuilder, Type,
 };
 
-use crate::http::rules::examples;
+use crate::http::rules::{cookie, examples};
 
 pub fn base() -> OpenApi {
     let mut components = Components::new();
     let bearer =
         SecurityScheme::Http(Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("grn_…").build());
     components.add_security_scheme("token", bearer);
+    let cookie = ApiKey::Cookie(ApiKeyValue::with_description(
+        cookie::SESSION,
+        "The session of a person who is signed in to the dashboard. It counts as a token of kind `user` with all \
+         scopes, in every organization of the person, and only for requests of the dashboard's own pages.",
+    ));
+    components.add_security_scheme("browser", SecurityScheme::ApiKey(cookie));
     OpenApiBuilder::new()
         .info(
             InfoBuilder::new()
@@ -32,7 +40,7 @@ pub fn base() -> OpenApi {
         .tags(Some(tags()))
         .servers(Some([ServerBuilder::new().url("/api/v1").build()]))
         .components(Some(components))
-        .security(Some([SecurityRequirement::new("token", Vec::<String>::new())]))
+        .security(Some(["token", "browser"].map(|name| SecurityRequirement::new(name, Vec::<String>::new()))))
         .build()
 }
 
@@ -61,6 +69,7 @@ fn tags() -> Vec<Tag> {
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag("identity", "Manage the organization, its members and their tokens"),
+        tag("sign-in", "Sign in to the dashboard with a browser, and out again"),
         tag("documents", "Read the schemas that this server publishes"),
     ]
 }

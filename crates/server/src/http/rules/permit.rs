@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use greenroom_domain::browser_session::BrowserPrincipal;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::principal::Principal;
 
 use crate::app::App;
 use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 use crate::app::web_url::WebUrls;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::path::OrganizationPath;
@@ -22,7 +24,7 @@ use crate::http::rules::request_id::RequestId;
 use crate::limits::Capacity;
 
 /// A request whose sender is authenticated and a member of the organization in the path. It grants no
-/// permission. Handlers use it for operations that every token may call, and for use cases that check the
+/// permission. Handlers use it for operations that every member may call, and for use cases that check the
 /// action themselves.
 pub struct AuthenticatedRequest {
     pub app: App,
@@ -46,13 +48,9 @@ impl FromRequestParts<App> for AuthenticatedRequest {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
-        let principal = authenticate(parts)?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
-        if let Some((_, organization)) = path.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE)
-            && !principal.is_of(organization)
-        {
-            return Err(Failure::not_found());
-        }
+        let organization = path.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE);
+        let principal = authenticate(parts, organization.map(|(_, value)| value))?;
         // For later extractors: an Idempotency-Key is bound to ids of this organization.
         parts.extensions.insert(Arc::clone(&principal));
         Ok(Self { app: with_capacity(parts, app), principal, request_id })
@@ -112,11 +110,57 @@ pub fn with_capacity(parts: &Parts, app: &App) -> App {
     app.with(parts.extensions.get().copied().unwrap_or(Capacity::General))
 }
 
-/// Returns the authenticated user, without any permission check.
-fn authenticate(parts: &Parts) -> Result<Arc<Principal>, Failure> {
+/// Returns the authenticated user as a member of the organization in the path, without any permission check.
+fn authenticate(parts: &Parts, organization: Option<&str>) -> Result<Arc<Principal>, Failure> {
     match parts.extensions.get::<Identity>() {
-        Some(Identity::User(principal)) => Ok(Arc::clone(principal)),
+        Some(Identity::User(principal)) => {
+            let is_own = organization.is_none_or(|organization| principal.is_of(organization));
+            if is_own { Ok(Arc::clone(principal)) } else { Err(Failure::not_found()) }
+        }
+        Some(Identity::Browser(browser)) => {
+            let member = organization.and_then(|organization| browser.member_of(organization));
+            member.map(Arc::clone).ok_or_else(Failure::not_found)
+        }
         Some(identity) => Err(identity.take_failure().unwrap_or_else(Failure::unauthenticated)),
         None => Err(Failure::internal("a request whose sender was not identified")),
+    }
+}
+
+/// The caller of an operation that belongs to no organization, such as `/me`. It grants no permission.
+pub enum Caller {
+    Token(Arc<Principal>),
+    Browser(Arc<BrowserPrincipal>),
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+        match parts.extensions.get::<Identity>() {
+            Some(Identity::Browser(browser)) => Ok(Self::Browser(Arc::clone(browser))),
+            _ => authenticate(parts, None).map(Self::Token),
+        }
+    }
+}
+
+/// A person who is signed in with a browser: for operations that no token may call.
+pub struct BrowserRequest {
+    pub app: App,
+    pub browser: Arc<BrowserPrincipal>,
+    pub request_id: RequestId,
+}
+
+impl FromRequestParts<App> for BrowserRequest {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let request_id = RequestId::from_request_parts(parts, app).await?;
+        match Caller::from_request_parts(parts, app).await? {
+            Caller::Browser(browser) => Ok(Self { app: with_capacity(parts, app), browser, request_id }),
+            Caller::Token(_) => Err(Failure::new(
+                Code::BrowserSessionRequired,
+                "An API token can't do this, whatever its scopes. Sign in with a browser.",
+            )),
+        }
     }
 }

@@ -1,0 +1,70 @@
+//! Cookies: the one of a browser session, and the one of a sign-in at a provider that is under way.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+/// The cookie of a browser session. Browsers accept the prefix only with `Secure`, with the path `/` and
+/// without a domain, so no other host can set it.
+pub const SESSION: &str = "__Host-greenroom";
+
+/// Browser sessions end after 14 days at most.
+const SESSION_SECONDS: u32 = 14 * 24 * 60 * 60;
+
+/// Returns the value of a cookie. If there are several of that name, none of them counts.
+pub fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let fields = headers.get_all(header::COOKIE).iter().filter_map(|field| field.to_str().ok());
+    let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut values = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
+    let first = values.next()?;
+    values.next().is_none().then_some(first)
+}
+
+/// Returns the `Set-Cookie` field of a new browser session.
+pub fn set_session(secret: &str) -> HeaderValue {
+    field(SESSION, secret, SESSION_SECONDS, "Strict")
+}
+
+/// Returns the `Set-Cookie` field that removes the cookie of a browser session.
+pub fn clear_session() -> HeaderValue {
+    field(SESSION, "", 0, "Strict")
+}
+
+/// The values are hexadecimal digits or base64, so the text is always a valid header field.
+fn field(name: &str, value: &str, max_age: u32, same_site: &str) -> HeaderValue {
+    let text = format!("{name}={value}; Path=/; Max-Age={max_age}; Secure; HttpOnly; SameSite={same_site}");
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(fields: &[&str]) -> HeaderMap {
+        fields.iter().map(|field| (header::COOKIE, HeaderValue::from_str(field).unwrap())).collect()
+    }
+
+    #[test]
+    fn one_cookie_of_the_name_counts_and_two_do_not() {
+        for (fields, expected) in [
+            (&["__Host-greenroom=a"] as &[&str], Some("a")),
+            (&["x=1; __Host-greenroom=a; y=2"], Some("a")),
+            (&["x=1", "__Host-greenroom=a"], Some("a")),
+            (&["__Host-greenroom=a; __Host-greenroom=b"], None),
+            (&["__Host-greenroom=a", "__Host-greenroom=b"], None),
+            (&["__host-greenroom=a"], None),
+            (&["greenroom=a"], None),
+            (&[], None),
+        ] {
+            assert_eq!(value(&headers(fields), SESSION), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn the_cookie_has_all_attributes_that_its_prefix_requires() {
+        let field = set_session("ab").to_str().unwrap().to_owned();
+        assert_eq!(
+            field,
+            "__Host-greenroom=ab; Path=/; Max-Age=1209600; Secure; HttpOnly; SameSite=Strict"
+        );
+        assert!(clear_session().to_str().unwrap().contains("Max-Age=0"));
+    }
+}
