@@ -22,6 +22,7 @@ pub mod runner_pool;
 pub mod session;
 pub mod session_deployment;
 pub mod session_ending;
+pub mod sign_in;
 pub mod summary;
 pub mod token;
 pub mod version;

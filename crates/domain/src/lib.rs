@@ -14,6 +14,7 @@ pub mod lock;
 pub mod log_lines;
 pub mod member;
 pub mod output;
+pub mod password;
 pub mod pipeline;
 pub mod pipeline_limit;
 pub mod policy;

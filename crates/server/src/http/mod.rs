@@ -31,6 +31,7 @@ mod runner;
 mod runner_pool;
 mod session;
 mod session_wire;
+mod sign_in;
 mod summary;
 mod token;
 mod transfer;

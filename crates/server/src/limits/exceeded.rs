@@ -8,6 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use crate::limits::{Kind, PartyLimit};
 
 pub const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const SIGN_INS: &str = "sign_ins";
+
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,12 @@ impl Exceeded {
         Self { party: party.name(), what, quota: limit, per_second: true, retry_after }
     }
 
+    /// There were too many failed sign-ins.
+    pub fn sign_ins(quota: u32, wait: Duration) -> Self {
+        let retry_after = (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
+        Self { party: "account", what: SIGN_INS, quota, per_second: false, retry_after }
+    }
+
     /// Returns the name for programs and metrics: `token_in_flight`, `address_failures` and so on.
     pub fn name(&self) -> String {
         format!("{}_{}", self.party, self.what)
@@ -48,6 +56,7 @@ impl Exceeded {
             "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
             "searches" => format!("At most {quota} searches of {whose} can run at a time."),
             "search_kib" => format!("More than {quota} KiB of logs per second were searched by {whose}."),
+            SIGN_INS => format!("{quota} sign-ins have failed within 15 minutes."),
             what => format!("There are {quota} {what} of {whose} already, which is the limit."),
         };
         format!("{detail} Nothing was done. Try again after the time in `Retry-After`.")
@@ -59,7 +68,11 @@ impl Exceeded {
 
     pub fn write(&self, headers: &mut HeaderMap) {
         let (name, quota, wait) = (self.name(), self.quota, self.retry_after);
-        let unit = if self.per_second { "w=1" } else { "qu=\"concurrent-requests\"" };
+        let unit = match self.what {
+            SIGN_INS => "w=900",
+            _ if self.per_second => "w=1",
+            _ => "qu=\"concurrent-requests\"",
+        };
         let fields = [
             (header::RETRY_AFTER, wait.to_string()),
             (POLICY, format!("\"{name}\";q={quota};{unit}")),

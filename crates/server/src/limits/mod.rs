@@ -11,6 +11,7 @@ mod sender;
 mod settings;
 mod shares;
 mod slots;
+mod tries;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -35,6 +36,8 @@ pub use self::settings::{DEADLINE, LimitSettings, Switch};
 pub use self::shares::Share;
 use self::slots::Slots;
 pub use self::slots::{Capacity, Slot};
+pub use self::tries::Account;
+use self::tries::Tries;
 
 /// The maximum of concurrent requests for a job, for a runner that does not send its concurrency. Equals the
 /// default of `token_in_flight`.
@@ -76,6 +79,8 @@ pub struct Parts {
     pub slots: Slots,
     pub bodies: BodyMemory,
     pub failures: Failures,
+    /// Failed sign-ins.
+    pub tries: Tries,
     counts: Counts,
     general: Rates,
     reserved: Rates,
@@ -120,6 +125,7 @@ impl Limits {
             slots: Slots::new(&settings),
             bodies: BodyMemory::new(&settings),
             failures: Failures::new(settings.address_failures),
+            tries: Tries::new(settings.limits == Switch::On),
             counts: Counts::default(),
             general: Rates::new(&settings),
             reserved: Rates::new(&settings),
@@ -247,6 +253,7 @@ impl Limits {
             self.address.forget_idle();
             self.search.forget_idle();
             self.failures.forget_idle();
+            self.tries.forget_idle();
         }
     }
 

@@ -13,6 +13,7 @@ pub mod log;
 pub mod migrate;
 pub mod object;
 pub mod operator;
+pub mod password;
 pub mod runner;
 pub mod sequencer;
 pub mod session_ending;

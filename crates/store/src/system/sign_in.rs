@@ -100,6 +100,18 @@ impl SignInTransaction {
         self.record_event(EventType::MemberSignedIn, after).await
     }
 
+    /// Returns whether the person has this session, and it is valid.
+    pub async fn has_session(&mut self, session: BrowserSessionId) -> Result<bool, StoreError> {
+        let user = self.user_id.uuid();
+        Ok(sqlx::query_scalar!(
+            r#"select exists (select 1 from live_browser_sessions where user_id = $1 and id = $2) as "valid!""#,
+            user,
+            session.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?)
+    }
+
     /// Ends one valid session of the person, by its id. Returns whether there was one.
     pub async fn end_session(&mut self, session: BrowserSessionId) -> Result<bool, StoreError> {
         let user = self.user_id.uuid();

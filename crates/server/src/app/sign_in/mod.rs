@@ -1,5 +1,10 @@
 //! Signing in with a browser: what all ways of signing in share.
 
+pub mod password;
+mod password_hash;
+
+use greenroom_api_types::sign_in::SignInMethods;
+
 use crate::app::public_url::PublicUrl;
 
 /// The settings of signing in, and the state that its requests share.
@@ -21,5 +26,10 @@ impl SignIn {
     pub fn new(settings: SignInSettings, listen: PublicUrl) -> Self {
         let configured_url = settings.public_url;
         Self { public_url: configured_url.clone().unwrap_or(listen), configured_url }
+    }
+
+    /// Returns the ways to sign in.
+    pub fn methods(&self) -> SignInMethods {
+        SignInMethods { password: true, providers: Vec::new() }
     }
 }

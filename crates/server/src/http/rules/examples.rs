@@ -113,6 +113,7 @@ fn body(schema: &str) -> Option<Value> {
     Some(match schema {
         "AddMember" => json!({ "email": "ada@example.com", "name": "Ada Lovelace", "role": "developer" }),
         "CancelDeployment" => json!({ "force": false }),
+        "ChangePassword" => json!({ "newPassword": "orbit-lantern-quartz-42" }),
         "ClaimFromPool" => {
             json!({ "labels": ["qa"], "commitId": COMMIT, "context": "Checkout fix", "ttlSeconds": 3600 })
         }
@@ -129,6 +130,7 @@ fn body(schema: &str) -> Option<Value> {
         "DeployCommit" => json!({ "commitId": COMMIT }),
         "ForceClaim" => json!({ "commitId": COMMIT, "context": "The shop is down", "ttlSeconds": 3600 }),
         "GiveUp" => json!({ "reason": "Its machine is gone" }),
+        "PasswordSignIn" => json!({ "email": "ada@example.com", "password": "orbit-lantern-quartz-42" }),
         "RepeatCleanup" => json!({ "commitId": COMMIT }),
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
         "ResumePipeline" => json!({ "reason": "The payment provider is back" }),

@@ -32,4 +32,5 @@ pub mod request_slot;
 pub mod response_examples;
 pub mod schema;
 pub mod several;
+pub mod sign_in_request;
 pub mod stream;

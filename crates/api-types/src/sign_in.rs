@@ -1,0 +1,44 @@
+//! Signing in with a browser.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInMethods {
+    /// Whether people can sign in with an e-mail address and a password.
+    pub password: bool,
+    /// The OpenID providers, in the order in which the operator lists them.
+    pub providers: Vec<SignInProvider>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInProvider {
+    /// The name in addresses.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// Where to send the browser, relative to the server: `/api/v1/auth/oidc/{id}/start`.
+    pub start_url: String,
+}
+
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PasswordSignIn {
+    #[schema(max_length = 254)]
+    pub email: String,
+    #[schema(max_length = 128, format = Password)]
+    pub password: String,
+}
+
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangePassword {
+    /// Required if the person has a password.
+    #[schema(max_length = 128, format = Password)]
+    pub current_password: Option<String>,
+    /// 12 characters at least, and not easy to guess.
+    #[schema(min_length = 12, max_length = 128, format = Password)]
+    pub new_password: String,
+}

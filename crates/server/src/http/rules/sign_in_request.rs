@@ -1,0 +1,70 @@
+//! What all requests that sign in have in common: they need no token, and come from the dashboard's own pages.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use greenroom_domain::browser_session::BrowserPrincipal;
+
+use crate::app::App;
+use crate::app::browser_session::Browser;
+use crate::app::failure::Failure;
+use crate::http::rules::identity::Identity;
+use crate::http::rules::permit::with_capacity;
+use crate::http::rules::request_id::RequestId;
+use crate::http::rules::request_origin::{RequestOrigin, cross_site};
+use crate::limits::PeerAddress;
+
+pub struct SignInRequest {
+    pub app: App,
+    pub address: IpAddr,
+    pub request_id: RequestId,
+    user_agent: String,
+    /// The person who is signed in with this browser already.
+    previous: Option<Arc<BrowserPrincipal>>,
+}
+
+impl SignInRequest {
+    pub fn browser(&self) -> Browser<'_> {
+        Browser {
+            user_agent: &self.user_agent,
+            previous: self.previous.as_deref(),
+            request_id: &self.request_id.0,
+        }
+    }
+}
+
+/// The address of the client, behind trusted proxies too.
+pub struct ClientIp(pub IpAddr);
+
+impl FromRequestParts<App> for ClientIp {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let peer = parts.extensions.get::<PeerAddress>().copied();
+        Ok(Self(app.limits.client_address(peer, &parts.headers).0))
+    }
+}
+
+impl FromRequestParts<App> for SignInRequest {
+    type Rejection = Failure;
+
+    /// Refuses requests of other sites, which could sign a person in to the account of an attacker.
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let request_id = RequestId::from_request_parts(parts, app).await?;
+        if RequestOrigin::of(&parts.headers, app.sign_in.public_url.origin()) == RequestOrigin::Foreign {
+            return Err(cross_site());
+        }
+        let Ok(ClientIp(address)) = ClientIp::from_request_parts(parts, app).await;
+        let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        let previous = match parts.extensions.get::<Identity>() {
+            Some(Identity::Browser(browser)) => Some(Arc::clone(browser)),
+            _ => None,
+        };
+        let user_agent = user_agent.unwrap_or_default().to_owned();
+        Ok(Self { app: with_capacity(parts, app), address, request_id, user_agent, previous })
+    }
+}

@@ -1,0 +1,76 @@
+//! `/auth/…`: signing in with a browser.
+
+use axum::Json;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use greenroom_api_types::browser_session::EndedBrowserSessions;
+use greenroom_api_types::envelope::Data;
+use greenroom_api_types::me::Me;
+use greenroom_api_types::sign_in::{ChangePassword, PasswordSignIn, SignInMethods};
+use greenroom_domain::browser_session::SignInSecret;
+
+use crate::app::App;
+use crate::app::browser_session::sign_in_failed;
+use crate::app::failure::Failure;
+use crate::app::sign_in::password;
+use crate::http::rules::body::Body;
+use crate::http::rules::cookie;
+use crate::http::rules::permit::BrowserRequest;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, PublicProblems};
+use crate::http::rules::sign_in_request::{ClientIp, SignInRequest};
+
+/// Requests without a valid token are not counted against a memory limit, so they must be small.
+const MAX_BYTES: usize = 4 * 1024;
+
+/// List the ways to sign in
+///
+/// The list is the operator's setting, the same for all organizations, and changes only when the server is
+/// restarted. It needs no token.
+#[utoipa::path(get, path = "/auth/methods", tag = "sign-in", security(()),
+    responses((status = 200, body = Data<SignInMethods>), PublicProblems))]
+pub async fn list_sign_in_methods(request: SignInRequest) -> Json<Data<SignInMethods>> {
+    Json(Data { data: request.app.sign_in.methods() })
+}
+
+/// Sign in with an e-mail address and a password
+///
+/// The response sets the cookie of a new browser session, which ends after 12 hours without a request and after
+/// 14 days at most. A session that the browser had before ends. After 10 failed attempts within 15 minutes,
+/// further ones for the same account from the same address are rejected. Every failure is the same `401`.
+#[utoipa::path(post, path = "/auth/password", tag = "sign-in", security(()),
+    request_body = PasswordSignIn,
+    responses((status = 200, body = Data<Me>), CommandProblems, BodyProblems))]
+pub async fn sign_in_with_password(
+    request: SignInRequest,
+    body: Body<PasswordSignIn, MAX_BYTES>,
+) -> Result<Response, Failure> {
+    let secret =
+        password::sign_in(&request.app, &body.value, request.address, &request.browser()).await?;
+    signed_in(&request.app, &secret).await
+}
+
+/// Set or change your password
+///
+/// The present password is required if you have one. All of your other browser sessions end in the same
+/// transaction, and a sign-in link that was not used becomes invalid. Only a browser session may send this
+/// request, no API token. Repeating the request fails if the password was changed.
+#[utoipa::path(put, path = "/me/password", tag = "identity",
+    request_body = ChangePassword,
+    responses((status = 200, body = Data<EndedBrowserSessions>), CommandProblems, BodyProblems))]
+pub async fn change_password(
+    request: BrowserRequest,
+    address: ClientIp,
+    body: Body<ChangePassword, MAX_BYTES>,
+) -> Result<Json<Data<EndedBrowserSessions>>, Failure> {
+    let BrowserRequest { app, browser, request_id } = &request;
+    let ended = password::change(app, browser, &body.value, address.0, &request_id.0).await?;
+    Ok(Json(Data { data: ended.into_iter().collect() }))
+}
+
+/// Returns the person who has signed in, and sets the cookie of the new session.
+async fn signed_in(app: &App, secret: &SignInSecret) -> Result<Response, Failure> {
+    let browser = app.store.authenticate_browser(&secret.hash()).await?;
+    let me = browser.as_ref().and_then(Me::of_browser).ok_or_else(sign_in_failed)?;
+    let cookie = cookie::set_session(secret.reveal());
+    Ok(([(header::SET_COOKIE, cookie)], Json(Data { data: me })).into_response())
+}
