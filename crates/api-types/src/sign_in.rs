@@ -1,5 +1,6 @@
 //! Signing in with a browser.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,4 +42,24 @@ pub struct ChangePassword {
     /// 12 characters at least, and not easy to guess.
     #[schema(min_length = 12, max_length = 128, format = Password)]
     pub new_password: String,
+}
+
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LinkSignIn {
+    /// The part of the link after `#`.
+    #[schema(min_length = 64, max_length = 64)]
+    pub code: String,
+}
+
+/// A link with which a member signs in for the first time.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInLink {
+    pub user_id: String,
+    pub expires_at: Timestamp,
+    /// The link. Only this response contains it; it is left out if the request is repeated with the same
+    /// Idempotency-Key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }

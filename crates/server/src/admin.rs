@@ -1,5 +1,5 @@
-//! Operators' commands that work directly on the database: migrations, the first owner, a member's token,
-//! waking up workflows.
+//! Operators' commands that work directly on the database: migrations, the first owner, a member's token or
+//! sign-in link, waking up workflows.
 
 use std::io::Write;
 use std::time::Duration;
@@ -19,6 +19,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::app::browser_session::new_secret as new_sign_in_secret;
+use crate::app::public_url::PublicUrl;
+use crate::app::sign_in::link;
 use crate::app::token::new_secret;
 use crate::config::DatabaseConfig;
 use crate::give_up::{GiveUpCommand, give_up};
@@ -62,10 +65,13 @@ impl MigrationRetry {
 
 #[derive(Debug, Subcommand)]
 pub enum AdminCommand {
-    /// Create an organization with its first owner, and print their token.
+    /// Create an organization with its first owner, and print their token and a link to sign in.
     Bootstrap(Bootstrap),
     /// Create a token for a member, and print it.
     CreateToken(CreateToken),
+    /// Make a link with which a person signs in to the dashboard for the first time, or after a lost password,
+    /// and print it. It is valid for 15 minutes. Using it resets the account.
+    SignInLink(SignInLink),
     /// Wake up every live deployment. This recreates the workflows after Temporal has lost its data. Safe at
     /// any time.
     WakeAll,
@@ -94,6 +100,24 @@ pub struct Bootstrap {
     owner_email: String,
     #[arg(long)]
     owner_name: String,
+    #[command(flatten)]
+    address: LinkAddress,
+}
+
+#[derive(Debug, Args)]
+pub struct SignInLink {
+    /// The person's address.
+    #[arg(long)]
+    email: String,
+    #[command(flatten)]
+    address: LinkAddress,
+}
+
+#[derive(Debug, Args)]
+pub struct LinkAddress {
+    /// The address at which browsers reach the server, for the printed link.
+    #[arg(long, env = "GREENROOM_PUBLIC_URL", default_value = "http://127.0.0.1:7420")]
+    public_url: PublicUrl,
 }
 
 #[derive(Debug, Args)]
@@ -144,6 +168,10 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
     let made = match command {
         AdminCommand::Bootstrap(arguments) => bootstrap(&store, arguments).await?,
         AdminCommand::CreateToken(arguments) => create_token(&store, arguments).await?,
+        AdminCommand::SignInLink(arguments) => {
+            let email = option("--email", Email::new(&arguments.email))?;
+            sign_in_link(&store, &email, &arguments.address.public_url).await?
+        }
         // The daemons' relays deliver the wake-ups.
         AdminCommand::GiveUp(command) => give_up(&store, command).await?,
         AdminCommand::WakeAll => json!({ "woken": store.wake_all_deployments().await? }),
@@ -177,7 +205,12 @@ async fn bootstrap(store: &Store, arguments: &Bootstrap) -> anyhow::Result<Value
         grant: &TokenGrant::of_user(),
     };
     match store.bootstrap(&organization, &token).await {
-        Ok(user) => Ok(json!({ "organizationId": id, "userId": user, "token": secret.reveal() })),
+        Ok(user) => {
+            let link = sign_in_link(store, organization.owner_email, &arguments.address.public_url).await?;
+            Ok(json!({
+                "organizationId": id, "userId": user, "token": secret.reveal(), "signInUrl": link["url"],
+            }))
+        }
         Err(error) if error.is_taken("organizations_slug_key") => bail!(
             "the organization `{slug}` exists already; for a token of one of its members run `greenroomd admin create-token`"
         ),
@@ -222,6 +255,17 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
             "expiresAt": token.grant.expires_at,
         })),
         None => bail!("`{}` is not a member of `{slug}`", arguments.email),
+    }
+}
+
+async fn sign_in_link(store: &Store, email: &Email, public_url: &PublicUrl) -> anyhow::Result<Value> {
+    let secret = new_sign_in_secret();
+    match store.create_sign_in_link_for(email, &secret.hash()).await? {
+        Some((user, expires_at)) => {
+            let url = link::url(public_url, &secret);
+            Ok(json!({ "userId": user, "url": url, "expiresAt": expires_at }))
+        }
+        None => bail!("there is no person with the address `{}`", email.as_str()),
     }
 }
 

@@ -61,6 +61,7 @@ codes! {
     RequestTimeout        "request_timeout"         408 "Timed out receiving the request",
     SlugTaken             "slug_taken"              409 "The slug is in use",
     AlreadyMember         "already_member"          409 "Already a member",
+    AlreadyEnrolled       "already_enrolled"        409 "The person can sign in already",
     LastOwner             "last_owner"              409 "The last owner must stay",
     PipelineArchived      "pipeline_archived"       409 "The pipeline is archived",
     EnvironmentLocked     "environment_locked"      409 "The environment is not free",

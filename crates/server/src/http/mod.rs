@@ -32,6 +32,7 @@ mod runner_pool;
 mod session;
 mod session_wire;
 mod sign_in;
+mod sign_in_link;
 mod summary;
 mod token;
 mod transfer;

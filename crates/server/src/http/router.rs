@@ -17,7 +17,7 @@ use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
     environment_list, environment_pool, event, give_up, handover, health, live_session, log, log_index,
     log_search, log_stream, me, member, middleware, organization, pipeline, runner, runner_pool, session,
-    sign_in, summary, token, transfer, version, watch,
+    sign_in, sign_in_link, summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -34,11 +34,13 @@ fn api() -> ApiRouter {
         .routes(routes!(browser_session::list_browser_sessions, browser_session::end_browser_sessions))
         .routes(routes!(sign_in::list_sign_in_methods))
         .routes(routes!(sign_in::sign_in_with_password))
+        .routes(routes!(sign_in::sign_in_with_link))
         .routes(routes!(browser_session::sign_out))
         .routes(routes!(sign_in::change_password))
         .routes(routes!(organization::get_organization, organization::update_organization))
         .routes(routes!(member::list_members, member::add_member))
         .routes(routes!(member::get_member, member::update_member, member::remove_member))
+        .routes(routes!(sign_in_link::create_sign_in_link))
         .routes(routes!(token::list_api_tokens, token::create_api_token))
         .routes(routes!(token::get_api_token, token::revoke_api_token))
         .routes(routes!(pipeline::list_pipelines, pipeline::create_pipeline))

@@ -6,13 +6,13 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::browser_session::EndedBrowserSessions;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
-use greenroom_api_types::sign_in::{ChangePassword, PasswordSignIn, SignInMethods};
+use greenroom_api_types::sign_in::{ChangePassword, LinkSignIn, PasswordSignIn, SignInMethods};
 use greenroom_domain::browser_session::SignInSecret;
 
 use crate::app::App;
 use crate::app::browser_session::sign_in_failed;
 use crate::app::failure::Failure;
-use crate::app::sign_in::password;
+use crate::app::sign_in::{link, password};
 use crate::http::rules::body::Body;
 use crate::http::rules::cookie;
 use crate::http::rules::permit::BrowserRequest;
@@ -46,6 +46,22 @@ pub async fn sign_in_with_password(
 ) -> Result<Response, Failure> {
     let secret =
         password::sign_in(&request.app, &body.value, request.address, &request.browser()).await?;
+    signed_in(&request.app, &secret).await
+}
+
+/// Sign in with a sign-in link
+///
+/// A link is valid for 15 minutes and can be used once. The response sets the cookie of a new browser session, as
+/// for a password. A link of the operator also resets the account: the password and all other browser sessions
+/// become invalid. Every failure is the same `401`.
+#[utoipa::path(post, path = "/auth/link", tag = "sign-in", security(()),
+    request_body = LinkSignIn,
+    responses((status = 200, body = Data<Me>), CommandProblems, BodyProblems))]
+pub async fn sign_in_with_link(
+    request: SignInRequest,
+    body: Body<LinkSignIn, MAX_BYTES>,
+) -> Result<Response, Failure> {
+    let secret = link::sign_in(&request.app, &body.value.code, &request.browser()).await?;
     signed_in(&request.app, &secret).await
 }
 

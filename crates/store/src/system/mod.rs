@@ -18,6 +18,7 @@ pub mod runner;
 pub mod sequencer;
 pub mod session_ending;
 pub mod sign_in;
+pub mod sign_in_link;
 pub mod sweeper;
 pub mod token;
 pub mod wake_up;

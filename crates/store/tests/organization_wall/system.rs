@@ -28,6 +28,14 @@ const LISTED: &[(&str, &str)] = &[
         "insert into event_intake (organization_id, type, category, subject, actor_id, data) select m.organization_id",
         "a sign-in is recorded in every organization of the person",
     ),
+    (
+        "select exists ( select 1 from memberships m where m.user_id = $1 and m.organization_id <> $2",
+        "an admin may enroll only people who are members of no other organization",
+    ),
+    (
+        "insert into event_intake (organization_id, type, category, subject, data) select m.organization_id",
+        "the operator's sign-in link is recorded in every organization of the person",
+    ),
     ("select t.id, m.role from api_tokens t", "the check of the rights of all open streams"),
     ("update api_tokens set last_used_at", "last uses of all organizations' tokens, in one statement"),
     (

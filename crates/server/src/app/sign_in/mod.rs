@@ -1,5 +1,6 @@
 //! Signing in with a browser: what all ways of signing in share.
 
+pub mod link;
 pub mod password;
 mod password_hash;
 

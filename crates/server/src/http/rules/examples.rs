@@ -130,6 +130,7 @@ fn body(schema: &str) -> Option<Value> {
         "DeployCommit" => json!({ "commitId": COMMIT }),
         "ForceClaim" => json!({ "commitId": COMMIT, "context": "The shop is down", "ttlSeconds": 3600 }),
         "GiveUp" => json!({ "reason": "Its machine is gone" }),
+        "LinkSignIn" => json!({ "code": "0".repeat(64) }),
         "PasswordSignIn" => json!({ "email": "ada@example.com", "password": "orbit-lantern-quartz-42" }),
         "RepeatCleanup" => json!({ "commitId": COMMIT }),
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
