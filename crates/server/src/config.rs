@@ -56,11 +56,24 @@ pub struct ListenConfig {
     /// (`webUrl`).
     #[arg(long, env = "GREENROOM_PUBLIC_URL")]
     pub public_url: Option<PublicUrl>,
+    /// A JSON file with the OpenID providers at which people can sign in: a list of objects with `id`, `name`,
+    /// `issuer`, `clientId` and `clientSecret`.
+    #[arg(long, env = "GREENROOM_OIDC_PROVIDERS")]
+    pub oidc_providers: Option<PathBuf>,
 }
 
 impl ListenConfig {
-    pub fn sign_in(&self) -> SignInSettings {
-        SignInSettings { public_url: self.public_url.clone() }
+    /// Reads the file with the providers.
+    pub fn sign_in(&self) -> anyhow::Result<SignInSettings> {
+        let providers = match &self.oidc_providers {
+            None => Vec::new(),
+            Some(path) => {
+                let text = std::fs::read(path).with_context(|| format!("can't read {}", path.display()))?;
+                serde_json::from_slice(&text)
+                    .with_context(|| format!("{} is not a list of OpenID providers", path.display()))?
+            }
+        };
+        Ok(SignInSettings { public_url: self.public_url.clone(), providers })
     }
 }
 

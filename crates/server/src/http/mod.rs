@@ -23,6 +23,7 @@ mod log_stream;
 mod me;
 mod member;
 mod middleware;
+mod oidc;
 mod organization;
 mod pipeline;
 mod router;

@@ -16,8 +16,8 @@ use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
     environment_list, environment_pool, event, give_up, handover, health, live_session, log, log_index,
-    log_search, log_stream, me, member, middleware, organization, pipeline, runner, runner_pool, session,
-    sign_in, sign_in_link, summary, token, transfer, version, watch,
+    log_search, log_stream, me, member, middleware, oidc, organization, pipeline, runner, runner_pool,
+    session, sign_in, sign_in_link, summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -35,6 +35,8 @@ fn api() -> ApiRouter {
         .routes(routes!(sign_in::list_sign_in_methods))
         .routes(routes!(sign_in::sign_in_with_password))
         .routes(routes!(sign_in::sign_in_with_link))
+        .routes(routes!(oidc::start_oidc_sign_in))
+        .routes(routes!(oidc::finish_oidc_sign_in))
         .routes(routes!(browser_session::sign_out))
         .routes(routes!(sign_in::change_password))
         .routes(routes!(organization::get_organization, organization::update_organization))

@@ -64,7 +64,7 @@ impl TestServer {
     pub async fn start_at(pool: &PgPool, public_url: &str) -> Self {
         let database_url = pool.connect_options().to_url_lossy();
         let limits = Limits::new(Duration::from_secs(15), 512);
-        let settings = SignInSettings { public_url: Some(public_url.parse().unwrap()) };
+        let settings = SignInSettings { public_url: Some(public_url.parse().unwrap()), ..SignInSettings::default() };
         Self::start_with(database_url.as_str(), limits, settings).await
     }
 
@@ -85,7 +85,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
-            SignIn::new(settings, origin.parse().unwrap()),
+            SignIn::new(settings, origin.parse().unwrap()).unwrap(),
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

@@ -8,6 +8,7 @@ pub mod deployment_progress;
 pub mod expiry;
 pub mod feed;
 pub mod housekeeping;
+pub mod identity;
 pub mod installation;
 pub mod log;
 pub mod migrate;

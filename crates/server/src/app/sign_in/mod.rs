@@ -1,11 +1,16 @@
 //! Signing in with a browser: what all ways of signing in share.
 
 pub mod link;
+pub mod oidc;
 pub mod password;
 mod password_hash;
+pub mod provider;
 
-use greenroom_api_types::sign_in::SignInMethods;
+use anyhow::Context;
+use greenroom_api_types::sign_in::{SignInMethods, SignInProvider};
 
+use self::provider::{Provider, ProviderSettings};
+use crate::app::next_action::API_ROOT;
 use crate::app::public_url::PublicUrl;
 
 /// The settings of signing in, and the state that its requests share.
@@ -14,6 +19,7 @@ pub struct SignIn {
     /// The operator's setting. Without it, records do not contain their addresses in the dashboard: the address on
     /// which a server listens may be `0.0.0.0`, or behind a proxy.
     pub configured_url: Option<PublicUrl>,
+    providers: Vec<Provider>,
 }
 
 /// The operator's settings.
@@ -21,16 +27,37 @@ pub struct SignIn {
 pub struct SignInSettings {
     /// `None`: the address on which the server listens.
     pub public_url: Option<PublicUrl>,
+    pub providers: Vec<ProviderSettings>,
 }
 
 impl SignIn {
-    pub fn new(settings: SignInSettings, listen: PublicUrl) -> Self {
+    pub fn new(settings: SignInSettings, listen: PublicUrl) -> anyhow::Result<Self> {
         let configured_url = settings.public_url;
-        Self { public_url: configured_url.clone().unwrap_or(listen), configured_url }
+        let public_url = configured_url.clone().unwrap_or(listen);
+        provider::check(&settings.providers)?;
+        let providers = settings.providers.into_iter().map(|settings| {
+            let redirect_url = public_url.join(&format!("{}/callback", path(&settings.id)));
+            Provider::new(settings, redirect_url).context("can't make requests to OpenID providers")
+        });
+        let providers = providers.collect::<anyhow::Result<_>>()?;
+        Ok(Self { public_url, configured_url, providers })
+    }
+
+    pub fn provider(&self, id: &str) -> Option<&Provider> {
+        self.providers.iter().find(|provider| provider.settings.id == id)
     }
 
     /// Returns the ways to sign in.
     pub fn methods(&self) -> SignInMethods {
-        SignInMethods { password: true, providers: Vec::new() }
+        let providers = self.providers.iter().map(|Provider { settings, .. }| SignInProvider {
+            id: settings.id.clone(),
+            name: settings.name.clone(),
+            start_url: format!("{}/start", path(&settings.id)),
+        });
+        SignInMethods { password: true, providers: providers.collect() }
     }
+}
+
+fn path(provider: &str) -> String {
+    format!("{API_ROOT}/auth/oidc/{provider}")
 }

@@ -6,6 +6,11 @@ use axum::http::{HeaderMap, HeaderValue, header};
 /// without a domain, so no other host can set it.
 pub const SESSION: &str = "__Host-greenroom";
 
+/// The cookie of a sign-in at a provider that is under way. `Lax`, because the provider's site sends the browser
+/// back.
+pub const PENDING: &str = "__Host-greenroom-oidc";
+
+const PENDING_SECONDS: u32 = 10 * 60;
 /// Browser sessions end after 14 days at most.
 const SESSION_SECONDS: u32 = 14 * 24 * 60 * 60;
 
@@ -28,7 +33,16 @@ pub fn clear_session() -> HeaderValue {
     field(SESSION, "", 0, "Strict")
 }
 
-/// The values are hexadecimal digits or base64, so the text is always a valid header field.
+/// Returns the `Set-Cookie` field of a sign-in that is under way.
+pub fn set_pending(value: &str) -> HeaderValue {
+    field(PENDING, value, PENDING_SECONDS, "Lax")
+}
+
+pub fn clear_pending() -> HeaderValue {
+    field(PENDING, "", 0, "Lax")
+}
+
+/// The values are hexadecimal digits or URL-encoded, so the text is always a valid header field.
 fn field(name: &str, value: &str, max_age: u32, same_site: &str) -> HeaderValue {
     let text = format!("{name}={value}; Path=/; Max-Age={max_age}; Secure; HttpOnly; SameSite={same_site}");
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))

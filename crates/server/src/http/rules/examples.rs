@@ -38,6 +38,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("poolName", "default"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
+    ("provider", "example"),
     ("eventId", "evt_0190a0b0-0000-7000-8000-000000000001"),
 ];
 

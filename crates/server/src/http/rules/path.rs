@@ -173,6 +173,13 @@ pub struct EventPath {
     pub event_id: String,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ProviderPath {
+    /// The id of an OpenID provider, from the list of ways to sign in
+    pub provider: String,
+}
+
 /// Parses an id; a malformed one is `404`.
 pub fn parse_id<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
     text.parse().map_err(|_| Failure::not_found())

@@ -12,6 +12,7 @@ use greenroom_domain::browser_session::BrowserPrincipal;
 use crate::app::App;
 use crate::app::browser_session::Browser;
 use crate::app::failure::Failure;
+use crate::http::rules::cookie;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::permit::with_capacity;
 use crate::http::rules::request_id::RequestId;
@@ -25,6 +26,8 @@ pub struct SignInRequest {
     user_agent: String,
     /// The person who is signed in with this browser already.
     previous: Option<Arc<BrowserPrincipal>>,
+    /// The cookie of a sign-in at a provider that is under way.
+    pub pending: Option<String>,
 }
 
 impl SignInRequest {
@@ -54,17 +57,32 @@ impl FromRequestParts<App> for SignInRequest {
 
     /// Refuses requests of other sites, which could sign a person in to the account of an attacker.
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let request_id = RequestId::from_request_parts(parts, app).await?;
         if RequestOrigin::of(&parts.headers, app.sign_in.public_url.origin()) == RequestOrigin::Foreign {
             return Err(cross_site());
         }
+        let Navigation(request) = Navigation::from_request_parts(parts, app).await?;
+        Ok(request)
+    }
+}
+
+/// A page load that belongs to a sign-in. A provider's site may be its origin, so the handler has to compare the
+/// state of the sign-in.
+pub struct Navigation(pub SignInRequest);
+
+impl FromRequestParts<App> for Navigation {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let request_id = RequestId::from_request_parts(parts, app).await?;
         let Ok(ClientIp(address)) = ClientIp::from_request_parts(parts, app).await;
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
+        let user_agent = user_agent.unwrap_or_default().to_owned();
         let previous = match parts.extensions.get::<Identity>() {
             Some(Identity::Browser(browser)) => Some(Arc::clone(browser)),
             _ => None,
         };
-        let user_agent = user_agent.unwrap_or_default().to_owned();
-        Ok(Self { app: with_capacity(parts, app), address, request_id, user_agent, previous })
+        let pending = cookie::value(&parts.headers, cookie::PENDING).map(str::to_owned);
+        let app = with_capacity(parts, app);
+        Ok(Self(SignInRequest { app, address, request_id, user_agent, previous, pending }))
     }
 }

@@ -1,0 +1,267 @@
+//! OpenID providers: the operator's settings, and the requests to a provider. Only an operator can add one, so
+//! that no organization can name a provider that vouches for everybody.
+
+use std::fmt;
+use std::time::Duration;
+
+use moka::future::Cache;
+use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata};
+use openidconnect::{
+    AuthorizationCode, ClientId, ClientSecret, CsrfToken, HttpRequest, HttpResponse, IssuerUrl, Nonce,
+    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
+};
+use serde::Deserialize;
+
+/// How long the addresses and keys of a provider are cached.
+const METADATA_TTL: Duration = Duration::from_secs(300);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
+
+/// One entry of the operator's file.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProviderSettings {
+    /// The name in addresses.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// `https://accounts.example.com`, as the provider writes it in its tokens.
+    pub issuer: String,
+    pub client_id: String,
+    pub client_secret: Option<String>,
+}
+
+/// The client secret stays out of logs.
+impl fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderSettings").field("id", &self.id).field("issuer", &self.issuer).finish()
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidProvider {
+    #[error("the id of a provider must be small letters, digits and hyphens: `{0}`")]
+    Id(String),
+    #[error("two providers have the id `{0}`")]
+    DuplicateId(String),
+    #[error("the issuer of `{0}` must be an https address, or http on this machine")]
+    Issuer(String),
+}
+
+/// Checks the operator's file.
+pub fn check(providers: &[ProviderSettings]) -> Result<(), InvalidProvider> {
+    for (at, provider) in providers.iter().enumerate() {
+        let id = &provider.id;
+        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if id.is_empty() || !id.bytes().all(is_name) {
+            return Err(InvalidProvider::Id(id.clone()));
+        }
+        if providers[..at].iter().any(|other| other.id == *id) {
+            return Err(InvalidProvider::DuplicateId(id.clone()));
+        }
+        let is_local = |prefix: &str| {
+            let rest = provider.issuer.strip_prefix(prefix);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+        };
+        let is_secure = provider.issuer.starts_with("https://");
+        if !is_secure && !is_local("http://127.0.0.1") && !is_local("http://localhost") {
+            return Err(InvalidProvider::Issuer(id.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Why a provider could not be asked, or its response was rejected. For the log only.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    #[error("the request to the provider failed")]
+    Http(#[from] reqwest::Error),
+    #[error("the response of the provider has more than {MAX_RESPONSE_BYTES} bytes")]
+    TooLarge,
+    #[error("{0}")]
+    Rejected(String),
+}
+
+impl ProviderError {
+    fn rejected(error: impl fmt::Display) -> Self {
+        Self::Rejected(error.to_string())
+    }
+}
+
+/// What a browser has to bring back from the provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    pub url: String,
+    pub state: String,
+    pub nonce: String,
+    pub verifier: String,
+}
+
+/// Who a provider says that the person is, after its token was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProvenIdentity {
+    pub issuer: String,
+    pub subject: String,
+    /// Only an address that the provider has verified.
+    pub email: Option<String>,
+}
+
+pub struct Provider {
+    pub settings: ProviderSettings,
+    redirect_url: String,
+    http: reqwest::Client,
+    metadata: Cache<(), CoreProviderMetadata>,
+}
+
+impl Provider {
+    /// `redirect_url` is the address to which the provider sends browsers back.
+    pub fn new(settings: ProviderSettings, redirect_url: String) -> Result<Self, reqwest::Error> {
+        // A redirect could lead the server to addresses that the operator has not named.
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(REQUEST_TIMEOUT)
+            .build()?;
+        let metadata = Cache::builder().max_capacity(1).time_to_live(METADATA_TTL).build();
+        Ok(Self { settings, redirect_url, http, metadata })
+    }
+
+    /// Begins a sign-in: authorization code with PKCE, state and nonce.
+    pub async fn start(&self) -> Result<Started, ProviderError> {
+        let metadata = self.metadata().await?;
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret())
+            .set_redirect_uri(self.redirect_uri()?);
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let (url, state, nonce) = client
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                CsrfToken::new_random,
+                Nonce::new_random,
+            )
+            .add_scope(Scope::new("email".to_owned()))
+            .set_pkce_challenge(challenge)
+            .url();
+        Ok(Started {
+            url: url.to_string(),
+            state: state.secret().clone(),
+            nonce: nonce.secret().clone(),
+            verifier: verifier.secret().clone(),
+        })
+    }
+
+    /// Exchanges the code and verifies the token: signature, issuer, audience, expiry and nonce.
+    pub async fn finish(
+        &self,
+        code: &str,
+        nonce: &str,
+        verifier: &str,
+    ) -> Result<ProvenIdentity, ProviderError> {
+        let metadata = self.metadata().await?;
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret())
+            .set_redirect_uri(self.redirect_uri()?);
+        let http = self.http_client();
+        let response = client
+            .exchange_code(AuthorizationCode::new(code.to_owned()))
+            .map_err(ProviderError::rejected)?
+            .set_pkce_verifier(PkceCodeVerifier::new(verifier.to_owned()))
+            .request_async(&http)
+            .await
+            .map_err(ProviderError::rejected)?;
+        let token = response.id_token().ok_or_else(|| ProviderError::rejected("there is no id token"))?;
+        let claims = token
+            .claims(&client.id_token_verifier(), &Nonce::new(nonce.to_owned()))
+            .map_err(ProviderError::rejected)?;
+        let is_verified = claims.email_verified() == Some(true);
+        Ok(ProvenIdentity {
+            issuer: claims.issuer().as_str().to_owned(),
+            subject: claims.subject().as_str().to_owned(),
+            email: claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()),
+        })
+    }
+
+    async fn metadata(&self) -> Result<CoreProviderMetadata, ProviderError> {
+        if let Some(metadata) = self.metadata.get(&()).await {
+            return Ok(metadata);
+        }
+        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(ProviderError::rejected)?;
+        let http = self.http_client();
+        let metadata =
+            CoreProviderMetadata::discover_async(issuer, &http).await.map_err(ProviderError::rejected)?;
+        self.metadata.insert((), metadata.clone()).await;
+        Ok(metadata)
+    }
+
+    fn client_id(&self) -> ClientId {
+        ClientId::new(self.settings.client_id.clone())
+    }
+
+    fn client_secret(&self) -> Option<ClientSecret> {
+        self.settings.client_secret.clone().map(ClientSecret::new)
+    }
+
+    fn redirect_uri(&self) -> Result<RedirectUrl, ProviderError> {
+        RedirectUrl::new(self.redirect_url.clone()).map_err(ProviderError::rejected)
+    }
+
+    fn http_client(
+        &self,
+    ) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, ProviderError>>
+    {
+        let http = self.http.clone();
+        move |request| Box::pin(send(http.clone(), request))
+    }
+}
+
+async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, ProviderError> {
+    let (parts, body) = request.into_parts();
+    let request = http.request(parts.method, parts.uri.to_string()).headers(parts.headers).body(body);
+    let mut response = request.send().await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if bytes.len() + chunk.len() > MAX_RESPONSE_BYTES {
+            return Err(ProviderError::TooLarge);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let mut received = HttpResponse::new(bytes);
+    *received.status_mut() = status;
+    *received.headers_mut() = headers;
+    Ok(received)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn provider(id: &str, issuer: &str) -> ProviderSettings {
+        ProviderSettings {
+            id: id.to_owned(),
+            name: "Example".to_owned(),
+            issuer: issuer.to_owned(),
+            client_id: "greenroom".to_owned(),
+            client_secret: Some("secret".to_owned()),
+        }
+    }
+
+    #[test]
+    fn settings_are_checked() {
+        assert!(check(&[provider("a", "https://a.example"), provider("b-2", "http://127.0.0.1:1")]).is_ok());
+        for (id, issuer) in [
+            ("", "https://a.example"),
+            ("A", "https://a.example"),
+            ("a/b", "https://a.example"),
+            ("a", "http://a.example"),
+            ("a", "http://127.0.0.1.evil.example"),
+            ("a", "http://localhost.evil.example"),
+        ] {
+            assert!(check(&[provider(id, issuer)]).is_err(), "{id} {issuer}");
+        }
+        let twice = [provider("a", "https://a.example"), provider("a", "https://b.example")];
+        assert!(check(&twice).is_err());
+    }
+
+    #[test]
+    fn debug_hides_the_client_secret() {
+        assert!(!format!("{:?}", provider("a", "https://a.example")).contains("secret"));
+    }
+}
