@@ -24,6 +24,7 @@ use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::problem::PendingProblem;
 use crate::http::rules::request_id::{self, RequestId};
 use crate::http::rules::request_slot::RequestSlot;
+use crate::http::rules::security_headers;
 use crate::limits::{Class, PeerAddress, Sender, Slot};
 
 const MAX_URI_BYTES: usize = 4 * 1024;
@@ -139,7 +140,7 @@ fn finish(mut response: Response, id: &RequestId) -> Response {
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         headers.insert(request_id::HEADER, value);
     }
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    security_headers::add(headers);
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }

@@ -31,6 +31,7 @@ pub mod request_origin;
 pub mod request_slot;
 pub mod response_examples;
 pub mod schema;
+pub mod security_headers;
 pub mod several;
 pub mod sign_in_request;
 pub mod stream;
