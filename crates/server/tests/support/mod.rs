@@ -73,7 +73,7 @@ impl TestServer {
         Self::start_with(database_url, limits, SignInSettings::default()).await
     }
 
-    async fn start_with(database_url: &str, limits: Limits, settings: SignInSettings) -> Self {
+    pub async fn start_with(database_url: &str, limits: Limits, sign_in: SignInSettings) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -85,7 +85,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
-            SignIn::new(settings, origin.parse().unwrap()).unwrap(),
+            SignIn::new(sign_in, origin.parse().unwrap()).unwrap(),
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }
