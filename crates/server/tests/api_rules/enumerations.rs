@@ -127,6 +127,7 @@ fn an_open_enum_states_that_it_is_open() {
         "DeploymentStatus",
         "DeploymentTrigger",
         "RunnerStatus",
+        "SignInMethod",
         "StageStatus",
         "StepStatus",
     ];

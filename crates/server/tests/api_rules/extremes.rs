@@ -106,6 +106,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("jobId", format!("job_{none}")),
         ("artifactId", format!("art_{none}")),
         ("poolName", "default".to_owned()),
+        ("provider", "none".to_owned()),
         ("version", "1".to_owned()),
     ]
 }

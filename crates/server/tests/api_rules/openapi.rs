@@ -72,7 +72,7 @@ fn every_operation_is_complete() {
             "{name}: a description with the rules of time and order: {description:?}"
         );
         let responses = operation["responses"].as_object().unwrap();
-        assert!(responses.keys().any(|status| status.starts_with('2')), "{name}: no success response");
+        assert!(responses.keys().any(|status| status.starts_with(['2', '3'])), "{name}: no success response");
         let public = operation.get("security").is_some();
         let mut problems = vec!["429", "503"];
         if !public {
@@ -147,7 +147,14 @@ async fn every_path_is_served() {
         let request = server.client.request(method.to_uppercase().parse().unwrap(), url);
         let status = request.send().await.unwrap().status().as_u16();
         let public = operation.get("security").is_some();
-        assert_eq!(status, if public { 200 } else { 401 }, "{name}");
+        let expected = match path {
+            // No body, and no provider of that name.
+            "/auth/password" | "/auth/link" => 422,
+            "/auth/oidc/{provider}/start" | "/auth/oidc/{provider}/callback" => 404,
+            _ if public => 200,
+            _ => 401,
+        };
+        assert_eq!(status, expected, "{name}");
     }
     server.end().await;
 }
@@ -183,8 +190,10 @@ stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
         let method = method.to_uppercase().parse().unwrap();
         let response = server.send(method, &path, Some(&owner.token), Some(example)).await;
         let status = response.status().as_u16();
+        // Nobody can sign in with an example.
+        let is_refused_sign_in = status == 401 && path.starts_with("/auth/");
         assert!(
-            !matches!(status, 400 | 401 | 415 | 422 | 500..),
+            is_refused_sign_in || !matches!(status, 400 | 401 | 415 | 422 | 500..),
             "{name} returns {status} for its own example: {}",
             response.text().await.unwrap()
         );

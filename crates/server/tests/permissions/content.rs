@@ -61,7 +61,7 @@ async fn tables(pool: &PgPool) -> Vec<String> {
 pub fn traces_of<'a>(secrets: impl IntoIterator<Item = &'a str>, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for secret in secrets {
-        let bare = secret.trim_start_matches("grn_");
+        let bare = secret.trim_start_matches("grn_").trim_start_matches("cookie:");
         let hex = bare.bytes().fold(String::new(), |mut hex, byte| {
             write!(hex, "{byte:02x}").unwrap();
             hex

@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use greenroom_domain::id::UserId;
 use greenroom_server::app::token::new_secret;
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{AssertSqlSafe, PgPool};
 
 use crate::operations::{Role, Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
-use crate::support::{Caller, TestServer, eventually};
+use crate::support::{COOKIE, Caller, TestServer, eventually};
 
 /// Within this time a revoked right has to be ineffective everywhere.
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -31,12 +32,17 @@ pub enum Relation {
     Within,
 }
 
+#[derive(Clone)]
 pub struct Identity {
     pub name: &'static str,
+    /// A token, or the cookie of a browser.
     pub token: Option<String>,
     /// The token that creates the records of a call.
     pub maker: Option<String>,
     pub relation: Relation,
+    /// The user who is signed in with a browser. Each operation gets a new session of this user, because some of
+    /// them end sessions.
+    pub browser_of: Option<String>,
 }
 
 const SINGLE_SCOPES: [(&str, &[&str]); 6] = [
@@ -79,7 +85,7 @@ impl PermissionFixture {
     pub async fn identities(&self) -> Vec<Identity> {
         let mut identities = Vec::new();
         let mut add = |name, token: Option<String>, relation| {
-            identities.push(Identity { name, maker: token.clone(), token, relation });
+            identities.push(Identity { name, maker: token.clone(), token, relation, browser_of: None });
         };
         add("none", None, Relation::Unauthenticated);
         add("garbage", Some("grn_not-a-token".to_owned()), Relation::Unauthenticated);
@@ -112,6 +118,7 @@ impl PermissionFixture {
                 token,
                 maker: maker.clone(),
                 relation: Relation::Scoped(scopes),
+                browser_of: None,
             });
         }
         for (name, scopes) in KINDS {
@@ -122,6 +129,7 @@ impl PermissionFixture {
                 token,
                 maker: maker.clone(),
                 relation: Relation::Scoped(scopes),
+                browser_of: None,
             });
         }
         for (name, role, of) in
@@ -133,6 +141,7 @@ impl PermissionFixture {
                 token,
                 maker: maker.clone(),
                 relation: Relation::NonHolder(role),
+                browser_of: None,
             });
         }
         let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
@@ -142,9 +151,63 @@ impl PermissionFixture {
             token,
             maker: maker.clone(),
             relation: Relation::Elsewhere,
+            browser_of: None,
         });
-        identities.push(Identity { name: "within", token: maker.clone(), maker, relation: Relation::Within });
+        let token = maker.clone();
+        identities.push(Identity { name: "within", token, maker, relation: Relation::Within, browser_of: None });
         identities
+    }
+
+    /// Returns people in a browser: without a valid session, of another organization, and of every role.
+    pub async fn browser_identities(&self) -> Vec<Identity> {
+        let mut identities = Vec::new();
+        let invalid = |name, token| Identity {
+            name,
+            token: Some(token),
+            maker: None,
+            relation: Relation::Unauthenticated,
+            browser_of: None,
+        };
+        identities.push(invalid("unknown", format!("{COOKIE}{}", "0".repeat(64))));
+        for (name, change) in [
+            ("ended", "ended_at = clock_timestamp()"),
+            ("idle", "last_used_at = clock_timestamp() - interval '12 hours 1 minute'"),
+            ("expired", "expires_at = clock_timestamp() - interval '1 second'"),
+        ] {
+            let owner = self.member("owner").await;
+            let cookie = self.server.browser(&owner.user).await;
+            let sql = format!("update browser_sessions set {change} where user_id = $1");
+            let user: UserId = owner.user.parse().unwrap();
+            sqlx::query(AssertSqlSafe(sql)).bind(user.uuid()).execute(&self.pool).await.unwrap();
+            identities.push(invalid(name, cookie));
+        }
+        let mut add = |name, caller: &Caller, relation| {
+            identities.push(Identity {
+                name,
+                token: None,
+                maker: Some(caller.token.clone()),
+                relation,
+                browser_of: Some(caller.user.clone()),
+            });
+        };
+        add("stranger", &self.stranger, Relation::Stranger);
+        for (role, name) in Role::ALL {
+            add(name, &self.member(name).await, Relation::Member(role));
+        }
+        identities
+    }
+
+    /// Returns the same callers, each person in a browser with a new session.
+    pub async fn renewed(&self, identities: &[Identity]) -> Vec<Identity> {
+        let mut renewed = Vec::with_capacity(identities.len());
+        for identity in identities {
+            let mut identity = identity.clone();
+            if let Some(user) = &identity.browser_of {
+                identity.token = Some(self.server.browser(user).await);
+            }
+            renewed.push(identity);
+        }
+        renewed
     }
 
     /// Creates a token of the caller that is limited to the pipeline of a target.

@@ -89,6 +89,18 @@ async fn every_operation_for_every_scope() {
     fixture.server.stop().await;
 }
 
+/// The same for people in a browser: a cookie has the rights of its user's role, in every organization of the user.
+#[tokio::test]
+async fn every_operation_for_every_role_in_a_browser() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = PermissionFixture::new(&pool).await;
+    let table = walk(&fixture, &fixture.browser_identities().await, false).await;
+    insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("matrix_of_browsers", table);
+    });
+    fixture.server.stop().await;
+}
+
 /// Calls every operation as each of these and returns the statuses as a table.
 async fn walk(fixture: &PermissionFixture, identities: &[Identity], foreign: bool) -> String {
     let mut walk = Walk { fixture, responses: String::new(), wrong: Vec::new() };
@@ -123,6 +135,7 @@ impl Walk<'_> {
     /// requests a record of this organization through the path of their own.
     async fn row(&mut self, row: &Row, identities: &[Identity], foreign: bool) -> Vec<String> {
         let (fixture, own) = (self.fixture, self.fixture.owner.organization.as_str());
+        let identities = &fixture.renewed(identities).await;
         let id = fixture.target(row.target, &fixture.owner.token).await;
         // Operations of the holder are refused to a token of the holder that has only other scopes.
         let scoped = identities.iter().find(|identity| matches!(identity.relation, Relation::Scoped(_)));
@@ -134,7 +147,7 @@ impl Walk<'_> {
         let mut statuses = Vec::new();
         // First all refused calls: they may not change anything.
         for identity in identities {
-            let status = match expected(row, identity.relation) {
+            let status = match expected(row, identity) {
                 Expected::Success => None,
                 Expected::NotApplicable => Some("–".to_owned()),
                 Expected::Refusal(status, code) => {
@@ -246,16 +259,19 @@ enum Expected {
     NotApplicable,
 }
 
-fn expected(row: &Row, relation: Relation) -> Expected {
+fn expected(row: &Row, identity: &Identity) -> Expected {
     let when = |allowed: bool, status: u16, code: &'static str| {
         if allowed { Expected::Success } else { Expected::Refusal(status, code) }
     };
     let by_role = |role: Role| match row.right {
-        Right::Public | Right::AnyToken => Expected::Success,
+        Right::Public | Right::AnyToken | Right::Browser => Expected::Success,
         Right::Least(least) => when(role >= least, 403, "forbidden"),
     };
-    match relation {
+    match identity.relation {
         Relation::Unauthenticated => when(row.right == Right::Public, 401, "unauthenticated"),
+        _ if row.right == Right::Browser => {
+            when(identity.browser_of.is_some(), 403, "browser_session_required")
+        }
         Relation::Stranger => when(!matches!(row.right, Right::Least(_)), 404, "not_found"),
         Relation::Member(role) => by_role(role),
         // Sessions of others can only be ended, by maintainers and above.

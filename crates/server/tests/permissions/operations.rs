@@ -30,6 +30,8 @@ pub enum Right {
     Public,
     /// About the caller: any valid token of any organization.
     AnyToken,
+    /// About how the caller signs in: any person in a browser, and no token.
+    Browser,
     Least(Role),
 }
 
@@ -94,6 +96,7 @@ const fn row(
 
 const PUBLIC: Right = Right::Public;
 const TOKEN: Right = Right::AnyToken;
+const BROWSER: Right = Right::Browser;
 const VIEWER: Right = Right::Least(Role::Viewer);
 const DEVELOPER: Right = Right::Least(Role::Developer);
 const MAINTAINER: Right = Right::Least(Role::Maintainer);
@@ -123,6 +126,10 @@ const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
 const MEMBERS: &str = "/organizations/{orgId}/members";
 const MEMBER: &str = "/organizations/{orgId}/members/{userId}";
+const SIGN_IN_LINK: &str = "/organizations/{orgId}/members/{userId}/sign-in-link";
+const BROWSER_SESSIONS: &str = "/me/browser-sessions";
+const OIDC_START: &str = "/auth/oidc/{provider}/start";
+const OIDC_CALLBACK: &str = "/auth/oidc/{provider}/callback";
 const TOKENS: &str = "/organizations/{orgId}/api-tokens";
 const ONE_TOKEN: &str = "/organizations/{orgId}/api-tokens/{tokenId}";
 const PIPELINES: &str = "/organizations/{orgId}/pipelines";
@@ -194,6 +201,17 @@ pub const WITH_TEARDOWN: &str = "ephemeralEnvironments:\n  qa-1: { stages: [buil
 pub const ROWS: &[Row] = &[
     row("get_me",                 ("GET", "/me"),         TOKEN,      NONE,       200, Target::Nothing,         none),
 
+    row("list_browser_sessions",  ("GET", BROWSER_SESSIONS), BROWSER, NONE,       200, Target::Nothing,         none),
+    row("end_browser_sessions",   ("DELETE", BROWSER_SESSIONS), BROWSER, NONE,    200, Target::Nothing,         none),
+    row("change_password",        ("PUT", "/me/password"), BROWSER,   NONE,       200, Target::Nothing,         password),
+    row("sign_out",               ("POST", "/auth/sign-out"), BROWSER, NONE,      200, Target::Nothing,         none),
+    // Signing in needs no token and ignores one. Without the right input it always fails in the same way.
+    row("list_sign_in_methods",   ("GET", "/auth/methods"), PUBLIC,   NONE,       200, Target::Nothing,         none),
+    row("sign_in_with_password",  ("POST", "/auth/password"), PUBLIC, NONE,       401, Target::Nothing,         wrong_password),
+    row("sign_in_with_link",      ("POST", "/auth/link"), PUBLIC,     NONE,       401, Target::Nothing,         wrong_code),
+    row("start_oidc_sign_in",     ("GET", OIDC_START),    PUBLIC,     NONE,       404, Target::Nothing,         none),
+    row("finish_oidc_sign_in",    ("GET", OIDC_CALLBACK), PUBLIC,     NONE,       404, Target::Nothing,         none),
+
     row("get_organization_me",    ("GET", OWN_ME),        VIEWER,     NONE,       200, Target::Nothing,         none),
     row("get_organization",       ("GET", ORGANIZATION),  VIEWER,     READ,       200, Target::Nothing,         none),
     // Admins change settings and owners the organization itself; its name counts as a setting.
@@ -204,6 +222,8 @@ pub const ROWS: &[Row] = &[
     row("get_member",             ("GET", MEMBER),        VIEWER,     READ,       200, Target::Member,          none),
     row("update_member",          ("PATCH", MEMBER),      ADMIN,      ADMINISTER, 200, Target::Member,          developer),
     row("remove_member",          ("DELETE", MEMBER),     ADMIN,      ADMINISTER, 200, Target::Member,          none),
+
+    row("create_sign_in_link",    ("POST", SIGN_IN_LINK), ADMIN,      ADMINISTER, 201, Target::Member,          none),
 
     row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     WRITE,      200, Target::Nothing,         none),
     row("create_api_token",       ("POST", TOKENS),       VIEWER,     WRITE,      201, Target::Nothing,         named),
@@ -279,6 +299,18 @@ pub const ROWS: &[Row] = &[
 
 fn none(_: &str) -> Value {
     Value::Null
+}
+
+fn password(name: &str) -> Value {
+    json!({ "newPassword": format!("orbit-lantern-quartz-{name}") })
+}
+
+fn wrong_password(name: &str) -> Value {
+    json!({ "email": format!("{name}@nobody.test"), "password": "not the password" })
+}
+
+fn wrong_code(_: &str) -> Value {
+    json!({ "code": "0".repeat(64) })
 }
 
 fn named(name: &str) -> Value {

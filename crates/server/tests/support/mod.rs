@@ -5,9 +5,11 @@ pub mod database;
 
 use std::time::Duration;
 
-use greenroom_domain::id::{OrganizationId, TokenId, UserId};
+use greenroom_domain::browser_session::SignInMethod;
+use greenroom_domain::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
+use greenroom_server::app::browser_session::new_secret as new_cookie;
 use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
 use greenroom_server::app::sign_in::{SignIn, SignInSettings};
@@ -16,6 +18,7 @@ use greenroom_server::config::DatabaseConfig;
 use greenroom_server::daemon::{Databases, Server};
 use greenroom_server::http::Limits;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
+use greenroom_store::system::sign_in::NewBrowserSession;
 use greenroom_worker::engine::{Engine, EngineConfig};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -25,6 +28,9 @@ use uuid::Uuid;
 
 /// Never used, so that the expectation above also holds in a binary that uses everything else.
 const UNUSED: () = ();
+
+/// The prefix of a browser's cookie in the place of a token.
+pub const COOKIE: &str = "cookie:";
 
 /// A small definition that is valid.
 pub const DEFINITION: &str = "stages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -157,13 +163,35 @@ impl TestServer {
         body: Option<Value>,
     ) -> Response {
         let mut request = self.client.request(method, format!("{}{path}", self.base));
-        if let Some(token) = token {
-            request = request.bearer_auth(token);
+        match token.map(|token| (token, token.strip_prefix(COOKIE))) {
+            None => {}
+            Some((token, None)) => request = request.bearer_auth(token),
+            Some((_, Some(secret))) => {
+                let cookie = format!("__Host-greenroom={secret}");
+                request = request.header("cookie", cookie).header("origin", &self.origin);
+            }
         }
         if let Some(body) = body {
             request = request.json(&body);
         }
         request.send().await.unwrap()
+    }
+
+    /// Signs a user in with a browser. Returns the cookie in the form in which it can be used as a token here.
+    pub async fn browser(&self, user: &str) -> String {
+        let (secret, id) = (new_cookie(), BrowserSessionId::from(Uuid::now_v7()));
+        let store = &self.server.app.store;
+        let transaction = store.sign_in_transaction(user.parse().unwrap(), "req_test").await.unwrap();
+        let mut transaction = transaction.unwrap();
+        let new = NewBrowserSession {
+            id,
+            secret_hash: secret.hash(),
+            method: SignInMethod::Link,
+            user_agent: "test",
+        };
+        transaction.create_session(&new).await.unwrap();
+        transaction.commit().await.unwrap();
+        format!("{COOKIE}{}", secret.reveal())
     }
 
     /// Sends a request and reads the response as JSON.
