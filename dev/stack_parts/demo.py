@@ -74,6 +74,14 @@ class Seeding:
         self.saved["tokens"][key] = made["token"]
         self.save()
 
+    def sign_in_link(self, key, origin):
+        """Returns a link that signs a person of the demo in to the dashboard. Using it resets that account."""
+        email = next(email for known, email, _, _ in MEMBERS if known == key)
+        made, why = self.admin("sign-in-link", "--email", email, "--public-url", origin)
+        if not made:
+            raise StackError(f"could not make a sign-in link for {email}", f"dev/stack reset{self.home.flag}", why)
+        return made["url"]
+
     def token_is_valid(self, slug, key):
         """Returns whether a stored token is still valid. Retries while the server is unavailable, such as after a restart of its
         database."""
