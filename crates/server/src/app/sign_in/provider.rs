@@ -5,7 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use moka::future::Cache;
-use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreProviderMetadata};
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreJwsSigningAlgorithm, CoreProviderMetadata,
+};
 use openidconnect::{
     AuthorizationCode, ClientId, ClientSecret, CsrfToken, HttpRequest, HttpResponse, IssuerUrl, Nonce,
     PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
@@ -156,6 +158,7 @@ impl Provider {
         verifier: &str,
     ) -> Result<ProvenIdentity, ProviderError> {
         let metadata = self.metadata().await?;
+        let algorithms = public_key_algorithms(&metadata);
         let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret())
             .set_redirect_uri(self.redirect_uri()?);
         let http = self.http_client();
@@ -167,8 +170,9 @@ impl Provider {
             .await
             .map_err(ProviderError::rejected)?;
         let token = response.id_token().ok_or_else(|| ProviderError::rejected("there is no id token"))?;
+        let token_verifier = client.id_token_verifier().set_allowed_algs(algorithms);
         let claims = token
-            .claims(&client.id_token_verifier(), &Nonce::new(nonce.to_owned()))
+            .claims(&token_verifier, &Nonce::new(nonce.to_owned()))
             .map_err(ProviderError::rejected)?;
         let is_verified = claims.email_verified() == Some(true);
         Ok(ProvenIdentity {
@@ -209,6 +213,16 @@ impl Provider {
         let http = self.http.clone();
         move |request| Box::pin(send(http.clone(), request))
     }
+}
+
+/// Returns the algorithms that the provider signs with, without those that need no private key of the provider.
+fn public_key_algorithms(metadata: &CoreProviderMetadata) -> Vec<CoreJwsSigningAlgorithm> {
+    use CoreJwsSigningAlgorithm::{HmacSha256, HmacSha384, HmacSha512, None};
+    let algorithms = metadata.id_token_signing_alg_values_supported().iter();
+    let signed = |algorithm: &&CoreJwsSigningAlgorithm| {
+        !matches!(algorithm, HmacSha256 | HmacSha384 | HmacSha512 | None)
+    };
+    algorithms.filter(signed).cloned().collect()
 }
 
 async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, ProviderError> {
