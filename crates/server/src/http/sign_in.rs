@@ -1,6 +1,7 @@
 //! `/auth/…`: signing in with a browser.
 
 use axum::Json;
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::browser_session::EndedBrowserSessions;
@@ -28,8 +29,8 @@ const MAX_BYTES: usize = 4 * 1024;
 /// restarted. It needs no token.
 #[utoipa::path(get, path = "/auth/methods", tag = "sign-in", security(()),
     responses((status = 200, body = Data<SignInMethods>), PublicProblems))]
-pub async fn list_sign_in_methods(request: SignInRequest) -> Json<Data<SignInMethods>> {
-    Json(Data { data: request.app.sign_in.methods() })
+pub async fn list_sign_in_methods(State(app): State<App>) -> Json<Data<SignInMethods>> {
+    Json(Data { data: app.sign_in.methods() })
 }
 
 /// Sign in with an e-mail address and a password
