@@ -1,4 +1,4 @@
-//! Who may be enrolled with a sign-in link, and by whom. The operator may enroll everybody.
+//! Who may be enrolled with a sign-in link, and by whom. The operator may enroll every person.
 
 use crate::role::Role;
 

@@ -15,7 +15,7 @@ use crate::app::failure::{Code, Failure};
 /// The browser that signs in.
 pub struct Browser<'a> {
     pub user_agent: &'a str,
-    /// The session that it had before. It ends, whoever's it is.
+    /// The session that it had before. It ends, also if it belongs to another person.
     pub previous: Option<&'a BrowserPrincipal>,
     pub request_id: &'a str,
 }

@@ -88,7 +88,7 @@ async fn a_form_is_not_accepted() {
 
 /// Attack 28: another site signs a person in to the account of the attacker.
 #[tokio::test]
-async fn other_sites_sign_nobody_in() {
+async fn other_sites_cannot_sign_a_person_in() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let code = fixture.operator_code("owner@acme.test").await;

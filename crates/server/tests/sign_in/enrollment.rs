@@ -1,4 +1,4 @@
-//! An admin tries to become somebody of another organization, or an owner of the own one.
+//! An admin tries to sign in as a person of another organization, or as an owner of the own one.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -13,7 +13,7 @@ async fn an_admin_cannot_enroll_a_person_of_another_organization() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let user = fixture.add(&fixture.globex, "pat@person.test", "viewer").await;
-    // To add the address of any person needs nobody's consent.
+    // Adding the address of a person needs no consent.
     assert_eq!(fixture.add(&fixture.acme, "Pat@Person.Test", "viewer").await, user);
     for owner in [&fixture.acme, &fixture.globex] {
         let (status, refused) = fixture.link(owner, &user).await;
@@ -28,7 +28,7 @@ async fn an_admin_cannot_enroll_a_person_of_another_organization() {
 
 /// Attack 2: a link for an owner of the own organization, by an admin and by another owner.
 #[tokio::test]
-async fn nobody_enrolls_an_owner() {
+async fn an_owner_is_not_enrolled_with_a_link() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let admin = fixture.server.member(&fixture.acme, "acme", "admin").await;
@@ -57,11 +57,11 @@ async fn a_person_who_is_no_member_does_not_exist() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let stranger = fixture.add(&fixture.globex, "pat@person.test", "viewer").await;
-    let nobody = format!("usr_{}", uuid::Uuid::now_v7());
+    let unknown = format!("usr_{}", uuid::Uuid::now_v7());
     let removed = fixture.add(&fixture.acme, "gone@acme.test", "viewer").await;
     let path = format!("/organizations/acme/members/{removed}");
     fixture.server.json(Method::DELETE, &path, &fixture.acme.token, None).await;
-    for user in [&stranger, &nobody, &removed] {
+    for user in [&stranger, &unknown, &removed] {
         let (status, refused) = fixture.link(&fixture.acme, user).await;
         assert_eq!((status.as_u16(), refused["code"].as_str()), (404, Some("not_found")));
     }

@@ -1,4 +1,4 @@
-//! A provider, or somebody between it and the browser, tries to sign in as another person.
+//! A provider, or an attacker between it and the browser, tries to sign in as another person.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -103,7 +103,7 @@ async fn a_verified_address_signs_in_and_then_the_subject() {
     fixture.fixture.end().await;
 }
 
-/// Attacks 34 to 37: an address that was not verified, of nobody, or that belongs to another subject now.
+/// Attacks 34 to 37: an address that was not verified, of no member, or that belongs to another subject now.
 #[tokio::test]
 async fn only_a_verified_address_of_a_member_counts_and_only_once() {
     let (_database, pool) = TestDatabase::create().await;

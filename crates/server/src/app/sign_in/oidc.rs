@@ -136,8 +136,8 @@ async fn person(
     let user = app.store.user_of_email(&email).await?.ok_or_else(sign_in_failed)?;
     let transaction = app.store.sign_in_transaction(user, request_id).await?;
     let mut transaction = transaction.ok_or_else(sign_in_failed)?;
-    // The account was set up with the link of an admin, who may have used it. The provider knows better who the
-    // person is: what was set up before becomes invalid.
+    // The account was set up with the link of an admin, who may have used it. The provider has verified who
+    // the person is, so what was set up before becomes invalid.
     if transaction.enrolled_in.is_some() {
         transaction.reset().await?;
     }

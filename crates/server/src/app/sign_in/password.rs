@@ -87,7 +87,7 @@ pub async fn change(
     Ok(ended)
 }
 
-/// What somebody who knows the person would try first.
+/// Returns what an acquaintance of the person would try first.
 fn related_words(browser: &BrowserPrincipal) -> Vec<String> {
     let members = browser.memberships.iter();
     let names = members.flat_map(|member| [member.user_name.clone(), member.organization_slug.clone()]);

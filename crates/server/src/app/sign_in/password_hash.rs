@@ -1,5 +1,5 @@
 //! Argon2id, on the blocking thread pool and two computations concurrently: each takes 19 MiB of memory and
-//! tens of milliseconds of CPU time, and everybody can request one.
+//! tens of milliseconds of CPU time, and every client can request one.
 
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let turn = tokio::time::timeout(QUEUE_TIMEOUT, SLOTS.acquire()).await.map_err(|_| {
-        Failure::new(Code::Overloaded, "Too many people are signing in at once. Try again in a moment.")
+        Failure::new(Code::Overloaded, "Too many people are signing in right now. Try again in a moment.")
     })?;
     let turn = turn.map_err(Failure::internal)?;
     let done = tokio::task::spawn_blocking(move || {

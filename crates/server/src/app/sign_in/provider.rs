@@ -1,5 +1,5 @@
 //! OpenID providers: the operator's settings, and the requests to a provider. Only an operator can add one, so
-//! that no organization can name a provider that vouches for everybody.
+//! that no organization can name a provider that vouches for all accounts.
 
 use std::fmt;
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub fn check(providers: &[ProviderSettings]) -> Result<(), InvalidProvider> {
     Ok(())
 }
 
-/// Why a provider could not be asked, or its response was rejected. For the log only.
+/// Why a request to a provider failed, or its response was rejected. For the log only.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     #[error("the request to the provider failed")]
@@ -99,7 +99,7 @@ pub struct Started {
     pub verifier: String,
 }
 
-/// Who a provider says that the person is, after its token was verified.
+/// The person according to a provider, after its token was verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvenIdentity {
     pub issuer: String,

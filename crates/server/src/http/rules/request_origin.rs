@@ -11,7 +11,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub enum RequestOrigin {
     /// One of the dashboard's own pages, or the person: an address that was typed in.
     Own,
-    /// Another site. `same-site` counts as one: an environment on a sibling host may be served by anybody.
+    /// Another site. `same-site` counts as one: an environment on a sibling host may run any code.
     Foreign,
     /// Neither header was sent, so it is no browser of the last years.
     Unknown,
