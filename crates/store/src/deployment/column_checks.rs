@@ -1,5 +1,6 @@
 //! Tests that the texts which the schema lists are those of the domain's enums.
 
+use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
@@ -25,6 +26,11 @@ fn array(marker: &str) -> Vec<String> {
 
 fn texts<T: TextEnum>(values: &[T]) -> Vec<&'static str> {
     values.iter().map(|value| value.as_str()).collect()
+}
+
+#[test]
+fn checks_of_browser_sessions_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table browser_sessions (", "method in (", ")"), texts(SignInMethod::ALL));
 }
 
 #[test]
