@@ -12,9 +12,9 @@ pub struct Password(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPassword {
-    #[error("must have {MIN_LENGTH} characters at least")]
+    #[error("must have {} characters at least", MIN_LENGTH)]
     TooShort,
-    #[error("must have {MAX_LENGTH} characters at most")]
+    #[error("must have {} characters at most", MAX_LENGTH)]
     TooLong,
     #[error("must not contain control characters")]
     Control,

@@ -23,7 +23,6 @@ const FAILED: &str = "/sign-in?error=sign_in_failed";
 pub struct StartQuery {
     /// The page to show after the sign-in: a path of this server.
     #[serde(rename = "return")]
-    #[param(rename = "return")]
     return_to: Option<String>,
 }
 

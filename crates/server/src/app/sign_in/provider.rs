@@ -78,7 +78,7 @@ pub fn check(providers: &[ProviderSettings]) -> Result<(), InvalidProvider> {
 pub enum ProviderError {
     #[error("the request to the provider failed")]
     Http(#[from] reqwest::Error),
-    #[error("the response of the provider has more than {MAX_RESPONSE_BYTES} bytes")]
+    #[error("the response of the provider has more than {} bytes", MAX_RESPONSE_BYTES)]
     TooLarge,
     #[error("{0}")]
     Rejected(String),
