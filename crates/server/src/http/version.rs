@@ -10,8 +10,17 @@ use crate::app::App;
 use crate::http::rules::problem_responses::PublicProblems;
 
 /// Sorted.
-const FEATURES: [&str; 5] =
-    ["lease_remaining", "organization_lists", "repository_lookup", "runner_status", "summary"];
+const FEATURES: [&str; 9] = [
+    "browser_sign_in",
+    "deployment_stream",
+    "lease_remaining",
+    "log_search",
+    "organization_lists",
+    "repository_lookup",
+    "runner_status",
+    "summary",
+    "whole_events",
+];
 
 /// View the version of the server
 ///
@@ -20,7 +29,7 @@ const FEATURES: [&str; 5] =
 #[utoipa::path(get, path = "/", tag = "documents", security(()),
     responses((status = 200, body = Data<Version>), PublicProblems))]
 pub async fn get_version(State(app): State<App>) -> Json<Data<Version>> {
-    let web_urls = app.public_url.is_some().then_some("web_urls");
+    let web_urls = app.sign_in.configured_url.is_some().then_some("web_urls");
     Json(Data {
         data: Version {
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -15,7 +15,6 @@ pub const PASSWORD: &str = "orbit-lantern-quartz-42";
 
 pub struct SignInFixture {
     pub server: TestServer,
-    pub pool: PgPool,
     /// The owners of `acme` and `globex`.
     pub acme: Caller,
     pub globex: Caller,
@@ -43,12 +42,12 @@ impl Browser {
 
 impl SignInFixture {
     pub async fn new(pool: &PgPool) -> Self {
-        Self::on(TestServer::start(pool).await, pool).await
+        Self::on(TestServer::start(pool).await).await
     }
 
-    pub async fn on(server: TestServer, pool: &PgPool) -> Self {
+    pub async fn on(server: TestServer) -> Self {
         let (acme, globex) = (server.organization("acme").await, server.organization("globex").await);
-        Self { server, pool: pool.clone(), acme, globex }
+        Self { server, acme, globex }
     }
 
     /// Adds a member by e-mail address and returns the user's id.

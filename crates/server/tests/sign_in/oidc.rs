@@ -35,7 +35,7 @@ impl OidcFixture {
         let limits = greenroom_server::http::Limits::new(Duration::from_secs(15), 512);
         let url = pool.connect_options().to_url_lossy();
         let server = TestServer::start_with(url.as_str(), limits, settings).await;
-        let fixture = SignInFixture::on(server, pool).await;
+        let fixture = SignInFixture::on(server).await;
         let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
         Self { fixture, one, two, client }
     }

@@ -14,7 +14,6 @@ use greenroom_domain::policy::Act;
 use greenroom_domain::principal::Principal;
 
 use crate::app::App;
-use crate::app::failure::Failure;
 use crate::app::failure::{Code, Failure};
 use crate::app::web_url::WebUrls;
 use crate::http::rules::identity::Identity;
