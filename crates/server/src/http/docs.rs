@@ -1,5 +1,5 @@
-//! HTML pages: the API reference, one page per error code, and a front page with links to them. All assets
-//! are embedded in this binary.
+//! HTML pages beside the dashboard: the API reference, and one page per error code. All assets are embedded in
+//! this binary.
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -36,7 +36,6 @@ pub fn router() -> Router {
         .default_models_expand_depth(-1);
     let reference = Router::from(SwaggerUi::new("/docs").config(config)).layer(map_response(reference_page));
     Router::new()
-        .route("/", get(front_page))
         .route("/docs/errors", get(error_index))
         .route("/docs/errors/{code}", get(error_page))
         .merge(reference)
@@ -62,13 +61,17 @@ async fn reference_page(response: Response) -> Response {
     Response::from_parts(parts, text.into())
 }
 
-async fn front_page() -> Html<String> {
-    page(
-        "Greenroom",
-        "# Greenroom\n\nThe server is running. \n\n- [The API, operation by operation](/docs/)\n\
-         - [What error codes mean](/docs/errors)\n- [OpenAPI document](/api/v1/openapi.json)\n\
-         - [JSON Schema of pipeline definitions](/api/v1/schemas/pipeline-definition.json)\n",
-    )
+/// The page at `/` of a program that was built without the dashboard.
+pub fn front_page() -> Router {
+    Router::new().route("/", get(async || {
+        page(
+            "Greenroom",
+            "# Greenroom\n\nThe server is running. This program was built without the dashboard: run \
+             `cargo xtask ui build`, then build it again.\n\n- [The API, operation by operation](/docs/)\n\
+             - [What error codes mean](/docs/errors)\n- [OpenAPI document](/api/v1/openapi.json)\n\
+             - [JSON Schema of pipeline definitions](/api/v1/schemas/pipeline-definition.json)\n",
+        )
+    }))
 }
 
 /// All codes with status and meaning, sorted by status.

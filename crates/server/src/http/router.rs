@@ -123,7 +123,9 @@ pub fn router(app: App) -> Router {
     );
     let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(runner::job::routes());
     let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
-    let pages = docs::router().layer(axum::middleware::map_response(
+    let dashboard = greenroom_dashboard::router();
+    let pages = if dashboard.is_none() { docs::router().merge(docs::front_page()) } else { docs::router() };
+    let pages = pages.layer(axum::middleware::map_response(
         async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;
             response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -137,6 +139,7 @@ pub fn router(app: App) -> Router {
         .fallback(async || Failure::not_found().into_response())
         .with_state(app.clone())
         .merge(pages)
+        .merge(dashboard.unwrap_or_default())
         .method_not_allowed_fallback(async || {
             Failure::new(Code::MethodNotAllowed, "This address does not answer to this method. See /docs.")
                 .into_response()

@@ -20,13 +20,15 @@ const EVERYWHERE: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Adds the fields to a response. A page that has a policy keeps it; HTML without one gets the dashboard's.
+/// Adds the fields to a response. A page that has a policy keeps it; HTML without one gets the dashboard's, and so
+/// do scripts, because a worker has the policy of its script and not that of the page.
 pub fn add(headers: &mut HeaderMap) {
     for (name, value) in EVERYWHERE {
         headers.insert(name, HeaderValue::from_static(value));
     }
     let content_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let is_page = content_type.is_some_and(|value| value.starts_with(b"text/html"));
+    let is_page = content_type
+        .is_some_and(|value| value.starts_with(b"text/html") || value.starts_with(b"text/javascript"));
     let policy = if is_page { DASHBOARD_POLICY } else { DATA_POLICY };
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
 }
@@ -49,6 +51,7 @@ mod tests {
     #[test]
     fn every_response_has_a_policy() {
         assert_eq!(policy("text/html; charset=utf-8", None), DASHBOARD_POLICY);
+        assert_eq!(policy("text/javascript", None), DASHBOARD_POLICY);
         assert_eq!(policy("application/json", None), DATA_POLICY);
         assert_eq!(policy("text/html", Some("default-src 'self'")), "default-src 'self'");
     }
