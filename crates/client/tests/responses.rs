@@ -157,7 +157,8 @@ async fn no_server_and_no_response_in_time_are_unavailable() {
     let settings = Settings { base, token: "x".to_owned(), program: "test".to_owned() };
     let client = RunnerClient::new(Connection::new(&settings).unwrap()).job(&job()).unwrap();
     // The connection succeeds, but there is no response.
-    let Err(Error::Unavailable { reason, .. }) = client.heartbeat(Duration::from_millis(100), false).await else {
+    let Err(Error::Unavailable { reason, .. }) = client.heartbeat(Duration::from_millis(100), false).await
+    else {
         panic!()
     };
     assert_eq!(reason, "no response in time");

@@ -15,7 +15,7 @@ pub fn router() -> Option<Router> {
 
     let mut files = memory_serve::load!()
         .index_file(None)
-        // Asked for each time: it names the files of this build.
+        // Browsers revalidate it each time: it names the files of this build.
         .html_cache_control(CacheControl::NoCache)
         .cache_control(CacheControl::NoCache);
     for address in PAGES {

@@ -254,8 +254,7 @@ impl Authentication {
         let used: Vec<Credential> =
             self.used.lock().unwrap_or_else(PoisonError::into_inner).drain().collect();
         let tokens: Vec<TokenId> = used.iter().filter_map(|used| used.token()).collect();
-        let browsers: Vec<BrowserSessionId> =
-            used.iter().filter_map(|used| used.browser_session()).collect();
+        let browsers: Vec<BrowserSessionId> = used.iter().filter_map(|used| used.browser_session()).collect();
         let store = &self.general.store;
         if !tokens.is_empty() {
             with_db_timeout(store.record_token_use(&tokens)).await?;

@@ -1,8 +1,6 @@
 //! Browser sessions: beginning, listing and ending them.
 
-use greenroom_domain::browser_session::{
-    BrowserPrincipal, SignInMethod, SignInSecret, stored_user_agent,
-};
+use greenroom_domain::browser_session::{BrowserPrincipal, SignInMethod, SignInSecret, stored_user_agent};
 use greenroom_domain::id::{BrowserSessionId, UserId};
 use greenroom_store::system::sign_in::{NewBrowserSession, SignInTransaction};
 use rand::RngExt;

@@ -151,7 +151,10 @@ impl App {
 
     /// Returns the addresses of the records of a user's organization.
     pub fn web_urls<'a>(&'a self, principal: &'a Principal) -> WebUrls<'a> {
-        WebUrls { public_url: self.sign_in.configured_url.as_ref(), organization: &principal.organization_slug }
+        WebUrls {
+            public_url: self.sign_in.configured_url.as_ref(),
+            organization: &principal.organization_slug,
+        }
     }
 
     /// Returns a reader of logs, with the database connections of this app.

@@ -57,7 +57,14 @@ pub async fn stream_deployment(
     let state = Arc::new(DeploymentState::of(view(&app, &permit.principal, deployment).await?)?);
     let last_event_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let first = first_messages(&state, last_event_id);
-    let progress = Progress { app, principal: Arc::clone(&permit.principal), deployment, follower, sent: state, pending: first };
+    let progress = Progress {
+        app,
+        principal: Arc::clone(&permit.principal),
+        deployment,
+        follower,
+        sent: state,
+        pending: first,
+    };
     let messages = messages(progress, watch, counted);
     Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
 }

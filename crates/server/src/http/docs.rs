@@ -63,15 +63,18 @@ async fn reference_page(response: Response) -> Response {
 
 /// The page at `/` of a program that was built without the dashboard.
 pub fn front_page() -> Router {
-    Router::new().route("/", get(async || {
-        page(
-            "Greenroom",
-            "# Greenroom\n\nThe server is running. This program was built without the dashboard: run \
+    Router::new().route(
+        "/",
+        get(async || {
+            page(
+                "Greenroom",
+                "# Greenroom\n\nThe server is running. This program was built without the dashboard: run \
              `cargo xtask ui build`, then build it again.\n\n- [The API, operation by operation](/docs/)\n\
              - [What error codes mean](/docs/errors)\n- [OpenAPI document](/api/v1/openapi.json)\n\
              - [JSON Schema of pipeline definitions](/api/v1/schemas/pipeline-definition.json)\n",
-        )
-    }))
+            )
+        }),
+    )
 }
 
 /// All codes with status and meaning, sorted by status.

@@ -74,8 +74,7 @@ pub async fn finish_oidc_sign_in(
 ) -> Result<Response, Failure> {
     let (provider, Navigation(request)) = (find(&request, &path.0)?, &request);
     let CallbackQuery { code, state, iss } = &query.0;
-    let returned =
-        Returned { code: code.as_deref(), state: state.as_deref(), issuer: iss.as_deref() };
+    let returned = Returned { code: code.as_deref(), state: state.as_deref(), issuer: iss.as_deref() };
     let pending = Pending::from_cookie(request.pending.as_deref().unwrap_or_default());
     match oidc::finish(&request.app, provider, &pending, &returned, &request.browser()).await {
         Ok(secret) => {

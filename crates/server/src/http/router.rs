@@ -125,13 +125,12 @@ pub fn router(app: App) -> Router {
     let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
     let dashboard = greenroom_dashboard::router();
     let pages = if dashboard.is_none() { docs::router().merge(docs::front_page()) } else { docs::router() };
-    let pages = pages.layer(axum::middleware::map_response(
-        async |mut response: axum::response::Response| {
+    let pages =
+        pages.layer(axum::middleware::map_response(async |mut response: axum::response::Response| {
             let (name, value) = docs::CONTENT_SECURITY_POLICY;
             response.headers_mut().insert(name, HeaderValue::from_static(value));
             response
-        },
-    ));
+        }));
     Router::new()
         .nest(API_ROOT, api)
         // The document has this operation at `/`, below the address of the API.

@@ -45,8 +45,7 @@ pub async fn sign_in_with_password(
     request: SignInRequest,
     body: Body<PasswordSignIn, MAX_BYTES>,
 ) -> Result<Response, Failure> {
-    let secret =
-        password::sign_in(&request.app, &body.value, request.address, &request.browser()).await?;
+    let secret = password::sign_in(&request.app, &body.value, request.address, &request.browser()).await?;
     signed_in(&request.app, &secret).await
 }
 

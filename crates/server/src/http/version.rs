@@ -9,17 +9,17 @@ use greenroom_api_types::version::Version;
 use crate::app::App;
 use crate::http::rules::problem_responses::PublicProblems;
 
-/// Sorted.
+/// Sorted; `web_urls` comes after them.
 const FEATURES: [&str; 9] = [
     "browser_sign_in",
     "deployment_stream",
+    "events_with_state",
     "lease_remaining",
     "log_search",
     "organization_lists",
     "repository_lookup",
     "runner_status",
     "summary",
-    "whole_events",
 ];
 
 /// View the version of the server

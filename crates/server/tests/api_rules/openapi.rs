@@ -190,7 +190,7 @@ stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
         let method = method.to_uppercase().parse().unwrap();
         let response = server.send(method, &path, Some(&owner.token), Some(example)).await;
         let status = response.status().as_u16();
-        // Nobody can sign in with an example.
+        // An example is no valid code and no valid password.
         let is_refused_sign_in = status == 401 && path.starts_with("/auth/");
         assert!(
             is_refused_sign_in || !matches!(status, 400 | 401 | 415 | 422 | 500..),

@@ -25,7 +25,11 @@ async fn event(fixture: &DeploymentFixture, event_type: &str, id: &str) -> Value
 /// `after`.
 async fn compare(fixture: &DeploymentFixture, event_type: &str, id: &str) -> Value {
     let after = event(fixture, event_type, id).await;
-    let record = fixture.deployment(id).await;
+    let mut record = fixture.deployment(id).await;
+    // Runners come and go without an event of the deployment, so only a read contains their number.
+    for waiting in record["waitingOn"].as_array_mut().into_iter().flatten() {
+        waiting.as_object_mut().unwrap().remove("online");
+    }
     for (field, value) in after["deployment"].as_object().unwrap() {
         assert_eq!(value, &record[field], "`{field}` of the deployment in {event_type}");
     }

@@ -81,7 +81,7 @@ async fn session_events_contain_the_lock() {
     fixture.end().await;
 }
 
-/// The lease has ended before anybody acted, so the next command records the end and its own change.
+/// The lease has ended before a command, so the next command records the end and its own change.
 #[tokio::test]
 async fn the_event_of_an_expiry_contains_the_lock_of_the_next_holder() {
     let (_database, pool) = TestDatabase::create().await;

@@ -154,7 +154,13 @@ impl PermissionFixture {
             browser_of: None,
         });
         let token = maker.clone();
-        identities.push(Identity { name: "within", token, maker, relation: Relation::Within, browser_of: None });
+        identities.push(Identity {
+            name: "within",
+            token,
+            maker,
+            relation: Relation::Within,
+            browser_of: None,
+        });
         identities
     }
 

@@ -82,19 +82,12 @@ impl SignInFixture {
     }
 
     /// Sends a request as a browser does.
-    pub async fn send(
-        &self,
-        browser: &Browser,
-        method: Method,
-        path: &str,
-        body: Option<Value>,
-    ) -> Response {
+    pub async fn send(&self, browser: &Browser, method: Method, path: &str, body: Option<Value>) -> Response {
         let mut request = self.server.client.request(method, format!("{}{path}", self.server.base));
         match &browser.site {
             None => {
-                request = request
-                    .header("origin", &self.server.origin)
-                    .header("sec-fetch-site", "same-origin");
+                request =
+                    request.header("origin", &self.server.origin).header("sec-fetch-site", "same-origin");
             }
             Some(fields) => {
                 for (name, value) in fields {

@@ -54,8 +54,10 @@ async fn a_code_cannot_be_guessed_nor_read_from_the_database() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let code = fixture.operator_code("owner@acme.test").await;
-    let stored: String =
-        sqlx::query_scalar("select encode(secret_hash, 'hex') from sign_in_links").fetch_one(&pool).await.unwrap();
+    let stored: String = sqlx::query_scalar("select encode(secret_hash, 'hex') from sign_in_links")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
     let guesses =
         [stored.as_str(), "", "0", &code[1..], &code.to_uppercase(), &"0".repeat(64), "' or 1=1 --"];
     let mut bodies = Vec::new();
@@ -74,9 +76,6 @@ async fn a_code_cannot_be_guessed_nor_read_from_the_database() {
     let cookie = browser.cookie.clone().unwrap();
     assert_eq!(fixture.use_link(&cookie).await.status(), StatusCode::UNAUTHORIZED);
     let unknown = json!({ "code": cookie, "user": "usr_x" });
-    assert_eq!(
-        fixture.status(&Browser::default(), Method::POST, "/auth/link", Some(unknown)).await.0,
-        422
-    );
+    assert_eq!(fixture.status(&Browser::default(), Method::POST, "/auth/link", Some(unknown)).await.0, 422);
     fixture.end().await;
 }

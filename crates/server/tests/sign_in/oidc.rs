@@ -42,9 +42,8 @@ impl OidcFixture {
 
     async fn start(&self, provider: &str, return_to: &str) -> Started {
         let url = format!("{}/auth/oidc/{provider}/start", self.fixture.server.base);
-        let query: String = form_urlencoded::Serializer::new(String::new())
-            .append_pair("return", return_to)
-            .finish();
+        let query: String =
+            form_urlencoded::Serializer::new(String::new()).append_pair("return", return_to).finish();
         let response = self.client.get(format!("{url}?{query}")).send().await.unwrap();
         assert_eq!(response.status().as_u16(), 303);
         let field = response.headers()["set-cookie"].to_str().unwrap().to_owned();
@@ -53,9 +52,11 @@ impl OidcFixture {
         }
         let location = response.headers()["location"].to_str().unwrap().to_owned();
         let query = location.split_once('?').unwrap().1;
-        let query: HashMap<String, String> =
-            form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-        assert_eq!((query["response_type"].as_str(), query["code_challenge_method"].as_str()), ("code", "S256"));
+        let query: HashMap<String, String> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        assert_eq!(
+            (query["response_type"].as_str(), query["code_challenge_method"].as_str()),
+            ("code", "S256")
+        );
         Started {
             state: query["state"].clone(),
             nonce: query["nonce"].clone(),
@@ -129,8 +130,12 @@ async fn a_token_has_to_be_of_this_sign_in() {
     fixture.fixture.add(&fixture.fixture.acme, "ada@acme.test", "developer").await;
     let two = fixture.two.issuer.clone();
     assert_refused(&fixture.sign_in(|claims| Claims { issuer: two, ..claims }).await);
-    assert_refused(&fixture.sign_in(|claims| Claims { audience: "another-client".to_owned(), ..claims }).await);
-    assert_refused(&fixture.sign_in(|claims| Claims { nonce: "of another sign-in".to_owned(), ..claims }).await);
+    assert_refused(
+        &fixture.sign_in(|claims| Claims { audience: "another-client".to_owned(), ..claims }).await,
+    );
+    assert_refused(
+        &fixture.sign_in(|claims| Claims { nonce: "of another sign-in".to_owned(), ..claims }).await,
+    );
     assert_refused(&fixture.sign_in(|claims| Claims { lifetime_seconds: -3_600, ..claims }).await);
     fixture.fixture.end().await;
 }

@@ -95,7 +95,8 @@ async fn what_is_no_password_is_rejected() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     let (_, browser) = fixture.person("ada.lovelace@acme.test", "developer").await;
-    for weak in ["", "short", "password1234", "aaaaaaaaaaaaaaaa", "ada.lovelace@acme.test", &"x".repeat(129)] {
+    for weak in ["", "short", "password1234", "aaaaaaaaaaaaaaaa", "ada.lovelace@acme.test", &"x".repeat(129)]
+    {
         let body = Some(json!({ "newPassword": weak }));
         let refused = fixture.status(&browser, Method::PUT, "/me/password", body).await;
         assert_eq!(refused, (422, "invalid_request".to_owned()), "{weak}");

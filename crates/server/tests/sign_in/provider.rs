@@ -113,7 +113,8 @@ async fn token(State(shared): State<Shared>) -> Json<Value> {
         return Json(json!({ "error": "invalid_grant" }));
     };
     #[expect(clippy::disallowed_methods, reason = "a provider has a clock of its own")]
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64;
+    let now =
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64;
     let claims: CoreIdTokenClaims = serde_json::from_value(json!({
         "iss": claims.issuer,
         "aud": [claims.audience],

@@ -1,4 +1,4 @@
-//! A session cookie is planted, stolen or kept.
+//! A session cookie is set by an attacker, stolen or kept.
 
 use std::time::Duration;
 
@@ -9,18 +9,17 @@ use crate::fixture::{Browser, PASSWORD, SignInFixture, session_cookie};
 use crate::support::database::TestDatabase;
 use crate::support::eventually;
 
-/// Attack 16: a cookie that was planted before the sign-in.
+/// Attack 16: a cookie that the attacker has set before the sign-in.
 #[tokio::test]
-async fn a_planted_cookie_never_becomes_valid() {
+async fn a_cookie_set_before_the_sign_in_never_becomes_valid() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
-    let planted = Browser::with_cookie(&"ab".repeat(32));
+    let fixed = Browser::with_cookie(&"ab".repeat(32));
     let code = fixture.operator_code("owner@acme.test").await;
-    let response =
-        fixture.send(&planted, Method::POST, "/auth/link", Some(json!({ "code": code }))).await;
+    let response = fixture.send(&fixed, Method::POST, "/auth/link", Some(json!({ "code": code }))).await;
     let cookie = session_cookie(&response).unwrap();
-    assert_ne!(Some(&cookie), planted.cookie.as_ref());
-    assert_eq!(fixture.status(&planted, Method::GET, "/me", None).await.0, 401);
+    assert_ne!(Some(&cookie), fixed.cookie.as_ref());
+    assert_eq!(fixture.status(&fixed, Method::GET, "/me", None).await.0, 401);
     assert_eq!(fixture.status(&Browser::with_cookie(&cookie), Method::GET, "/me", None).await.0, 200);
     fixture.end().await;
 }
@@ -63,7 +62,10 @@ async fn a_session_ends_by_the_clock() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = SignInFixture::new(&pool).await;
     for (email, sql) in [
-        ("idle@acme.test", "update browser_sessions set last_used_at = clock_timestamp() - interval '12 hours 1 second'"),
+        (
+            "idle@acme.test",
+            "update browser_sessions set last_used_at = clock_timestamp() - interval '12 hours 1 second'",
+        ),
         ("old@acme.test", "update browser_sessions set expires_at = clock_timestamp() - interval '1 second'"),
     ] {
         let (_, browser) = fixture.person(email, "maintainer").await;
@@ -86,9 +88,14 @@ async fn a_cookie_cannot_be_guessed_nor_read_from_the_database() {
             .fetch_one(&pool)
             .await
             .unwrap();
-    for forged in
-        [stored.as_str(), &id, &cookie[1..], &cookie.to_uppercase(), "", &format!("{cookie}; __Host-greenroom={cookie}")]
-    {
+    for forged in [
+        stored.as_str(),
+        &id,
+        &cookie[1..],
+        &cookie.to_uppercase(),
+        "",
+        &format!("{cookie}; __Host-greenroom={cookie}"),
+    ] {
         let forged = Browser::with_cookie(forged);
         assert_eq!(fixture.status(&forged, Method::GET, "/me", None).await.0, 401, "{forged:?}");
     }
@@ -107,9 +114,7 @@ async fn a_new_password_ends_all_other_sessions() {
     fixture.set_password(&browser, PASSWORD).await;
     let stolen = fixture.sign_in("ada@acme.test", PASSWORD).await;
     let stolen = Browser::with_cookie(&session_cookie(&stolen).unwrap());
-    let change = |current: Option<&str>| {
-        json!({ "currentPassword": current, "newPassword": "quiet-harbor-violin-77" })
-    };
+    let change = |current: Option<&str>| json!({ "currentPassword": current, "newPassword": "quiet-harbor-violin-77" });
     // The thief has the cookie and not the password.
     for current in [None, Some(""), Some("orbit-lantern-quartz-43")] {
         let refused = fixture.status(&stolen, Method::PUT, "/me/password", Some(change(current))).await;
@@ -136,8 +141,7 @@ async fn a_token_cannot_manage_sign_in() {
         (Method::DELETE, "/me/browser-sessions", None),
         (Method::POST, "/auth/sign-out", None),
     ] {
-        let (status, refused) =
-            fixture.server.json(method, path, &fixture.acme.token, body).await;
+        let (status, refused) = fixture.server.json(method, path, &fixture.acme.token, body).await;
         assert_eq!((status.as_u16(), refused["code"].as_str()), (403, Some("browser_session_required")));
     }
     fixture.end().await;

@@ -70,7 +70,8 @@ impl TestServer {
     pub async fn start_at(pool: &PgPool, public_url: &str) -> Self {
         let database_url = pool.connect_options().to_url_lossy();
         let limits = Limits::new(Duration::from_secs(15), 512);
-        let settings = SignInSettings { public_url: Some(public_url.parse().unwrap()), ..SignInSettings::default() };
+        let settings =
+            SignInSettings { public_url: Some(public_url.parse().unwrap()), ..SignInSettings::default() };
         Self::start_with(database_url.as_str(), limits, settings).await
     }
 

@@ -167,7 +167,7 @@ pub(crate) async fn principal_of_browser(
         r#"select m.organization_id, o.slug as organization_slug, m.user_id, m.name as user_name, m.role
            from memberships m
            join organizations o on o.id = m.organization_id
-           join users u on u.id = m.user_id and (u.enrolled_in is null or u.enrolled_in = m.organization_id)
+           join users u on u.id = m.user_id and (u.enrolled_in is null or u.enrolled_in is not distinct from m.organization_id)
            join live_browser_sessions b on b.user_id = u.id
            where m.organization_id = $1 and b.id = $2 and m.removed_at is null"#,
         organization_id.uuid(),

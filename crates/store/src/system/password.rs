@@ -75,9 +75,7 @@ impl SignInTransaction {
         )
         .execute(self.connection())
         .await?;
-        sqlx::query!("delete from sign_in_links where user_id = $1", user)
-            .execute(self.connection())
-            .await?;
+        sqlx::query!("delete from sign_in_links where user_id = $1", user).execute(self.connection()).await?;
         self.record_event(EventType::MemberPasswordChanged, json!({})).await
     }
 

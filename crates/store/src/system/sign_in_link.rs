@@ -169,9 +169,7 @@ impl SignInTransaction {
         let user = self.user_id.uuid();
         self.delete_password().await?;
         self.end_sessions(None).await?;
-        sqlx::query!("delete from sign_in_links where user_id = $1", user)
-            .execute(self.connection())
-            .await?;
+        sqlx::query!("delete from sign_in_links where user_id = $1", user).execute(self.connection()).await?;
         sqlx::query!("update users set enrolled_in = null where id = $1", user)
             .execute(self.connection())
             .await?;

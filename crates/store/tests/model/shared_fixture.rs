@@ -105,7 +105,8 @@ async fn people(store: &Store) -> [Principal; PEOPLE] {
     let others = [("Ben", Role::Maintainer), ("Cleo", Role::Developer)];
     for (user, (name, role)) in (1..).zip(others) {
         let (email, name) = (address(name), Name::new(name).unwrap());
-        let mut command = store.command(organization, Credential::Token(tokens[0]), "people").await.unwrap().unwrap();
+        let mut command =
+            store.command(organization, Credential::Token(tokens[0]), "people").await.unwrap().unwrap();
         command.add_member(Uuid::now_v7().into(), &email, &name, role).await.unwrap().unwrap();
         command.commit().await.unwrap();
         store.create_token_for(&slug, &email, &token(user)).await.unwrap().unwrap();

@@ -90,7 +90,8 @@ impl StreamRights {
                 Key::Runner(organization, runner) => runners.insert((*organization, *runner)),
             };
         }
-        metrics::gauge!("greenroom_watched_tokens").set((tokens.len() + browsers.len() + runners.len()) as f64);
+        metrics::gauge!("greenroom_watched_tokens")
+            .set((tokens.len() + browsers.len() + runners.len()) as f64);
         let (mut roles, mut browser_roles, mut active) = (HashMap::new(), HashMap::new(), HashSet::new());
         if !tokens.is_empty() {
             let ids: Vec<TokenId> = tokens.iter().copied().collect();

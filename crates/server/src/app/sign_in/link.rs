@@ -47,7 +47,7 @@ pub async fn sign_in(app: &App, code: &str, browser: &Browser<'_>) -> Result<Sig
     match link.made_by {
         Some((organization, admin)) => {
             let enrollment = transaction.enrollment(organization, admin).await?;
-            if !enrollment.is_some_and(|enrollment| enrollment.check().is_ok()) {
+            if enrollment.is_none_or(|enrollment| enrollment.check().is_err()) {
                 return Err(sign_in_failed());
             }
             transaction.enroll_in(organization).await?;

@@ -119,11 +119,7 @@ pub async fn finish(
 
 /// Finds the person: by issuer and subject, and the first time by the e-mail address that the provider has
 /// verified.
-async fn person(
-    app: &App,
-    proven: &ProvenIdentity,
-    request_id: &str,
-) -> Result<SignInTransaction, Failure> {
+async fn person(app: &App, proven: &ProvenIdentity, request_id: &str) -> Result<SignInTransaction, Failure> {
     let subject = Subject { issuer: &proven.issuer, subject: &proven.subject };
     if let Some(user) = app.store.user_of_identity(subject).await? {
         let transaction = app.store.sign_in_transaction(user, request_id).await?;
@@ -132,7 +128,8 @@ async fn person(
         let is_linked = transaction.has_identity(subject).await?;
         return if is_linked { Ok(transaction) } else { Err(sign_in_failed()) };
     }
-    let email = proven.email.as_deref().and_then(|email| Email::new(email).ok()).ok_or_else(sign_in_failed)?;
+    let email =
+        proven.email.as_deref().and_then(|email| Email::new(email).ok()).ok_or_else(sign_in_failed)?;
     let user = app.store.user_of_email(&email).await?.ok_or_else(sign_in_failed)?;
     let transaction = app.store.sign_in_transaction(user, request_id).await?;
     let mut transaction = transaction.ok_or_else(sign_in_failed)?;

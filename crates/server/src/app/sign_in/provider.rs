@@ -171,9 +171,8 @@ impl Provider {
             .map_err(ProviderError::rejected)?;
         let token = response.id_token().ok_or_else(|| ProviderError::rejected("there is no id token"))?;
         let token_verifier = client.id_token_verifier().set_allowed_algs(algorithms);
-        let claims = token
-            .claims(&token_verifier, &Nonce::new(nonce.to_owned()))
-            .map_err(ProviderError::rejected)?;
+        let claims =
+            token.claims(&token_verifier, &Nonce::new(nonce.to_owned())).map_err(ProviderError::rejected)?;
         let is_verified = claims.email_verified() == Some(true);
         Ok(ProvenIdentity {
             issuer: claims.issuer().as_str().to_owned(),

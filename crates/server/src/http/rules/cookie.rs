@@ -75,10 +75,7 @@ mod tests {
     #[test]
     fn the_cookie_has_all_attributes_that_its_prefix_requires() {
         let field = set_session("ab").to_str().unwrap().to_owned();
-        assert_eq!(
-            field,
-            "__Host-greenroom=ab; Path=/; Max-Age=1209600; Secure; HttpOnly; SameSite=Strict"
-        );
+        assert_eq!(field, "__Host-greenroom=ab; Path=/; Max-Age=1209600; Secure; HttpOnly; SameSite=Strict");
         assert!(clear_session().to_str().unwrap().contains("Max-Age=0"));
     }
 }

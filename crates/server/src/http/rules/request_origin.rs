@@ -51,11 +51,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
 
 /// Checks whether the session cookie of a request counts: `false` if it has to be ignored. Reads of other sites
 /// are treated as requests without a cookie, so that links to the dashboard's pages work; changes are refused.
-pub fn cookie_counts(
-    method: &Method,
-    headers: &HeaderMap,
-    public_origin: &str,
-) -> Result<bool, Failure> {
+pub fn cookie_counts(method: &Method, headers: &HeaderMap, public_origin: &str) -> Result<bool, Failure> {
     let origin = RequestOrigin::of(headers, public_origin);
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(origin != RequestOrigin::Foreign);
@@ -79,9 +75,9 @@ mod tests {
     const PUBLIC: &str = "https://greenroom.example.com";
 
     fn of(fields: &[(&'static str, &'static str)]) -> RequestOrigin {
-        let fields = fields.iter().map(|(name, value)| {
-            (HeaderName::from_static(name), HeaderValue::from_static(value))
-        });
+        let fields = fields
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let mut headers: HeaderMap = HeaderMap::new();
         headers.insert(header::HOST, HeaderValue::from_static("10.0.0.1:7420"));
         fields.for_each(|(name, value)| {
