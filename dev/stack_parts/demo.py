@@ -10,16 +10,24 @@ from .console import StackError, print_progress
 from .web import call
 
 DEFINITIONS = CHECKOUT / "dev" / "demo"
-OWNER = ("owner", "owner@example.test", "Acme Owner")
+OWNER = ("owner", "ines.moreau@example.com", "Ines Moreau")
 MEMBERS = (
     # key, address, name, role
-    ("developer", "dev-one@example.test", "Dev One", "developer"),
-    ("secondDeveloper", "dev-two@example.test", "Dev Two", "developer"),
-    ("maintainer", "maintainer@example.test", "Maintainer One", "maintainer"),
-    ("admin", "admin@example.test", "Admin One", "admin"),
-    ("viewer", "viewer@example.test", "Viewer One", "viewer"),
+    ("developer", "maya.berg@example.com", "Maya Berg", "developer"),
+    ("secondDeveloper", "tomas.ibarra@example.com", "Tomas Ibarra", "developer"),
+    ("maintainer", "jonas.weber@example.com", "Jonas Weber", "maintainer"),
+    ("admin", "priya.raman@example.com", "Priya Raman", "admin"),
+    ("viewer", "lena.fischer@example.com", "Lena Fischer", "viewer"),
+    ("june", "june.okafor@example.com", "June Okafor", "developer"),
+    ("samir", "samir.haddad@example.com", "Samir Haddad", "developer"),
+    ("zoe", "zoe.lindqvist@example.com", "Zoë Lindqvist", "developer"),
+    ("storefrontCi", "storefront-ci@example.com", "storefront-ci", "developer"),
+    ("nightly", "nightly-e2e@example.com", "nightly-e2e", "developer"),
+    ("fixAgent", "fix-agent@example.com", "fix-agent", "developer"),
 )
-OTHER_OWNER = ("otherOrgOwner", "owner@globex.example.test", "Globex Owner")
+# Members that are programs: key, and the kind of the token that they use.
+PROGRAMS = {"storefrontCi": "ci", "nightly": "ci", "fixAgent": "agent"}
+OTHER_OWNER = ("otherOrgOwner", "noor.aziz@globex.example.com", "Noor Aziz")
 DEFAULT_PIPELINE = "storefront"
 
 
@@ -117,6 +125,16 @@ class Seeding:
             self.post("/members", {"email": email, "name": name, "role": role})
             self.token("acme", key, email)
 
+    def program(self, key, kind):
+        """Creates the token of a program. Its kind is shown with everything that the program does."""
+        if not self.token_is_valid("acme", f"{key}:{kind}"):
+            url, body = f"{self.base}/organizations/acme/api-tokens", {"name": f"{kind} of the demo", "kind": kind}
+            status, response = call("POST", url, self.saved["tokens"][key], body)
+            if status != 201:
+                raise StackError(f"POST /api-tokens for the demo returned {status}", f"dev/stack logs server{self.home.flag}")
+            self.saved["tokens"][f"{key}:{kind}"] = response["data"]["token"]
+            self.save()
+
     def pipeline(self, file):
         slug = file.stem
         status, response = call("GET", f"{self.base}/organizations/acme/pipelines/{slug}", self.saved["tokens"]["owner"])
@@ -141,11 +159,14 @@ class Seeding:
         self.organization("globex", "Globex", OTHER_OWNER)
         for member in MEMBERS:
             self.member(*member)
+        for key, kind in PROGRAMS.items():
+            self.program(key, kind)
         for file in sorted(Path(DEFINITIONS).glob("*.yaml")):
             self.pipeline(file)
         self.save()
-        people, pipelines = len(MEMBERS) + 1, len(self.saved["pipelines"])
-        print_progress("demo", f"organizations acme and globex, {people} people, {pipelines} pipelines")
+        people, pipelines = len(MEMBERS) - len(PROGRAMS) + 1, len(self.saved["pipelines"])
+        summary = f"organizations acme and globex, {people} people, {len(PROGRAMS)} programs, {pipelines} pipelines"
+        print_progress("demo", summary)
 
 
 def facts(home):
