@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from . import daemon
+from . import daemon, site
 from .home import CHECKOUT, write_private
 from .console import StackError, print_progress
 from .web import call
@@ -29,6 +29,8 @@ MEMBERS = (
 PROGRAMS = {"storefrontCi": "ci", "nightly": "ci", "fixAgent": "agent"}
 OTHER_OWNER = ("otherOrgOwner", "noor.aziz@globex.example.com", "Noor Aziz")
 DEFAULT_PIPELINE = "storefront"
+# What the definitions contain instead of the stack's own site.
+EXAMPLE_ORIGIN, EXAMPLE_PAGES, EXAMPLE_STEPS = "http://localhost:8080", "/srv/demo/site", "/srv/demo/steps"
 
 
 class Seeding:
@@ -128,12 +130,19 @@ class Seeding:
     def program(self, key, kind):
         """Creates the token of a program. Its kind is shown with everything that the program does."""
         if not self.token_is_valid("acme", f"{key}:{kind}"):
-            url, body = f"{self.base}/organizations/acme/api-tokens", {"name": f"{kind} of the demo", "kind": kind}
+            url, body = f"{self.base}/organizations/acme/api-tokens", {"name": "jobs" if kind == "ci" else "tasks", "kind": kind}
             status, response = call("POST", url, self.saved["tokens"][key], body)
             if status != 201:
                 raise StackError(f"POST /api-tokens for the demo returned {status}", f"dev/stack logs server{self.home.flag}")
             self.saved["tokens"][f"{key}:{kind}"] = response["data"]["token"]
             self.save()
+
+    def definition(self, file):
+        """Returns the text of a definition with the address and the folders of this stack's site."""
+        text = file.read_text().replace(EXAMPLE_ORIGIN, site.origin(self.home))
+        for example, folder in ((EXAMPLE_PAGES, site.pages(self.home)), (EXAMPLE_STEPS, site.STEPS)):
+            text = text.replace(f'"{example}"', json.dumps(str(folder)))
+        return text
 
     def pipeline(self, file):
         slug = file.stem
@@ -142,7 +151,7 @@ class Seeding:
             body = {
                 "name": slug.replace("-", " ").capitalize(),
                 "slug": slug,
-                "definition": file.read_text(),
+                "definition": self.definition(file),
             }
             made = self.post("/pipelines", body)
             if made is None:
@@ -152,9 +161,15 @@ class Seeding:
                     json.dumps(response),
                 )
             response = {"data": made}
+        elif self.saved.get("siteUrl") not in (None, site.origin(self.home)):
+            # The site has another port than in the last run. Otherwise the definition stays: the user may have edited it.
+            url, body = f"{self.base}/organizations/acme/pipelines/{slug}", {"definition": self.definition(file)}
+            call("PUT", url, self.saved["tokens"]["owner"], body, timeout=30)
         self.saved.setdefault("pipelines", {})[slug] = response["data"]["id"]
 
     def run(self):
+        if "pipelines" not in self.saved:
+            self.saved["siteUrl"] = site.origin(self.home)
         self.organization("acme", "Acme", OWNER)
         self.organization("globex", "Globex", OTHER_OWNER)
         for member in MEMBERS:
@@ -163,6 +178,8 @@ class Seeding:
             self.program(key, kind)
         for file in sorted(Path(DEFINITIONS).glob("*.yaml")):
             self.pipeline(file)
+        if "siteUrl" in self.saved:
+            self.saved["siteUrl"] = site.origin(self.home)
         self.save()
         people, pipelines = len(MEMBERS) - len(PROGRAMS) + 1, len(self.saved["pipelines"])
         summary = f"organizations acme and globex, {people} people, {len(PROGRAMS)} programs, {pipelines} pipelines"
@@ -173,10 +190,14 @@ def facts(home):
     """Returns the ids and tokens of the demo that a client needs, as dev/stack prints them."""
     saved = json.loads(home.demo_file.read_text())
     tokens = saved["tokens"]
+    has_site = "site" in home.state["ports"]
     return {
         "orgId": saved["acmeId"],
         "pipelineId": saved["pipelines"][DEFAULT_PIPELINE],
+        # No other part of the demo uses this environment.
         "envName": "qa-1",
+        "siteUrl": site.origin(home) + "/" if has_site else None,
+        "siteRequests": str(site.requests_file(home)) if has_site else None,
         "token": tokens["developer"],
         "secondToken": tokens["secondDeveloper"],
         "adminToken": tokens["owner"],

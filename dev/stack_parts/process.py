@@ -36,9 +36,10 @@ class Part:
     @property
     def signature(self):
         """Hash of program file, arguments and GREENROOM_ variables. The process is restarted if it changes."""
-        program = os.stat(self.argv[0])
+        # The second word is the program if the first one is its interpreter.
+        programs = [os.stat(word) for word in self.argv[:2] if os.path.isfile(word)]
         ours = {key: value for key, value in self.env.items() if key.startswith("GREENROOM_")}
-        text = json.dumps([self.argv, ours, program.st_mtime_ns, program.st_size], sort_keys=True)
+        text = json.dumps([self.argv, ours, [[file.st_mtime_ns, file.st_size] for file in programs]], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
