@@ -201,6 +201,13 @@ def query(home, sql):
     return result.stdout.strip() if result.returncode == 0 else None
 
 
+def run_script(home, sql):
+    """Runs statements in the stack's database, in one transaction that ends at the first error."""
+    chosen = home.state["postgres"]
+    command = [f"{chosen['bin']}/psql", "-XAtqw", "-1", "-v", "ON_ERROR_STOP=1", "-f", "-", url(home)]
+    return subprocess.run(command, env=environment(), input=sql, timeout=60, capture_output=True, text=True)
+
+
 def healthy(home):
     return query(home, "select 1") == "1"
 
