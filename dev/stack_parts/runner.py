@@ -76,7 +76,7 @@ def part(home, paths, seeding):
     write_private(folder / "token", token)
     runner, entry = paths
     argv = [str(runner), "--url", f"{daemon.api_origin(home)}/api/v1", "--token-file", str(folder / "token")]
-    argv += ["--backend", "process", "--concurrency", "2", "--work-dir", str(folder / "work"), "--entry", str(entry)]
+    argv += ["--backend", "process", "--concurrency", "4", "--work-dir", str(folder / "work"), "--entry", str(entry)]
     argv += ["--name", NAME, "--drain-seconds", "5"]
     env = {key: value for key, value in os.environ.items() if not key.startswith("GREENROOM")}
     # The runner does not listen: this is the address of the server that it polls.

@@ -8,7 +8,7 @@ import urllib.request
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def call(method, url, token=None, body=None, timeout=10):
+def call(method, url, token=None, body=None, timeout=10, headers=None):
     """Returns status and parsed JSON (or text) of a response, also of an error; status 0 if there is no response."""
     request = urllib.request.Request(url, method=method)
     if token:
@@ -16,6 +16,8 @@ def call(method, url, token=None, body=None, timeout=10):
     if body is not None:
         request.add_header("Content-Type", "application/json")
         request.data = json.dumps(body).encode()
+    for name, value in (headers or {}).items():
+        request.add_header(name, value)
     try:
         with OPENER.open(request, timeout=timeout) as response:
             status, raw = response.status, response.read()

@@ -1,0 +1,155 @@
+"""What happens in the demo: sessions, a queue, a requested hand-over, an override, deployments. Everything goes through the API, with the
+tokens of the people and programs who do it; only the times of what has ended are moved into the past (demo_history)."""
+
+import time
+from datetime import datetime, timedelta, timezone
+
+from . import demo_history, process
+from .console import StackError, print_progress, warn
+from .demo import PROGRAMS
+from .web import call
+
+DEPLOYMENT_DEADLINE_SECONDS = 25
+ENDED = ("succeeded", "failed", "errored", "canceled", "superseded")
+# The demo's long deployment: it runs while a user looks around, so nothing waits for it.
+LONG_ENVIRONMENT = "load-1"
+
+
+def seed(home, seeding):
+    """Seeds the activity once per stack. An interrupted seeding continues: every request has an Idempotency-Key."""
+    if "siteUrl" not in seeding.saved or "activity" in seeding.saved:
+        return
+    if demo_history.insert(home, seeding.saved["acmeId"]):
+        print_progress("demo", f"{demo_history.DAYS} days of earlier sessions")
+    activity = Activity(home, seeding)
+    activity.create_sessions()
+    activity.deploy_pipelines()
+    activity.create_tokens()
+    if process.recorded(home, "runner"):
+        activity.await_deployments()
+    demo_history.move_into_past(home, seeding.saved["acmeId"], activity.ages)
+    seeding.saved["activity"] = {"holding": activity.holding, "waiting": activity.waiting}
+    seeding.save()
+    print_progress("demo", f"{len(activity.holding)} sessions, {len(activity.waiting)} in a queue, {len(activity.deployments)} deployments")
+
+
+class Activity:
+    def __init__(self, home, seeding):
+        self.home, self.tokens = home, seeding.saved["tokens"]
+        self.base = f"{seeding.base}/organizations/acme"
+        self.pipelines = seeding.saved["pipelines"]
+        # What the process `people` keeps alive, with the token's key.
+        self.holding, self.waiting = [], []
+        # Ids of deployments that should end soon.
+        self.deployments = []
+        # How many minutes ago each session began, and ended if it has.
+        self.ages = {}
+
+    def post(self, who, path, body, key):
+        token = self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
+        headers = {"Idempotency-Key": f"demo-{key}"}
+        status, response = call("POST", f"{self.base}{path}", token, body, timeout=30, headers=headers)
+        if status not in (200, 201, 202):
+            raise StackError(
+                f"POST {path} for the demo returned {status}", f"dev/stack logs server{self.home.flag}", str(response)
+            )
+        return response["data"]
+
+    def environment(self, name, pipeline="storefront"):
+        return f"/pipelines/{self.pipelines[pipeline]}/ephemeral-environments/{name}"
+
+    def hold(self, who, name, commit, context, began, minutes=None, pipeline="storefront", by_force=False):
+        """Claims an environment and deploys into it. `began` is how many minutes ago that will have been."""
+        path = self.environment(name, pipeline)
+        body = {"commitId": commit, "context": context, **({"ttlSeconds": minutes * 60} if minutes else {})}
+        session = self.post(who, f"{path}/{'force-claim' if by_force else 'sessions'}", body, f"{who}-{name}")
+        self.ages[session["sessionId"]] = [began, None]
+        self.holding.append({"who": who, "path": f"{path}/sessions/{session['sessionId']}"})
+        if name != LONG_ENVIRONMENT:
+            self.deployments += [deployment["id"] for deployment in session["deployments"]]
+        return session
+
+    def queue(self, who, name, context, began, commit=None):
+        path = self.environment(name)
+        body = {"queue": True, "context": context, **({"commitId": commit} if commit else {})}
+        session = self.post(who, f"{path}/sessions", body, f"{who}-queue-{name}")
+        self.ages[session["sessionId"]] = [began, None]
+        self.waiting.append({"who": who, "path": f"{path}/sessions/{session['sessionId']}"})
+
+    def request_handover(self, who, name, holder, context, began):
+        """Requests an environment that this member may not take by force. So without an answer nothing happens, and the process
+        `people` repeats the request when it has lapsed."""
+        path = f"{self.environment(name)}/sessions/{holder['sessionId']}/request-handover"
+        body = {"context": context, "graceSeconds": 3600}
+        session = self.post(who, path, body, f"{who}-handover-{name}")
+        self.ages[session["sessionId"]] = [began, None]
+        own = f"{self.environment(name)}/sessions/{session['sessionId']}"
+        self.waiting.append({"who": who, "path": own, "request": path, "body": body})
+
+    def create_sessions(self):
+        """In the order in which it will have happened, because lists are in the order of ids. qa-1 is left out: nothing else uses what
+        dev/stack prints as envName."""
+        self.hold("june", "pr-430", "a90f11b4b825dc642cb6eb9a060e54bf8d69288f", "Design review of the cart", 231)
+        maya = self.hold(
+            "developer", "qa-2", "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4", "Checkout fix, please do not reset the orders", 128
+        )
+        displaced = self.hold(
+            "storefrontCi", "qa-3", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "Pull request 415: payment retries", 95
+        )
+        self.hold("fixAgent", "pr-418", "e5512aa77ab0e21d20c4fa90f11b4b825dc642cb", "Verifies the fix for the checkout timeout", 66, 120)
+        self.hold("zoe", "sandbox", "0e21d20c4fa90f11b4b825dc642cb6eb9a060e54", "Push notifications", 48, pipeline="mobile-api")
+        self.hold(
+            "secondDeveloper",
+            "qa-3",
+            "c01dbea5512aa77ab0e21d20c4fa90f11b4b825d",
+            "Hotfix: customers can't pay by invoice, I need the provider's sandbox now",
+            41,
+            by_force=True,
+        )
+        self.ages[displaced["sessionId"]][1] = 41
+        self.holding = [session for session in self.holding if displaced["sessionId"] not in session["path"]]
+        self.queue("fixAgent", "qa-3", "Verify that the retries no longer time out", 30)
+        self.queue("samir", "qa-3", "Gift cards with the sandbox", 22)
+        self.hold("storefrontCi", "pr-421", "77ab0e21d20c4fa90f11b4b825dc642cb6eb9a06", "Pull request 421: faster search", 17, 60)
+        self.queue("secondDeveloper", "pr-430", "A look at the new cart", 12)
+        self.queue("zoe", "qa-3", "Refunds", 9)
+        self.hold("nightly", LONG_ENVIRONMENT, "1d20c4fa90f11b4b825dc642cb6eb9a060e54bf8", "Load test of release 2.14", 6)
+        self.request_handover("june", "qa-2", maya, "Demo for the design review, half an hour is enough", 4)
+        self.queue("samir", LONG_ENVIRONMENT, "Search with a million products", 3)
+        self.queue("storefrontCi", "qa-2", "Regression run of main", 2, "5d6e7f8091a2b3c49f3c2a1b7d4e8f60512a3b4c")
+        self.queue("developer", LONG_ENVIRONMENT, "Checkout under load", 1)
+
+    def deploy_pipelines(self):
+        """Deploys whole pipelines: two of them end, the others wait for an approval."""
+        for slug, who, commit in (
+            ("docs-site", "samir", "8091a2b3c49f3c2a1b7d4e8f60512a3b4c5d6e7f"),
+            ("mobile-api", "zoe", "0e21d20c4fa90f11b4b825dc642cb6eb9a060e54"),
+            ("payments", "maintainer", "6eb9a060e54bf8d69288fbee49044b825dc642cb"),
+            ("storefront", "storefrontCi", "5d6e7f8091a2b3c49f3c2a1b7d4e8f60512a3b4c"),
+        ):
+            path, body = f"/pipelines/{self.pipelines[slug]}/deployments", {"commitId": commit, "branch": "main"}
+            deployment = self.post(who, path, body, f"pipeline-{slug}")
+            if slug in ("docs-site", "mobile-api"):
+                self.deployments.append(deployment["id"])
+
+    def create_tokens(self):
+        """Creates the tokens that Maya Berg sees among her own. Their secrets are not kept, so they are never used."""
+        soon = (datetime.now(timezone.utc) + timedelta(days=12)).strftime("%Y-%m-%dT00:00:00Z")
+        storefront = [self.pipelines["storefront"]]
+        for body in (
+            {"name": "laptop", "kind": "user"},
+            {"name": "deploy-preview", "kind": "ci", "expiresAt": soon, "pipelines": storefront},
+            {"name": "code-review", "kind": "agent", "scopes": ["read"]},
+        ):
+            self.post("developer", "/api-tokens", body, f"token-{body['name']}")
+
+    def await_deployments(self):
+        end, left = time.monotonic() + DEPLOYMENT_DEADLINE_SECONDS, list(self.deployments)
+        while left and time.monotonic() < end:
+            status, response = call("GET", f"{self.base}/deployments/{left[0]}", self.tokens["owner"])
+            if status == 200 and response["data"]["status"] in ENDED:
+                left.pop(0)
+            else:
+                time.sleep(0.2)
+        if left:
+            warn(f"{len(left)} of the demo's deployments still run")
