@@ -74,7 +74,7 @@ class Handler(SimpleHTTPRequestHandler):
         if path.is_dir():
             path = path / "index.html"
         if not path.is_file():
-            return self.message(404, "Nothing is deployed here", "This page shows the commit as soon as one is.", refresh=3)
+            return self.message(404, "Nothing is deployed here", "As soon as a commit is, this page shows it.", refresh=3)
         return super().do_GET()
 
     do_HEAD = do_GET
