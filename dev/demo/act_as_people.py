@@ -3,12 +3,13 @@
 
   dev/demo/act_as_people.py --url URL --demo FILE
 
-Every 20 seconds it sends a heartbeat for each session that waits in a queue, so that it keeps its place, and renews the sessions that
+Every 30 seconds it sends a heartbeat for each session that waits in a queue, so that it keeps its place, and renews the sessions that
 are about to expire. A request for hand-over that has lapsed is repeated. It claims nothing and deploys nothing, and it no longer
 acts for a session that has ended. URL is the organization's address; FILE is the demo.json of a stack, with the tokens.
 """
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -19,8 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from stack_parts.demo import PROGRAMS  # noqa: E402
 from stack_parts.web import call  # noqa: E402
 
-INTERVAL_SECONDS = 20
+INTERVAL_SECONDS = 30
+ROUNDS_PER_RENEWAL = 4
 RENEW_BELOW_SECONDS = 300
+# The session has ended, or the member may not use it any more.
+ENDED = (401, 403, 404, 409)
 # The user of the dashboard is signed in as this member, and decides whether to take a turn.
 SIGNED_IN = "developer"
 
@@ -31,31 +35,41 @@ class People:
         activity = demo.get("activity", {})
         self.holding, self.waiting = activity.get("holding", []), activity.get("waiting", [])
 
-    def request(self, method, session, path=None, body=None):
+    def token(self, session):
         who = session["who"]
-        token = self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
-        return call(method, self.url + (path or session["path"]), token, body)
+        return self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
 
-    def act(self):
-        """Sends the requests of one round. Without a response, or with a 5xx or 429, a session stays for the next round."""
+    def request(self, method, session, action=""):
+        return call(method, self.url + session["path"] + action, self.token(session), {} if method == "POST" else None)
+
+    def act(self, round_number):
+        """Sends the requests of one round. A session whose request was not answered, or with a temporary error, stays for the next."""
         for session in list(self.waiting):
+            self.keep_place(session)
+        if round_number % ROUNDS_PER_RENEWAL == 0:
+            for session in list(self.holding):
+                self.renew(session)
+
+    def keep_place(self, session):
+        if session["who"] == SIGNED_IN:
             status, response = self.request("GET", session)
-            state = response["data"]["status"] if status == 200 else ""
-            if status in (401, 403, 404) or state not in ("", "queued", "active"):
-                self.waiting.remove(session)
-            elif state == "queued" or (state == "active" and session["who"] != SIGNED_IN):
-                self.request("POST", session, session["path"] + "/heartbeat", {})
-                if state == "active":
-                    self.waiting.remove(session)
-                    self.holding.append(session)
-                elif "request" in session and has_lapsed(response["data"]):
-                    self.request("POST", session, session["request"], session["body"])
-        for session in list(self.holding):
-            status, response = self.request("GET", session)
-            if status in (401, 403, 404) or (status == 200 and response["data"]["status"] != "active"):
-                self.holding.remove(session)
-            elif status == 200 and seconds_until(response["data"]["expiresAt"]) < RENEW_BELOW_SECONDS:
-                self.request("POST", session, session["path"] + "/renew", {})
+            if status == 200 and response["data"]["status"] == "active":
+                return
+        status, response = self.request("POST", session, "/heartbeat")
+        if status in ENDED:
+            self.waiting.remove(session)
+        elif status == 200 and response["data"]["status"] == "active":
+            self.waiting.remove(session)
+            self.holding.append(session)
+        elif status == 200 and "request" in session and has_lapsed(response["data"]):
+            call("POST", self.url + session["request"], self.token(session), session["body"])
+
+    def renew(self, session):
+        status, response = self.request("GET", session)
+        if status in ENDED or (status == 200 and response["data"]["status"] != "active"):
+            self.holding.remove(session)
+        elif status == 200 and seconds_until(response["data"]["expiresAt"]) < RENEW_BELOW_SECONDS:
+            self.request("POST", session, "/renew")
 
 
 def has_lapsed(session):
@@ -74,8 +88,8 @@ def main():
     parser.add_argument("--demo", type=Path, required=True)
     options = parser.parse_args()
     people = People(options.url, json.loads(options.demo.read_text()))
-    while True:
-        people.act()
+    for round_number in itertools.count():
+        people.act(round_number)
         time.sleep(INTERVAL_SECONDS)
 
 
