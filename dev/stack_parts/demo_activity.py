@@ -9,7 +9,7 @@ from .console import StackError, print_progress, warn
 from .demo import PROGRAMS
 from .web import call
 
-DEPLOYMENT_DEADLINE_SECONDS = 25
+DEPLOYMENT_DEADLINE_SECONDS = 60
 ENDED = ("succeeded", "failed", "errored", "canceled", "superseded")
 # The demo's long deployment: it runs while a user looks around, so nothing waits for it.
 LONG_ENVIRONMENT = "load-1"

@@ -10,6 +10,7 @@ DAYS = 14
 # ago that those of the activity (demo_activity) began later.
 ENVIRONMENTS = ("qa-2", "qa-3", "load-1", "load-2", "sandbox")
 LAST_END = timedelta(minutes=243)
+SHORTEST = timedelta(minutes=20)
 NIGHTLY = ("qa-3", "load-1")
 MEMBERS = {
     "user": ("developer", "secondDeveloper", "june", "samir", "zoe", "maintainer"),
@@ -80,6 +81,8 @@ def invent(name, now, can_fail):
     for begins, minutes, kind, member, context in requests(name, now, chance):
         previous = holds[-1] if holds else None
         queued_at, claimed_at = None, begins
+        if begins > until - SHORTEST:
+            break
         if previous and begins < previous.ended_at:
             if member == previous.member or previous.ended_at - begins > timedelta(minutes=100):
                 continue
@@ -88,7 +91,7 @@ def invent(name, now, can_fail):
                 previous.override_reason = chance.choice(OVERRIDE_REASONS)
             else:
                 queued_at, claimed_at = begins, previous.ended_at
-        if claimed_at > until - timedelta(minutes=20):
+        if claimed_at > until - SHORTEST:
             break
         hold = Hold(member, kind, context, queued_at, claimed_at, min(claimed_at + timedelta(minutes=minutes), until))
         if previous and previous.status == "overridden" and previous.overridden_by is None:
