@@ -3,8 +3,8 @@
 
   dev/demo/act_as_people.py --url URL --demo FILE
 
-Every 30 seconds it sends a heartbeat for each session that waits in a queue, so that it keeps its place, and renews the sessions that
-are about to expire. A request for hand-over that has lapsed is repeated. It claims nothing and deploys nothing, and it no longer
+Every 30 seconds it sends a heartbeat for each session that waits in a queue, so that it keeps its place. It renews sessions that
+are about to expire, and repeats a request for hand-over that has lapsed. It claims nothing and deploys nothing, and it no longer
 acts for a session that has ended. URL is the organization's address; FILE is the demo.json of a stack, with the tokens.
 """
 
@@ -43,7 +43,7 @@ class People:
         return call(method, self.url + session["path"] + action, self.token(session), {} if method == "POST" else None)
 
     def act(self, round_number):
-        """Sends the requests of one round. A session whose request was not answered, or with a temporary error, stays for the next."""
+        """Sends the requests of one round. A session without a response, or with a temporary error, stays for the next round."""
         for session in list(self.waiting):
             self.keep_place(session)
         if round_number % ROUNDS_PER_RENEWAL == 0:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the rows of a fresh demo, a part of which dev/stack writes itself (dev/stack_parts/demo_history.py), against what the server ensures.
+"""Checks the rows of a fresh demo against the rules that the server keeps. dev/stack_parts/demo_history.py writes many of them itself.
 
   dev/stack up --demo --json > stack.json; dev/demo/check_history.py stack.json
 
-Each check selects the rows that break a rule. Exit codes: 0 there are none; 1 there are some, and the rule is printed; 2 wrong usage.
+Each check selects the rows that break a rule.
+Exit codes: 0 there are none; 1 there are some, and the rule is printed; 2 wrong usage.
 """
 
 import json
@@ -11,10 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELD = "select *, lag(fence) over held as previous_fence, lag(coalesce(ended_at, 'infinity')) over held as previous_end from sessions \
-where claimed_at is not null window held as (partition by environment_id order by claimed_at)"
-IN_ENVIRONMENT = "select *, lag(ended_at) over (partition by environment_id order by started_at) as previous_end from deployments \
-where environment_id is not null and started_at is not null"
+HELD = """
+    select *, lag(fence) over held as previous_fence, lag(coalesce(ended_at, 'infinity')) over held as previous_end
+    from sessions where claimed_at is not null window held as (partition by environment_id order by claimed_at)"""
+IN_ENVIRONMENT = """
+    select *, lag(ended_at) over (partition by environment_id order by started_at) as previous_end
+    from deployments where environment_id is not null and started_at is not null"""
 CHECKS = {
     "ordinals have no gaps, and the environment counts them": """
         select e.name from environments e left join sessions s on s.environment_id = e.id
@@ -38,7 +41,8 @@ CHECKS = {
     "an override names the session that began with it, and its reason": """
         select s.id from sessions s left join sessions o on o.id = s.override_session_id
         where (s.status = 'overridden') <> (o.id is not null)
-           or o.id is not null and (o.environment_id <> s.environment_id or o.claimed_at <> s.ended_at or s.override_reason is null)""",
+           or o.environment_id <> s.environment_id or o.claimed_at <> s.ended_at
+           or o.id is not null and s.override_reason is null""",
     "lists by id are lists by time": """
         select id from (select id, created_at, lag(created_at) over (order by id) as previous from deployments) d
         where created_at < previous - interval '1 second'""",
@@ -59,7 +63,8 @@ CHECKS = {
         group by r.id, r.organization_id, r.log_bytes having r.log_bytes <> coalesce(sum(l.bytes), 0)
             or bool_or(l.content is not null and length(l.content) <> l.bytes)""",
     "the environment that dev/stack prints is unused": "select name from environments where name = :'environment' and sessions > 0",
-    "there are two weeks of sessions": "select 1 from sessions having min(claimed_at) > now() - interval '13 days' or count(*) < 100",
+    "there are two weeks of sessions": """
+        select 1 from sessions having min(claimed_at) > now() - interval '13 days' or count(*) < 100""",
 }
 
 
@@ -74,7 +79,8 @@ def main():
         rows = result.stdout.split()
         is_kept = result.returncode == 0 and not rows
         failed += not is_kept
-        print(f"{'ok  ' if is_kept else 'FAIL'}  {rule}" + ("" if is_kept else f": {len(rows)} rows {rows[:3]} {result.stderr}"), flush=True)
+        broken = "" if is_kept else f": {len(rows)} rows {rows[:3]} {result.stderr}"
+        print(f"{'ok  ' if is_kept else 'FAIL'}  {rule}{broken}", flush=True)
     return 1 if failed else 0
 
 

@@ -4,9 +4,9 @@
   dev/stack up --demo --json > stack.json; dev/demo/check_site.py stack.json
 
 1. Every environment's url leads to the site. Where a commit is deployed, the page there shows it.
-2. A browser that has cookies of the dashboard's host follows a link to a page of the site. This needs chromium, and is left out without.
-3. None of all requests that the site has received since it was created contains a cookie, credentials or a token. So run this after other
-   tests with a browser, too.
+2. A browser that has cookies of the dashboard's host follows a link to a page of the site. This is left out without chromium.
+3. None of all requests that the site has received since it was created contains a cookie, credentials or a token. So run this after
+   other tests with a browser, too.
 
 Exit codes: 0 everything holds; 1 something does not, and is printed; 2 wrong usage.
 """
@@ -91,8 +91,8 @@ class HostHandler(BaseHTTPRequestHandler):
 
 
 def check_in_browser(page):
-    """A browser gets cookies at one port of 127.0.0.1, is led to another port of it, and from there to the site. Returns the path that
-    it requested from the site, or None without a browser."""
+    """A browser gets cookies at one port of 127.0.0.1, is led to another port of it, and from there to the site. Returns the path
+    that it requested from the site, or None without a browser."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if not browser:
         print("--    left out: there is no chromium on this machine", flush=True)

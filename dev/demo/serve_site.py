@@ -3,8 +3,8 @@
 
   dev/demo/serve_site.py --port N --folder DIR --requests FILE
 
-DIR/PIPELINE/ENVIRONMENT/index.html is served at http://localhost:N/PIPELINE/ENVIRONMENT/. The program listens on 127.0.0.1, and serves
-pages only under the name localhost: cookies ignore ports, so at http://127.0.0.1:N a browser would send the dashboard's cookies to it.
+DIR/PIPELINE/ENVIRONMENT/index.html is served at http://localhost:N/PIPELINE/ENVIRONMENT/. The program listens on 127.0.0.1, and
+serves pages only under the name localhost: cookies ignore ports, so at http://127.0.0.1:N a browser would send it the dashboard's.
 FILE gets one line of JSON per request: time, method, path, and all header fields. dev/demo/check_site.py checks them.
 """
 

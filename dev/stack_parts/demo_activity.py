@@ -1,5 +1,5 @@
-"""What happens in the demo: sessions, a queue, a requested hand-over, an override, deployments. Everything goes through the API, with the
-tokens of the people and programs who do it; only the times of what has ended are moved into the past (demo_history)."""
+"""What happens in the demo: sessions, a queue, a requested hand-over, an override, deployments. Everything goes through the API, with
+the tokens of the people and programs who do it. Only the times are moved into the past afterwards (demo_history)."""
 
 import time
 from datetime import datetime, timedelta, timezone
@@ -30,7 +30,8 @@ def seed(home, seeding):
     demo_history.move_into_past(home, seeding.saved["acmeId"], activity.ages)
     seeding.saved["activity"] = {"holding": activity.holding, "waiting": activity.waiting}
     seeding.save()
-    print_progress("demo", f"{len(activity.holding)} sessions, {len(activity.waiting)} in a queue, {len(activity.deployments)} deployments")
+    sessions, waiting, deployments = len(activity.holding), len(activity.waiting), len(activity.deployments)
+    print_progress("demo", f"{sessions} sessions, {waiting} in a queue, {deployments} deployments")
 
 
 class Activity:
@@ -87,8 +88,8 @@ class Activity:
         self.waiting.append({"who": who, "path": own, "request": path, "body": body})
 
     def create_sessions(self):
-        """In the order in which it will have happened, because lists are in the order of ids. qa-1 is left out: nothing else uses what
-        dev/stack prints as envName."""
+        """In the order in which it will have happened, because lists are in the order of ids. qa-1 is left out: nothing in the demo uses
+        what dev/stack prints as envName."""
         self.hold("june", "pr-430", "a90f11b4b825dc642cb6eb9a060e54bf8d69288f", "Design review of the cart", 231)
         maya = self.hold(
             "developer", "qa-2", "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4", "Checkout fix, please do not reset the orders", 128
@@ -96,7 +97,9 @@ class Activity:
         displaced = self.hold(
             "storefrontCi", "qa-3", "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "Pull request 415: payment retries", 95
         )
-        self.hold("fixAgent", "pr-418", "e5512aa77ab0e21d20c4fa90f11b4b825dc642cb", "Verifies the fix for the checkout timeout", 66, 120)
+        self.hold(
+            "fixAgent", "pr-418", "e5512aa77ab0e21d20c4fa90f11b4b825dc642cb", "Verifies the fix for the checkout timeout", 66, 120
+        )
         self.hold("zoe", "sandbox", "0e21d20c4fa90f11b4b825dc642cb6eb9a060e54", "Push notifications", 48, pipeline="mobile-api")
         self.hold(
             "secondDeveloper",

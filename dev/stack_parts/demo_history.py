@@ -1,9 +1,9 @@
 """Writes earlier sessions of the demo, with their deployments and logs, and moves what the activity has created into the past.
 
 The API can't create what happened last week, so this module writes rows: each time in one transaction, and such rows as the server
-would have written. Ordinals have no gaps, fences ascend, ids contain the time of their creation, whatever has ended has a final status,
-and the environments are free and clean afterwards. No events are written: they are numbered in the order of their times, and the first
-ones are those of the seeding.
+would have written. Ordinals have no gaps, fences ascend, ids contain the time of their creation, whatever has ended has a final
+status, and the environments are free and clean afterwards; dev/demo/check_history.py checks that. No events are written: they are
+numbered in the order of their times, and the first ones are those of the seeding.
 """
 
 import json
@@ -173,7 +173,8 @@ class EnvironmentHistory:
             return
         configuration = self.environment["configuration"]
         for deployment in hold.deployments:
-            self.write_deployment(hold, session, fence, deployment.created_at, deployment.commit, "session", configuration["stages"])
+            created_at, commit = deployment.created_at, deployment.commit
+            self.write_deployment(hold, session, fence, created_at, commit, "session", configuration["stages"])
         follower = next((other for other in claimed if other.claimed_at >= hold.ended_at), None)
         is_free_after = not follower or follower.claimed_at - hold.ended_at > timedelta(minutes=5)
         if hold.deployments and hold.status != "overridden" and is_free_after:
@@ -181,7 +182,7 @@ class EnvironmentHistory:
             self.write_deployment(hold, session, None, hold.ended_at, commit, "teardown", configuration["onRelease"])
 
     def write_deployment(self, hold, session, fence, created_at, commit, purpose, keys):
-        """Writes a deployment whose stages run one after the other. It fails at the first step whose script fails for this commit."""
+        """Writes a deployment, one stage after the other. It fails at the first step whose script fails for this commit."""
         deployment, at, has_failed = self.new_id(created_at), created_at + timedelta(seconds=0.7), False
         started_at = at
         stages = [stage for stage in self.environment["definition"]["stages"] if stage["key"] in keys]
@@ -293,8 +294,8 @@ class EnvironmentHistory:
 
 
 def move_into_past(home, organization, ages):
-    """Moves sessions, and those of their deployments that have ended, into the past by the minutes of `ages` (began, ended). A session
-    that was moved already is recognized by its id, which contains the time of its creation."""
+    """Moves sessions, and those of their deployments that have ended, into the past by the minutes of `ages` (began, ended). A
+    session that was moved already is recognized by its id, which contains the time of its creation."""
     sessions = [
         {"id": uuid_of(session), "began": began, "ended": began if ended is None else ended}
         for session, (began, ended) in ages.items()

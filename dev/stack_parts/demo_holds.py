@@ -1,4 +1,4 @@
-"""Who held the demo's environments in the last two weeks. Depends only on the environment's name and the time, and writes nothing."""
+"""Who held the demo's environments in the last two weeks. It depends only on the environment's name and the time."""
 
 import random
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import List, Optional
 
 DAYS = 14
-# Environments with a history. The one that dev/stack prints as envName has none: nothing else may use it. All sessions ended long enough
-# ago that those of the activity (demo_activity) began later.
+# Environments with a history. The one that dev/stack prints as envName has none: nothing in the demo uses it. All sessions ended long
+# enough ago that those of demo_activity began later.
 ENVIRONMENTS = ("qa-2", "qa-3", "load-1", "load-2", "sandbox")
 LAST_END = timedelta(minutes=243)
 SHORTEST = timedelta(minutes=20)
@@ -73,8 +73,7 @@ class Hold:
 
 
 def invent(name, now, can_fail):
-    """Returns the holds of an environment in the order in which their sessions were created. Of those that have an environment, none
-    overlaps another."""
+    """Returns the holds of an environment in the order in which their sessions were created. They do not overlap."""
     chance = random.Random(name)
     until = now - LAST_END
     holds, abandoned = [], []

@@ -1,4 +1,4 @@
-"""What the steps of the demo print. The scripts of the definitions are run once, outside of a deployment, and their output is kept."""
+"""What the steps of the demo print. The scripts of a definition are run once, outside of a deployment, and their output is kept."""
 
 import os
 import subprocess
@@ -35,7 +35,8 @@ class StepLogs:
             "GREENROOM_ENVIRONMENT_URL": "@url@",
         }
         command = ["/bin/sh", "-e", "-c", step["run"]]
-        return subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, env=env, cwd=folder, **streams)
 
     def text(self, stage, step, commit, environment, url):
         """Returns the bytes that a step printed, and whether it failed."""

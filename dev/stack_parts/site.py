@@ -1,5 +1,5 @@
-"""The site that the demo's deployments publish pages on. It is linked as http://localhost:PORT, the dashboard as http://127.0.0.1:PORT:
-cookies ignore ports, so only different names keep the dashboard's cookies from it."""
+"""The site that the demo's deployments publish pages on. It is linked as http://localhost:PORT, the dashboard as
+http://127.0.0.1:PORT: cookies ignore ports, so only different names keep the dashboard's cookies from it."""
 
 import os
 import sys
