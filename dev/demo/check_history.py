@@ -56,8 +56,9 @@ CHECKS = {
         join stages g on g.deployment_id = d.id
         left join jobs j on j.deployment_id = d.id and j.stage_key = g.key
         left join step_runs r on r.job_id = j.id
-        where d.ended_at is not null and (g.started_at < d.started_at or g.ended_at > d.ended_at or j.started_at < d.started_at
-            or j.ended_at > g.ended_at or r.started_at < j.started_at or r.ended_at > j.ended_at)""",
+        where d.ended_at is not null and (g.started_at < d.started_at or g.ended_at > d.ended_at + interval '1 second'
+            or j.started_at < d.started_at or j.ended_at > g.ended_at + interval '1 second'
+            or r.started_at < j.started_at or r.ended_at > j.ended_at + interval '1 second')""",
     "logs have the length that is stored": """
         select r.id from step_runs r left join log_segments l on l.step_run_id = r.id
         group by r.id, r.organization_id, r.log_bytes having r.log_bytes <> coalesce(sum(l.bytes), 0)

@@ -202,5 +202,6 @@ def facts(home):
         "secondToken": tokens["secondDeveloper"],
         "adminToken": tokens["owner"],
         "otherOrgToken": tokens["otherOrgOwner"],
+        "examples": saved.get("activity", {}).get("examples", {}),
         "tokens": {key: tokens[key] for key in ("viewer", "developer", "secondDeveloper", "maintainer", "admin", "owner")},
     }

@@ -10,6 +10,7 @@ from .demo import PROGRAMS
 from .web import call
 
 DEPLOYMENT_DEADLINE_SECONDS = 60
+HEARTBEAT_INTERVAL_SECONDS = 30
 ENDED = ("succeeded", "failed", "errored", "canceled", "superseded")
 # The demo's long deployment: it runs while a user looks around, so nothing waits for it.
 LONG_ENVIRONMENT = "load-1"
@@ -28,7 +29,7 @@ def seed(home, seeding):
     if process.recorded(home, "runner"):
         activity.await_deployments()
     demo_history.move_into_past(home, seeding.saved["acmeId"], activity.ages)
-    seeding.saved["activity"] = {"holding": activity.holding, "waiting": activity.waiting}
+    seeding.saved["activity"] = {"holding": activity.holding, "waiting": activity.waiting, "examples": activity.examples}
     seeding.save()
     sessions, waiting, deployments = len(activity.holding), len(activity.waiting), len(activity.deployments)
     print_progress("demo", f"{sessions} sessions, {waiting} in a queue, {deployments} deployments")
@@ -45,11 +46,15 @@ class Activity:
         self.deployments = []
         # How many minutes ago each session began, and ended if it has.
         self.ages = {}
+        # Ids of what is worth looking at, which dev/stack prints.
+        self.examples = {}
+
+    def token(self, who):
+        return self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
 
     def post(self, who, path, body, key):
-        token = self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
         headers = {"Idempotency-Key": f"demo-{key}"}
-        status, response = call("POST", f"{self.base}{path}", token, body, timeout=30, headers=headers)
+        status, response = call("POST", f"{self.base}{path}", self.token(who), body, timeout=30, headers=headers)
         if status not in (200, 201, 202):
             raise StackError(
                 f"POST {path} for the demo returned {status}", f"dev/stack logs server{self.home.flag}", str(response)
@@ -101,7 +106,7 @@ class Activity:
             "fixAgent", "pr-418", "e5512aa77ab0e21d20c4fa90f11b4b825dc642cb", "Verifies the fix for the checkout timeout", 66, 120
         )
         self.hold("zoe", "sandbox", "0e21d20c4fa90f11b4b825dc642cb6eb9a060e54", "Push notifications", 48, pipeline="mobile-api")
-        self.hold(
+        taken_over = self.hold(
             "secondDeveloper",
             "qa-3",
             "c01dbea5512aa77ab0e21d20c4fa90f11b4b825d",
@@ -116,11 +121,17 @@ class Activity:
         self.hold("storefrontCi", "pr-421", "77ab0e21d20c4fa90f11b4b825dc642cb6eb9a06", "Pull request 421: faster search", 17, 60)
         self.queue("secondDeveloper", "pr-430", "A look at the new cart", 12)
         self.queue("zoe", "qa-3", "Refunds", 9)
-        self.hold("nightly", LONG_ENVIRONMENT, "1d20c4fa90f11b4b825dc642cb6eb9a060e54bf8", "Load test of release 2.14", 6)
+        long = self.hold("nightly", LONG_ENVIRONMENT, "1d20c4fa90f11b4b825dc642cb6eb9a060e54bf8", "Load test of release 2.14", 6)
         self.request_handover("june", "qa-2", maya, "Demo for the design review, half an hour is enough", 4)
         self.queue("samir", LONG_ENVIRONMENT, "Search with a million products", 3)
         self.queue("storefrontCi", "qa-2", "Regression run of main", 2, "5d6e7f8091a2b3c49f3c2a1b7d4e8f60512a3b4c")
         self.queue("developer", LONG_ENVIRONMENT, "Checkout under load", 1)
+        self.examples = {
+            "requestedSessionId": maya["sessionId"],
+            "overriddenSessionId": displaced["sessionId"],
+            "failedDeploymentId": taken_over["deployments"][0]["id"],
+            "runningDeploymentId": long["deployments"][0]["id"],
+        }
 
     def deploy_pipelines(self):
         """Deploys whole pipelines: two of them end, the others wait for an approval."""
@@ -134,6 +145,8 @@ class Activity:
             deployment = self.post(who, path, body, f"pipeline-{slug}")
             if slug in ("docs-site", "mobile-api"):
                 self.deployments.append(deployment["id"])
+            else:
+                self.examples["waitingDeploymentId"] = deployment["id"]
 
     def create_tokens(self):
         """Creates the tokens that Maya Berg sees among her own. Their secrets are not kept, so they are never used."""
@@ -147,8 +160,14 @@ class Activity:
             self.post("developer", "/api-tokens", body, f"token-{body['name']}")
 
     def await_deployments(self):
+        """Waits for the end of those that should end soon. On a slow machine that takes longer than a place in a queue is kept."""
         end, left = time.monotonic() + DEPLOYMENT_DEADLINE_SECONDS, list(self.deployments)
+        heartbeat_at = time.monotonic()
         while left and time.monotonic() < end:
+            if time.monotonic() >= heartbeat_at:
+                for session in self.waiting:
+                    call("POST", f"{self.base}{session['path']}/heartbeat", self.token(session["who"]), {})
+                heartbeat_at += HEARTBEAT_INTERVAL_SECONDS
             status, response = call("GET", f"{self.base}/deployments/{left[0]}", self.tokens["owner"])
             if status == 200 and response["data"]["status"] in ENDED:
                 left.pop(0)

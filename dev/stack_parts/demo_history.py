@@ -353,8 +353,11 @@ def move_into_past(home, organization, ages):
                 from moved_deployments m where j.organization_id = m.organization_id and j.deployment_id = m.id;""",
             f"""update stages s set {moved("started_at")}, {moved("ended_at", by="ended")}
                 from moved_deployments m where s.organization_id = m.organization_id and s.deployment_id = m.id;""",
-            f"""update deployments d set {moved("created_at", "started_at", "planned_at")}, {moved("ended_at", by="ended")}
+            f"""update deployments d set {moved("started_at", "planned_at")}, {moved("ended_at", by="ended")}
                 from moved_deployments m where d.organization_id = m.organization_id and d.id = m.id;""",
+            # Also of those that still run: lists are in the order of ids, which is the order of the sessions.
+            f"""update deployments d set {moved("created_at")}
+                from moved_sessions m where d.organization_id = m.organization_id and d.session_id = m.id;""",
         ],
     )
 
