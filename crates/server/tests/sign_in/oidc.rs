@@ -122,6 +122,45 @@ async fn only_a_verified_address_of_a_member_counts_and_only_once() {
     fixture.fixture.end().await;
 }
 
+/// Attacks 34 to 36 again, at a provider that states the address only on request: also that of another person.
+#[tokio::test]
+async fn an_address_that_is_stated_on_request_counts_for_the_same_subject() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = OidcFixture::new(&pool).await;
+    fixture.fixture.add(&fixture.fixture.acme, "ada@acme.test", "developer").await;
+    let stated = |subject: &str, email: &str, verified: bool| json!({ "sub": subject, "email": email, "email_verified": verified });
+    for refused in [
+        stated("ada", "ada@acme.test", false),
+        stated("eve", "ada@acme.test", true),
+        stated("ada", "nobody@acme.test", true),
+        json!({ "sub": "ada", "email": "ada@acme.test" }),
+        json!({ "sub": "ada" }),
+        json!(null),
+    ] {
+        let response = fixture.sign_in(|claims| Claims { on_request: Some(refused.clone()), ..claims }).await;
+        assert_refused(&response);
+    }
+    let verified = stated("ada", "ada@acme.test", true);
+    let response = fixture.sign_in(|claims| Claims { on_request: Some(verified), ..claims }).await;
+    assert!(session_cookie(&response).is_some());
+    // From now on a provider that states nothing is enough.
+    let again = fixture.sign_in(|claims| Claims { on_request: Some(json!(null)), ..claims }).await;
+    assert!(session_cookie(&again).is_some());
+    fixture.fixture.end().await;
+}
+
+/// A provider replaces its keys from time to time, and the old ones are cached.
+#[tokio::test]
+async fn a_token_of_a_new_key_of_the_provider_is_accepted() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = OidcFixture::new(&pool).await;
+    fixture.fixture.add(&fixture.fixture.acme, "ada@acme.test", "developer").await;
+    assert!(session_cookie(&fixture.sign_in(|claims| claims).await).is_some());
+    fixture.one.replace_key();
+    assert!(session_cookie(&fixture.sign_in(|claims| claims).await).is_some());
+    fixture.fixture.end().await;
+}
+
 /// Attacks 38 to 41: a token of another issuer, for another client, of another sign-in, or an old one.
 #[tokio::test]
 async fn a_token_has_to_be_of_this_sign_in() {

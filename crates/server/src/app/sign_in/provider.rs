@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use moka::future::Cache;
 use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreJwsSigningAlgorithm, CoreProviderMetadata,
+    CoreAuthenticationFlow, CoreClient, CoreIdToken, CoreIdTokenClaims, CoreJwsSigningAlgorithm,
+    CoreProviderMetadata, CoreUserInfoClaims,
 };
 use openidconnect::{
-    AuthorizationCode, ClientId, ClientSecret, CsrfToken, HttpRequest, HttpResponse, IssuerUrl, Nonce,
-    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, TokenResponse,
+    AccessToken, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken, HttpRequest,
+    HttpResponse, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
+    Scope, SubjectIdentifier, TokenResponse,
 };
 use serde::Deserialize;
 
@@ -150,7 +152,7 @@ impl Provider {
         })
     }
 
-    /// Exchanges the code and verifies the token: signature, issuer, audience, expiry and nonce.
+    /// Exchanges the code and verifies the token.
     pub async fn finish(
         &self,
         code: &str,
@@ -158,9 +160,9 @@ impl Provider {
         verifier: &str,
     ) -> Result<ProvenIdentity, ProviderError> {
         let metadata = self.metadata().await?;
-        let algorithms = public_key_algorithms(&metadata);
-        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret())
-            .set_redirect_uri(self.redirect_uri()?);
+        let client =
+            CoreClient::from_provider_metadata(metadata.clone(), self.client_id(), self.client_secret())
+                .set_redirect_uri(self.redirect_uri()?);
         let http = self.http_client();
         let response = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
@@ -170,21 +172,77 @@ impl Provider {
             .await
             .map_err(ProviderError::rejected)?;
         let token = response.id_token().ok_or_else(|| ProviderError::rejected("there is no id token"))?;
-        let token_verifier = client.id_token_verifier().set_allowed_algs(algorithms);
-        let claims =
-            token.claims(&token_verifier, &Nonce::new(nonce.to_owned())).map_err(ProviderError::rejected)?;
-        let is_verified = claims.email_verified() == Some(true);
+        let nonce = Nonce::new(nonce.to_owned());
+        let claims = match self.verify(metadata.clone(), token, &nonce) {
+            // The provider may have replaced its keys since they were cached.
+            Err(ClaimsVerificationError::SignatureVerification(_)) => {
+                self.verify(self.discover().await?, token, &nonce)
+            }
+            verified => verified,
+        };
+        let claims = claims.map_err(ProviderError::rejected)?;
+        let email = if let Some(email) = claims.email() {
+            let is_verified = claims.email_verified() == Some(true);
+            is_verified.then(|| email.as_str().to_owned())
+        } else {
+            self.requested_email(metadata, response.access_token(), claims.subject()).await
+        };
         Ok(ProvenIdentity {
             issuer: claims.issuer().as_str().to_owned(),
             subject: claims.subject().as_str().to_owned(),
-            email: claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned()),
+            email,
         })
     }
 
+    /// Verifies a token: signature, issuer, audience, expiry and nonce.
+    fn verify(
+        &self,
+        metadata: CoreProviderMetadata,
+        token: &CoreIdToken,
+        nonce: &Nonce,
+    ) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
+        let algorithms = public_key_algorithms(&metadata);
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret());
+        let verifier = client.id_token_verifier().set_allowed_algs(algorithms);
+        token.claims(&verifier, nonce).cloned()
+    }
+
+    /// Requests the verified address of the person from the provider. Tokens need not contain it (OpenID Connect
+    /// Core 5.4). A failure is none: a person who has signed in before is known by the subject.
+    async fn requested_email(
+        &self,
+        metadata: CoreProviderMetadata,
+        access_token: &AccessToken,
+        subject: &SubjectIdentifier,
+    ) -> Option<String> {
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), self.client_secret());
+        // The library rejects claims of another subject.
+        let request = client.user_info(access_token.clone(), Some(subject.clone())).ok()?;
+        let http = self.http_client();
+        let claims: CoreUserInfoClaims = match request.request_async(&http).await {
+            Ok(claims) => claims,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    provider = self.settings.id.as_str(),
+                    "could not request the address of a person from the provider"
+                );
+                return None;
+            }
+        };
+        let is_verified = claims.email_verified() == Some(true);
+        claims.email().filter(|_| is_verified).map(|email| email.as_str().to_owned())
+    }
+
     async fn metadata(&self) -> Result<CoreProviderMetadata, ProviderError> {
-        if let Some(metadata) = self.metadata.get(&()).await {
-            return Ok(metadata);
+        match self.metadata.get(&()).await {
+            Some(metadata) => Ok(metadata),
+            None => self.discover().await,
         }
+    }
+
+    /// Requests the addresses and keys of the provider.
+    async fn discover(&self) -> Result<CoreProviderMetadata, ProviderError> {
         let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(ProviderError::rejected)?;
         let http = self.http_client();
         let metadata =
