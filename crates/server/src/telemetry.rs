@@ -8,8 +8,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::LogFormat;
 
-/// The engine's client logs every retry. Its users log an outage once, which is enough.
-const DEFAULT_FILTER: &str = "temporalio_client::retry=off";
+/// The engine's client logs every retry. Its users log an outage once, which is enough. At the start, each file of the
+/// dashboard would be a line.
+const DEFAULT_FILTER: &str = "temporalio_client::retry=off,memory_serve=warn";
 
 const LATENCY_BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
 
