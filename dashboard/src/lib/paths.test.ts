@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { paths, safeReturn } from "./paths";
+
+const environment = { org: "acme", pipeline: "storefront", env: "qa-1" };
+
+test("every address", () => {
+  expect({
+    signIn: paths.signIn("/o/acme?q=a b"),
+    home: paths.home("acme"),
+    environments: paths.environments("acme", { q: "qa", state: "free", label: "" }),
+    pipelines: paths.pipelines("acme", { status: "stopped" }),
+    newPipeline: paths.newPipeline("acme"),
+    pipeline: paths.pipeline("acme", "storefront"),
+    pipelineDeployments: paths.pipelineDeployments("acme", "storefront"),
+    pipelineDefinition: paths.pipelineDefinition("acme", "storefront"),
+    pipelineSettings: paths.pipelineSettings("acme", "storefront"),
+    environment: paths.environment(environment, { range: "7d" }),
+    session: paths.session(environment, "ses_1"),
+    deployments: paths.deployments("acme", { env: "qa-1" }),
+    deployment: paths.deployment("acme", "dep_1", { stage: "deploy", attempt: 2 }, { from: 10, to: 20 }),
+    line: paths.deployment("acme", "dep_1", {}, { from: 10 }),
+    runners: paths.runners("acme"),
+    general: paths.general("acme"),
+    members: paths.members("acme"),
+    apiTokens: paths.apiTokens("acme"),
+  }).toEqual({
+    signIn: "/sign-in?return=%2Fo%2Facme%3Fq%3Da+b",
+    home: "/o/acme",
+    environments: "/o/acme/environments?q=qa&state=free",
+    pipelines: "/o/acme/pipelines?status=stopped",
+    newPipeline: "/o/acme/pipelines/new",
+    pipeline: "/o/acme/pipelines/storefront",
+    pipelineDeployments: "/o/acme/pipelines/storefront/deployments",
+    pipelineDefinition: "/o/acme/pipelines/storefront/definition",
+    pipelineSettings: "/o/acme/pipelines/storefront/settings",
+    environment: "/o/acme/pipelines/storefront/environments/qa-1?range=7d",
+    session: "/o/acme/pipelines/storefront/environments/qa-1/sessions/ses_1",
+    deployments: "/o/acme/deployments?env=qa-1",
+    deployment: "/o/acme/deployments/dep_1?stage=deploy&attempt=2#L10-L20",
+    line: "/o/acme/deployments/dep_1#L10",
+    runners: "/o/acme/runners",
+    general: "/o/acme/settings/general",
+    members: "/o/acme/settings/members",
+    apiTokens: "/o/acme/settings/api-tokens",
+  });
+});
+
+test("a name cannot leave its part of the address", () => {
+  expect(paths.pipeline("acme", "../../sign-in?x#y")).toBe("/o/acme/pipelines/..%2F..%2Fsign-in%3Fx%23y");
+});
+
+test.each([
+  ["/o/acme?q=1#L2", "/o/acme?q=1#L2"],
+  ["//evil.example", "/"],
+  ["/\\evil.example", "/"],
+  ["https://evil.example/", "/"],
+  ["javascript:alert(1)", "/"],
+  ["/\t/evil.example", "/"],
+  [undefined, "/"],
+])("after sign-in, %s leads to %s", (value, expected) => {
+  expect(safeReturn(value, "https://greenroom.example")).toBe(expected);
+});

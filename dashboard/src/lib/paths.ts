@@ -1,0 +1,67 @@
+// The addresses of all screens, in one place. Every link is built here; the router parses the same patterns.
+
+type Query = Record<string, string | number | undefined>;
+
+export type Environment = { org: string; pipeline: string; env: string };
+
+function join(...parts: string[]): string {
+  return `/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+function withQuery(path: string, query: Query): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") search.set(key, String(value));
+  }
+  const text = search.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const paths = {
+  signIn: (returnTo?: string) => withQuery("/sign-in", { return: returnTo }),
+  welcome: () => "/welcome",
+  me: () => "/me",
+  home: (org: string) => join("o", org),
+  environments: (org: string, query: { q?: string; state?: string; label?: string } = {}) =>
+    withQuery(join("o", org, "environments"), query),
+  pipelines: (org: string, query: { status?: string; q?: string } = {}) =>
+    withQuery(join("o", org, "pipelines"), query),
+  newPipeline: (org: string) => join("o", org, "pipelines", "new"),
+  pipeline: (org: string, pipeline: string, query: { q?: string; state?: string } = {}) =>
+    withQuery(join("o", org, "pipelines", pipeline), query),
+  pipelineDeployments: (org: string, pipeline: string) => join("o", org, "pipelines", pipeline, "deployments"),
+  pipelineDefinition: (org: string, pipeline: string) => join("o", org, "pipelines", pipeline, "definition"),
+  pipelineSettings: (org: string, pipeline: string) => join("o", org, "pipelines", pipeline, "settings"),
+  environment: ({ org, pipeline, env }: Environment, query: { range?: string } = {}) =>
+    withQuery(join("o", org, "pipelines", pipeline, "environments", env), query),
+  session: ({ org, pipeline, env }: Environment, session: string) =>
+    join("o", org, "pipelines", pipeline, "environments", env, "sessions", session),
+  deployments: (org: string, query: { status?: string; env?: string; commit?: string } = {}) =>
+    withQuery(join("o", org, "deployments"), query),
+  deployment: (
+    org: string,
+    id: string,
+    query: { stage?: string; attempt?: number; step?: string } = {},
+    lines?: { from: number; to?: number },
+  ) => withQuery(join("o", org, "deployments", id), query) + (lines ? lineFragment(lines) : ""),
+  runners: (org: string) => join("o", org, "runners"),
+  general: (org: string) => join("o", org, "settings", "general"),
+  members: (org: string) => join("o", org, "settings", "members"),
+  apiTokens: (org: string) => join("o", org, "settings", "api-tokens"),
+  components: () => "/dev/ui",
+};
+
+function lineFragment({ from, to }: { from: number; to?: number }): string {
+  return to === undefined || to === from ? `#L${from}` : `#L${from}-L${to}`;
+}
+
+/** Returns where to go after sign-in. Only an address of this origin is accepted, so that a link can't redirect elsewhere. */
+export function safeReturn(value: string | undefined, origin: string): string {
+  if (!value?.startsWith("/") || value.startsWith("//") || value.includes("\\")) return "/";
+  try {
+    const url = new URL(value, origin);
+    return url.origin === origin ? url.pathname + url.search + url.hash : "/";
+  } catch {
+    return "/";
+  }
+}

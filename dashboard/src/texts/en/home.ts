@@ -1,0 +1,19 @@
+// The home page.
+import { plural } from "./number";
+
+export const home = {
+  title: "Home",
+  needsYou: "Needs you",
+  nothing: "Nothing waits for you.",
+  yours: "Yours",
+  lately: "Lately",
+  turn: (env: string) => `Your turn: ${env}`,
+  asked: (who: string, env: string) => `${who} asks for ${env}`,
+  failed: (commit: string, env: string) => `${commit} failed in ${env}`,
+  free: (environments: number) => `${plural(environments, "environment")} ${environments === 1 ? "is" : "are"} free.`,
+  noneLately: "Nothing was deployed yet. Claim an environment and deploy a commit into it.",
+  pipelines: "Pipelines",
+  noPipelines: "No pipelines yet.",
+  noneYours: "You hold no environment.",
+  count: (held: number) => plural(held, "environment"),
+};

@@ -1,0 +1,156 @@
+// Every state of every noun: tone, icon and word, always all three. A state that this version does not know is
+// shown with its raw word, because later versions of the API may add states.
+import {
+  Archive,
+  BellRing,
+  BrushCleaning,
+  Circle,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CircleSlash,
+  CircleStop,
+  CircleX,
+  Clock,
+  Hourglass,
+  ListOrdered,
+  LoaderCircle,
+  Lock,
+  LogOut,
+  type LucideIcon,
+  ShieldAlert,
+  ShieldCheck,
+  ShieldQuestionMark,
+  ShieldX,
+  SkipForward,
+  Snowflake,
+  Star,
+  TimerOff,
+  TriangleAlert,
+  Zap,
+} from "lucide-react";
+import {
+  approvalWords,
+  environmentWords,
+  inLine,
+  lastingWords,
+  pipelineWords,
+  runnerWords,
+  sessionWords,
+  workWords,
+} from "@/texts/en/state";
+import type { Tone } from "./tone";
+
+export type State = { tone: Tone; icon: LucideIcon; word: string; turning?: boolean };
+
+export type EnvironmentState = keyof typeof environmentWords;
+export type SessionState = keyof typeof sessionWords;
+export type WorkState = keyof typeof workWords;
+export type ApprovalState = keyof typeof approvalWords;
+export type LastingState = keyof typeof lastingWords;
+export type PipelineState = keyof typeof pipelineWords;
+export type RunnerState = keyof typeof runnerWords;
+
+type Look = [tone: Tone, icon: LucideIcon];
+
+const ENVIRONMENT: Record<EnvironmentState, Look> = {
+  free: ["green", Circle],
+  yours: ["gold", Star],
+  your_turn: ["gold", BellRing],
+  held: ["slate", Lock],
+  asked_for: ["violet", Clock],
+  in_line: ["blue", ListOrdered],
+  cleaning_up: ["slate", BrushCleaning],
+};
+
+const SESSION: Record<SessionState, Look> = {
+  queued: ["blue", ListOrdered],
+  active: ["slate", Lock],
+  released: ["slate", LogOut],
+  expired: ["amber", TimerOff],
+  overridden: ["red", Zap],
+  canceled: ["slate", CircleSlash],
+};
+
+const WORK: Record<WorkState, Look> = {
+  pending: ["slate", CircleDashed],
+  queued: ["slate", CircleDashed],
+  running: ["blue", LoaderCircle],
+  waiting: ["amber", Hourglass],
+  paused: ["violet", CirclePause],
+  succeeded: ["green", CircleCheck],
+  failed: ["red", CircleX],
+  errored: ["orange", TriangleAlert],
+  canceling: ["slate", CircleSlash],
+  canceled: ["slate", CircleSlash],
+  superseded: ["slate", SkipForward],
+  skipped: ["slate", SkipForward],
+};
+
+const APPROVAL: Record<ApprovalState, Look> = {
+  pending: ["amber", ShieldQuestionMark],
+  approved: ["green", ShieldCheck],
+  rejected: ["red", ShieldX],
+  expired: ["slate", ShieldAlert],
+  canceled: ["slate", ShieldAlert],
+  invalidated: ["slate", ShieldAlert],
+  superseded: ["slate", ShieldAlert],
+};
+
+const LASTING: Record<LastingState, Look> = {
+  live: ["green", CircleCheck],
+  held: ["slate", Lock],
+  frozen: ["blue", Snowflake],
+};
+
+const PIPELINE: Record<PipelineState, Look> = {
+  active: ["green", CircleCheck],
+  stopped: ["amber", CircleStop],
+  archived: ["slate", Archive],
+};
+
+const RUNNER: Record<RunnerState, Look> = {
+  online: ["green", CircleCheck],
+  draining: ["amber", Hourglass],
+  offline: ["slate", CircleDashed],
+  revoked: ["slate", CircleSlash],
+};
+
+function lookUp<Key extends string>(looks: Record<Key, Look>, words: Record<Key, string>, key: string): State {
+  if (!Object.hasOwn(looks, key)) return { tone: "slate", icon: CircleDashed, word: key };
+  const [tone, icon] = looks[key as Key];
+  return { tone, icon, word: words[key as Key] };
+}
+
+export function environmentState(key: EnvironmentState, position?: number): State {
+  const state = lookUp(ENVIRONMENT, environmentWords, key);
+  return key === "in_line" ? { ...state, word: inLine(position) } : state;
+}
+
+/** `mine` gives an active session of the reader its light. */
+export function sessionState(key: string, mine = false): State {
+  const state = lookUp(SESSION, sessionWords, key);
+  return key === "active" && mine ? { ...state, tone: "gold", icon: Star } : state;
+}
+
+/** The state of a deployment, a stage or a step. */
+export function workState(key: string): State {
+  return { ...lookUp(WORK, workWords, key), turning: key === "running" };
+}
+
+export const approvalState = (key: string): State => lookUp(APPROVAL, approvalWords, key);
+export const lastingState = (key: string): State => lookUp(LASTING, lastingWords, key);
+export const pipelineState = (key: string): State => lookUp(PIPELINE, pipelineWords, key);
+export const runnerState = (key: string): State => lookUp(RUNNER, runnerWords, key);
+
+/** All states by noun, for the page that shows every component. */
+export const ALL_STATES: Record<string, State[]> = {
+  Environment: (Object.keys(ENVIRONMENT) as EnvironmentState[]).map((key) => environmentState(key, 2)),
+  Session: [...Object.keys(SESSION).map((key) => sessionState(key)), sessionState("active", true)],
+  "Deployment, stage, step": Object.keys(WORK).map(workState),
+  Approval: Object.keys(APPROVAL).map(approvalState),
+  "Lasting environment": Object.keys(LASTING).map(lastingState),
+  Pipeline: Object.keys(PIPELINE).map(pipelineState),
+  Runner: Object.keys(RUNNER).map(runnerState),
+  Unknown: [workState("hibernating")],
+};
