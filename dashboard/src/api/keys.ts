@@ -1,0 +1,27 @@
+// The keys of all cached reads. The first two parts are the organization, so that one call invalidates all of it.
+
+export const keys = {
+  browserSessions: ["browser-sessions"] as const,
+  organization: (org: string) => ["org", org] as const,
+  me: (org: string) => ["org", org, "me"] as const,
+  record: (org: string) => ["org", org, "organization"] as const,
+  members: (org: string) => ["org", org, "members"] as const,
+  summary: (org: string) => ["org", org, "summary"] as const,
+  tokens: (org: string) => ["org", org, "tokens"] as const,
+  runners: (org: string) => ["org", org, "runners"] as const,
+  pools: (org: string) => ["org", org, "pools"] as const,
+  pipelines: (org: string) => ["org", org, "pipelines"] as const,
+  pipeline: (org: string, pipeline: string) => ["org", org, "pipeline", pipeline] as const,
+  /** Lists of environments of all pipelines, each with its filter. */
+  allEnvironments: (org: string) => ["org", org, "all-environments"] as const,
+  environments: (org: string, pipeline: string) => ["org", org, "environments", pipeline] as const,
+  environment: (org: string, pipeline: string, env: string) => ["org", org, "environment", pipeline, env] as const,
+  queue: (org: string, pipeline: string, env: string) => ["org", org, "queue", pipeline, env] as const,
+  history: (org: string, pipeline: string, env: string) => ["org", org, "history", pipeline, env] as const,
+  mySessions: (org: string) => ["org", org, "my-sessions"] as const,
+  session: (org: string, session: string) => ["org", org, "session", session] as const,
+  deployments: (org: string) => ["org", org, "deployments"] as const,
+  pipelineDeployments: (org: string, pipeline: string) => ["org", org, "pipeline-deployments", pipeline] as const,
+  deployment: (org: string, id: string) => ["org", org, "deployment", id] as const,
+  attempts: (org: string, deployment: string, stage: string) => ["org", org, "attempts", deployment, stage] as const,
+};

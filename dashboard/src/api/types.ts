@@ -1,0 +1,40 @@
+// Names for the records of the API, from its document.
+import type { components } from "./schema.gen";
+
+type Schemas = components["schemas"];
+
+export type ApiToken = Schemas["ApiToken"];
+export type Attempt = Schemas["Attempt"];
+export type BrowserSession = Schemas["BrowserSession"];
+export type ChangedMember = Schemas["ChangedMember"];
+export type ClaimSession = Schemas["ClaimSession"];
+export type Deployment = Schemas["Deployment"];
+export type EndedSession = Schemas["EndedSession"];
+export type Environment = Schemas["Environment"];
+export type Event = Schemas["Event"];
+export type HistoryEntry = Schemas["HistoryEntry"];
+export type Holder = Schemas["Holder"];
+/** An environment in the list of all pipelines. */
+export type ListedEnvironment = Schemas["ListedEnvironment"];
+/** A live session of one person, with the pipeline that it belongs to. */
+export type ListedSession = Schemas["ListedSession"];
+export type Lock = Schemas["Lock"];
+export type LogIndex = Schemas["LogIndex"];
+export type LogMatches = Schemas["LogMatches"];
+export type Me = Schemas["Me"];
+export type Member = Schemas["Member"];
+export type Network = Schemas["Network"];
+export type Organization = Schemas["Organization"];
+export type Pagination = Schemas["Pagination"];
+export type Pipeline = Schemas["Pipeline"];
+export type Role = Schemas["Role"];
+export type Runner = Schemas["Runner"];
+export type RunnerPool = Schemas["RunnerPool"];
+export type Session = Schemas["Session"];
+export type SessionDeployment = Schemas["SessionDeployment"];
+export type SignInMethods = Schemas["SignInMethods"];
+export type Stage = Schemas["Stage"];
+export type StepRun = Schemas["StepRun"];
+export type StopMode = Schemas["StopMode"];
+export type Summary = Schemas["Summary"];
+export type WaitingOn = Schemas["WaitingOn"];

@@ -1,0 +1,110 @@
+import { QueryClient } from "@tanstack/react-query";
+import { expect, test, vi } from "vitest";
+import { recordAlias } from "@/api/aliases";
+import { keys } from "@/api/keys";
+import type { Environment, Event } from "@/api/types";
+import { applyEvents } from "./apply";
+
+recordAlias({ id: "pip_1", slug: "storefront" });
+
+const board = keys.environments("acme", "storefront");
+
+function environment(envName: string): Environment {
+  return { envName, labels: [], configuration: {}, lock: { status: "free", queueLength: 0 } } as unknown as Environment;
+}
+
+function event(type: string, after: Record<string, unknown>): Event {
+  return {
+    type,
+    sequence: 1,
+    time: "2026-11-16T10:00:00Z",
+    subject: "pipelines/pip_1",
+    data: { after },
+  } as unknown as Event;
+}
+
+function cache() {
+  const queries = new QueryClient();
+  queries.setQueryData(board, [environment("qa-1"), environment("qa-2")]);
+  const invalidate = vi.fn();
+  return { org: "acme", user: "usr_1", queries, stale: { invalidate }, invalidate };
+}
+
+const names = { pipelineId: "pip_1", envName: "qa-1", sessionId: "ses_1" };
+
+test("a whole event changes one card and reads nothing of the board", () => {
+  const target = cache();
+  const before = target.queries.getQueryData<Environment[]>(board);
+  const lock = { status: "locked", queueLength: 0, fence: 1, sessionId: "ses_1" };
+  applyEvents(target, [event("session.claimed", { ...names, lock })]);
+  const after = target.queries.getQueryData<Environment[]>(board);
+  expect(after?.[0]?.lock).toEqual(lock);
+  expect(after?.[1]).toBe(before?.[1]);
+  expect(target.invalidate).not.toHaveBeenCalledWith(board);
+});
+
+test("an event without a lock makes the board stale", () => {
+  const target = cache();
+  applyEvents(target, [event("session.claimed", names)]);
+  expect(target.invalidate).toHaveBeenCalledWith(board);
+});
+
+test("an environment that is not on the board yet makes the board stale", () => {
+  const target = cache();
+  const lock = { status: "locked", queueLength: 0 };
+  applyEvents(target, [event("session.claimed", { ...names, envName: "pr-7", lock })]);
+  expect(target.invalidate).toHaveBeenCalledWith(board);
+});
+
+test("a board that is being read while it is changed is read again", async () => {
+  const target = cache();
+  void target.queries.fetchQuery({
+    queryKey: board,
+    queryFn: () => new Promise<Environment[]>(() => undefined),
+    staleTime: 0,
+  });
+  applyEvents(target, [event("session.claimed", { ...names, lock: { status: "locked", queueLength: 0 } })]);
+  expect(target.invalidate).toHaveBeenCalledWith(board);
+});
+
+const everything = (filter: Record<string, string>) => [...keys.allEnvironments("acme"), filter, 0];
+
+function cacheAll(filter: Record<string, string>) {
+  const target = cache();
+  const listed = { ...environment("qa-1"), pipelineId: "pip_1", pipeline: "storefront" };
+  const other = { ...environment("qa-1"), pipelineId: "pip_2", pipeline: "search" };
+  target.queries.setQueryData(everything(filter), { data: [other, listed], pagination: {} });
+  return target;
+}
+
+test("the board of all pipelines changes in place, by pipeline and name", () => {
+  const target = cacheAll({});
+  const lock = { status: "locked", queueLength: 0, fence: 1 };
+  applyEvents(target, [event("session.claimed", { ...names, lock })]);
+  const page = target.queries.getQueryData<{ data: Environment[] }>(everything({}));
+  expect(page?.data.map((shown) => shown.lock.status)).toEqual(["free", "locked"]);
+  expect(target.invalidate).not.toHaveBeenCalledWith(everything({}));
+});
+
+test("a list with a filter is also read again, because the environment may not match it any more", () => {
+  const target = cacheAll({ status: "free" });
+  applyEvents(target, [event("session.claimed", { ...names, lock: { status: "locked", queueLength: 0 } })]);
+  expect(target.invalidate).toHaveBeenCalledWith(everything({ status: "free" }));
+});
+
+test("sessions, deployments and pipelines make the counts stale, stages do not", () => {
+  const stage = cache();
+  applyEvents(stage, [event("deployment.stage.started", { ...names, deploymentId: "dep_1" })]);
+  expect(stage.invalidate).not.toHaveBeenCalledWith(keys.summary("acme"));
+  for (const type of ["session.released", "deployment.started", "pipeline.stopped"]) {
+    const target = cache();
+    applyEvents(target, [event(type, names)]);
+    expect(target.invalidate).toHaveBeenCalledWith(keys.summary("acme"));
+  }
+});
+
+test("events of unknown types change nothing", () => {
+  const target = cache();
+  applyEvents(target, [event("kettle.boiled", names), { ...event("session.claimed", {}), data: null } as Event]);
+  expect(target.queries.getQueryData<Environment[]>(board)?.[0]?.lock.status).toBe("free");
+});
