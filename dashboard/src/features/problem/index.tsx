@@ -1,0 +1,49 @@
+// Failures as panels and messages: the texts by kind, and the requests that the server suggests as buttons.
+import { useMutation } from "@tanstack/react-query";
+import { sendSuggested } from "@/api/client";
+import { Problem, type SuggestedRequest } from "@/api/problem";
+import { problem as texts, suggested } from "@/texts/en/problem";
+import { Button } from "@/ui/Button";
+import { ErrorPanel, type Failure } from "@/ui/ErrorPanel";
+import { showToast } from "@/ui/toasts";
+
+/** The server's own explanation, unless there is none. */
+export function describe(error: unknown): Failure {
+  if (!(error instanceof Problem)) return texts.unexpected;
+  const { title, text } = texts[error.kind];
+  // The detail of a missing record is about ids and tokens, which a person in a browser does not have.
+  const hasDetail = error.status > 0 && error.kind !== "missing" && typeof error.body.detail === "string";
+  return {
+    title: error.kind === "conflict" && error.title ? error.title : title,
+    text: hasDetail ? error.message : text,
+    code: error.status > 0 ? error.code : undefined,
+    requestId: error.requestId,
+    refused: error.kind === "refused",
+  };
+}
+
+export function showProblem(error: unknown): void {
+  const { title, text } = describe(error);
+  showToast({ title, text, tone: "bad" });
+}
+
+type Props = { error: unknown; onRetry?: () => void; onDone?: () => void };
+
+export function ProblemPanel({ error, onRetry, onDone }: Props) {
+  const requests = error instanceof Problem ? error.actions.filter(({ action }) => action !== "force_claim") : [];
+  const actions =
+    requests.length > 0 &&
+    requests.map((request) => <Suggested key={request.action} request={request} onDone={onDone} />);
+  return <ErrorPanel failure={describe(error)} onRetry={onRetry} actions={actions || undefined} />;
+}
+
+function Suggested({ request, onDone }: { request: SuggestedRequest; onDone?: () => void }) {
+  const send = useMutation({ mutationFn: () => sendSuggested(request), onSuccess: onDone, onError: showProblem });
+  const label = suggested[request.action];
+  if (!label) return null;
+  return (
+    <Button look="primary" busy={send.isPending} onClick={() => send.mutate()}>
+      {label}
+    </Button>
+  );
+}
