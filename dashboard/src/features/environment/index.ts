@@ -1,0 +1,5 @@
+export { AllBoard } from "./AllBoard";
+export { Board } from "./Board";
+export { CleanupBar } from "./CleanupBar";
+export { DeployAnywhere } from "./DeployAnywhere";
+export { EnvironmentPage } from "./pages";
