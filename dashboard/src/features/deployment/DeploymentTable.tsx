@@ -1,0 +1,57 @@
+// Deployments as a table.
+import type { Deployment } from "@/api/types";
+import { timeOf } from "@/lib/countdown";
+import { shortCommit } from "@/lib/ids";
+import { paths } from "@/lib/paths";
+import { useNow } from "@/lib/ticker";
+import { deployments as texts } from "@/texts/en/deployments";
+import { ago, exact } from "@/texts/en/time";
+import { StateMark } from "@/ui/Badge";
+import { Link } from "@/ui/Link";
+import { workState } from "@/ui/state";
+import { type Column, Table } from "@/ui/Table";
+
+type Props = { org: string; deployments: readonly Deployment[] };
+
+export function DeploymentTable({ org, deployments }: Props) {
+  const now = useNow("half-minute");
+  return <Table label={texts.title} columns={columns(org, now)} rows={deployments} rowKey={(row) => row.id} />;
+}
+
+function columns(org: string, now: number): Column<Deployment>[] {
+  return [
+    {
+      name: texts.state,
+      phone: true,
+      cell: (row) => (
+        <Link to={paths.deployment(org, row.id)} className="hover:underline">
+          <StateMark state={workState(row.status)} />
+        </Link>
+      ),
+    },
+    { name: texts.commit, phone: true, cell: (row) => <code className="text-12">{shortCommit(row.commitId)}</code> },
+    {
+      name: texts.environment,
+      phone: true,
+      cell: (row) => row.envName ?? <span className="text-ink3">{texts.wholePipeline}</span>,
+    },
+    { name: texts.pipeline, cell: (row) => row.pipeline },
+    { name: texts.by, cell: (row) => row.createdBy.name },
+    { name: texts.when, cell: (row) => <span className="text-13 text-ink2">{agoText(row.createdAt, now)}</span> },
+    {
+      name: texts.took,
+      end: true,
+      cell: (row) => <span className="font-mono text-12 text-ink2">{took(row, now)}</span>,
+    },
+  ];
+}
+
+function agoText(value: string, now: number): string {
+  const time = timeOf(value);
+  return time === undefined ? "" : ago(time, now);
+}
+
+function took({ startedAt, endedAt }: Deployment, now: number): string {
+  const start = timeOf(startedAt);
+  return start === undefined ? "" : exact((timeOf(endedAt) ?? now) - start);
+}

@@ -1,0 +1,55 @@
+// The steps of a stage, and its earlier attempts.
+import { useQuery } from "@tanstack/react-query";
+import { attemptsQuery } from "@/api/deployment";
+import type { Stage, StepRun } from "@/api/types";
+import { cx } from "@/lib/classes";
+import { timeOf } from "@/lib/countdown";
+import { paths } from "@/lib/paths";
+import { deployment as texts } from "@/texts/en/deployments";
+import { exact } from "@/texts/en/time";
+import { StateMark } from "@/ui/Badge";
+import { Link } from "@/ui/Link";
+import { workState } from "@/ui/state";
+
+type Props = { org: string; deployment: string; stage: Stage; current: string | undefined };
+
+export function StageSteps({ org, deployment, stage, current }: Props) {
+  const attempts = useQuery({ ...attemptsQuery(org, deployment, stage.key), enabled: stage.attempt > 1 });
+  const older = (attempts.data ?? []).filter(({ attempt }) => attempt !== stage.attempt);
+  const step = (run: StepRun) => (
+    <li key={run.id}>
+      <Link
+        to={paths.deployment(org, deployment, { stage: stage.key, step: run.id })}
+        aria-current={run.id === current ? "true" : undefined}
+        className={cx(
+          "flex min-h-row items-center gap-2 rounded-4 px-2",
+          run.id === current ? "bg-raised" : "hover:bg-surface",
+        )}
+      >
+        <StateMark state={workState(run.status)} word={run.name} />
+        <span className="sr-only">{workState(run.status).word}</span>
+        <span className="ml-auto font-mono text-12 text-ink3">{tookOf(run)}</span>
+      </Link>
+    </li>
+  );
+  return (
+    <section aria-label={texts.steps} className="mb-4">
+      {stage.detail && <p className="mb-2 text-ink2">{stage.detail}</p>}
+      {stage.steps.length === 0 && <p className="text-ink2">{texts.noSteps}</p>}
+      <ul>{stage.steps.map(step)}</ul>
+      {older.map((attempt) => (
+        <details key={attempt.attempt}>
+          <summary className="min-h-row py-1.5 text-13 text-ink2">
+            {texts.attempt(attempt.attempt)} <StateMark state={workState(attempt.status)} />
+          </summary>
+          <ul>{attempt.steps.map(step)}</ul>
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function tookOf({ startedAt, endedAt }: StepRun): string {
+  const [start, end] = [timeOf(startedAt), timeOf(endedAt)];
+  return start === undefined || end === undefined ? "" : exact(end - start);
+}

@@ -1,0 +1,2 @@
+export { DeploymentList } from "./DeploymentList";
+export { DeploymentPage } from "./DeploymentPage";

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import type { Stage, StepRun } from "@/api/types";
+import { canRetry, failureOf, pickStage, pickStep } from "./pick";
+
+const step = (id: string, status: string) => ({ id, name: id, status }) as StepRun;
+const stage = (key: string, status: string, ...steps: StepRun[]) =>
+  ({ key, name: key, status, steps, needs: [] }) as unknown as Stage;
+
+const stages = [
+  stage("build", "succeeded"),
+  stage("deploy", "failed", step("s1", "succeeded"), step("s2", "failed")),
+  stage("release", "skipped"),
+];
+
+test("a deployment opens on the failed stage and step, unless the address names others", () => {
+  expect(pickStage(stages, undefined)?.key).toBe("deploy");
+  expect(pickStage(stages, "build")?.key).toBe("build");
+  expect(pickStage(stages, "gone")?.key).toBe("deploy");
+  expect(pickStep(stages[1]?.steps ?? [], undefined)?.id).toBe("s2");
+});
+
+test("else on the running one, else on the last that succeeded", () => {
+  expect(pickStage([stage("a", "succeeded"), stage("b", "running")], undefined)?.key).toBe("b");
+  expect(pickStage([stage("a", "succeeded"), stage("b", "succeeded"), stage("c", "skipped")], undefined)?.key).toBe(
+    "b",
+  );
+  expect(pickStage([], undefined)).toBeUndefined();
+});
+
+test("the failure is named only if the deployment has failed", () => {
+  expect(failureOf({ status: "failed", stages })?.step.id).toBe("s2");
+  expect(failureOf({ status: "running", stages })).toBeUndefined();
+});
+
+test("a stage is retried only if it and its deployment have ended without success", () => {
+  expect(canRetry("failed", "failed")).toBe(true);
+  expect(canRetry("running", "failed")).toBe(false);
+  expect(canRetry("failed", "succeeded")).toBe(false);
+});

@@ -1,0 +1,52 @@
+// Which stage and step a deployment opens on: the failed one, else the running one, else the last that ran. Pure.
+import type { Deployment, Stage, StepRun } from "@/api/types";
+
+const PRIORITY = ["failed", "errored", "running", "canceled", "queued", "waiting"];
+
+export function pickStage(stages: readonly Stage[], wanted: string | undefined): Stage | undefined {
+  return (
+    stages.find(({ key }) => key === wanted) ??
+    byPriority(stages) ??
+    stages.findLast(({ status }) => status === "succeeded") ??
+    stages[0]
+  );
+}
+
+export function pickStep(steps: readonly StepRun[], wanted: string | undefined): StepRun | undefined {
+  return (
+    steps.find(({ id }) => id === wanted) ??
+    byPriority(steps) ??
+    steps.findLast(({ status }) => status === "succeeded") ??
+    steps[0]
+  );
+}
+
+function byPriority<Record extends { status: string }>(records: readonly Record[]): Record | undefined {
+  for (const status of PRIORITY) {
+    const found = records.find((record) => record.status === status);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The step that made the deployment fail. */
+export function failureOf({
+  status,
+  stages = [],
+}: Pick<Deployment, "status" | "stages">): { stage: Stage; step: StepRun } | undefined {
+  if (status !== "failed" && status !== "errored") return undefined;
+  for (const stage of stages) {
+    const step = stage.steps.find((run) => run.status === "failed" || run.status === "errored");
+    if (step) return { stage, step };
+  }
+  return undefined;
+}
+
+const LIVE = new Set(["queued", "running", "waiting", "paused"]);
+const RETRIABLE = new Set(["failed", "errored", "canceled"]);
+
+export const canCancel = (status: string): boolean => LIVE.has(status);
+
+/** A retry reopens a deployment that has not succeeded, from a stage that has not. */
+export const canRetry = (deployment: string, stage: string): boolean =>
+  RETRIABLE.has(deployment) && RETRIABLE.has(stage);
