@@ -1,0 +1,2 @@
+export { LogView } from "./LogView";
+export { parseLines } from "./window";
