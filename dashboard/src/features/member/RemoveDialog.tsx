@@ -1,0 +1,35 @@
+// Remove a member. It shows which sessions end.
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { endingsQuery, removeMember } from "@/api/member";
+import type { Member } from "@/api/types";
+import { member as texts } from "@/texts/en/member";
+import { Confirm } from "@/ui/Confirm";
+import { showToast } from "@/ui/toasts";
+import { Endings } from "./Endings";
+import { type MemberDialogProps, MemberProblem } from "./MemberDialog";
+
+export function RemoveDialog({ org, member, onDone, onClose }: MemberDialogProps & { member: Member }) {
+  const endings = useQuery(endingsQuery(org, member.userId));
+  const remove = useMutation({
+    mutationFn: () => removeMember(org, member.userId),
+    onSuccess: () => {
+      onDone();
+      onClose();
+      showToast({ title: texts.removed(member.name) });
+    },
+  });
+  return (
+    <Confirm
+      title={texts.removeTitle(member.name)}
+      text={texts.removeText}
+      action={texts.remove}
+      busy={remove.isPending}
+      why={endings.isPending ? texts.checking : endings.error ? texts.refused : undefined}
+      onConfirm={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <Endings endings={endings} />
+      {remove.error && <MemberProblem error={remove.error} />}
+    </Confirm>
+  );
+}
