@@ -1,0 +1,1 @@
+export { RunnerPage } from "./RunnerPage";
