@@ -1,0 +1,2 @@
+export { PipelineList } from "./PipelineList";
+export { useResume } from "./useResume";
