@@ -1,0 +1,170 @@
+// Home: does anything wait for me, what do I hold, what happened lately.
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { deploymentsQuery } from "@/api/deployment";
+import { meQuery } from "@/api/me";
+import { pipelinesQuery } from "@/api/pipeline";
+import { mySessionsQuery } from "@/api/session";
+import { summaryQuery } from "@/api/summary";
+import type { ListedSession } from "@/api/types";
+import { ProblemPanel } from "@/features/problem";
+import { useTitle } from "@/lib/favicon";
+import { timeOf } from "@/lib/countdown";
+import { shortCommit } from "@/lib/ids";
+import { paths } from "@/lib/paths";
+import { useNow } from "@/lib/ticker";
+import { environment as environmentTexts } from "@/texts/en/environment";
+import { home as texts } from "@/texts/en/home";
+import { pipeline as pipelineTexts } from "@/texts/en/pipeline";
+import { Badge, StateMark } from "@/ui/Badge";
+import { Countdown } from "@/ui/Countdown";
+import { Link } from "@/ui/Link";
+import { PageHead } from "@/ui/Page";
+import { SkeletonRows } from "@/ui/Skeleton";
+import { pipelineState, sessionState, workState } from "@/ui/state";
+import { type Need, needsOf } from "./needs";
+
+const LATELY = 10;
+const MAX_PIPELINES = 10;
+
+export function Home(): ReactNode {
+  const { org } = useParams({ from: "/o/$org" });
+  useTitle(texts.title, org);
+  const now = useNow("half-minute");
+  const me = useQuery(meQuery(org)).data;
+  const summary = useQuery(summaryQuery(org)).data;
+  const sessions = useQuery(mySessionsQuery(org));
+  const deployments = useQuery(deploymentsQuery(org, {}));
+  const needs = needsOf(sessions.data ?? [], deployments.data?.data ?? [], me?.userId ?? "", now);
+  return (
+    <>
+      <PageHead title={texts.title} />
+      <Section title={texts.needsYou}>
+        {needs.length === 0 && (
+          <p className="text-ink2">
+            {texts.nothing} {summary && texts.free(summary.environments.free)}
+          </p>
+        )}
+        {needs.map((need) => (
+          <NeedRow
+            key={need.kind === "failure" ? need.deployment.id : need.session.sessionId + need.kind}
+            org={org}
+            need={need}
+          />
+        ))}
+      </Section>
+      <Section title={texts.yours}>
+        {sessions.isPending && <SkeletonRows rows={2} />}
+        {sessions.error && !sessions.data && (
+          <ProblemPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
+        )}
+        {sessions.data?.length === 0 && <p className="text-ink2">{texts.noneYours}</p>}
+        {sessions.data?.map((session) => (
+          <SessionRow key={session.sessionId} org={org} session={session} />
+        ))}
+      </Section>
+      <Section title={texts.lately}>
+        {deployments.isPending && <SkeletonRows rows={3} />}
+        {deployments.error && !deployments.data && (
+          <ProblemPanel error={deployments.error} onRetry={() => void deployments.refetch()} />
+        )}
+        {deployments.data?.data.slice(0, LATELY).map((deployment) => (
+          <Row key={deployment.id} to={paths.deployment(org, deployment.id)}>
+            <StateMark state={workState(deployment.status)} />
+            <code className="text-12">{shortCommit(deployment.commitId)}</code>
+            <span className="truncate">{deployment.envName ?? deployment.pipeline}</span>
+            <span className="ml-auto text-13 text-ink3">{deployment.createdBy.name}</span>
+          </Row>
+        ))}
+        {deployments.data?.data.length === 0 && <p className="text-ink2">{texts.noneLately}</p>}
+      </Section>
+      <Pipelines org={org} />
+    </>
+  );
+}
+
+function Pipelines({ org }: { org: string }) {
+  const pipelines = useQuery(pipelinesQuery(org));
+  return (
+    <Section title={texts.pipelines}>
+      {pipelines.isPending && <SkeletonRows rows={2} />}
+      {pipelines.error && !pipelines.data && (
+        <ProblemPanel error={pipelines.error} onRetry={() => void pipelines.refetch()} />
+      )}
+      {pipelines.data?.data.length === 0 && <p className="text-ink2">{texts.noPipelines}</p>}
+      {pipelines.data?.data.slice(0, MAX_PIPELINES).map((pipeline) => (
+        <Row key={pipeline.id} to={paths.pipeline(org, pipeline.slug)}>
+          <span className="truncate font-strong">{pipeline.name}</span>
+          {pipeline.status === "stopped" && <Badge state={pipelineState(pipeline.status)} />}
+          <span className="ml-auto shrink-0 text-13 text-ink2 tabular-nums">
+            {pipeline.environments && pipeline.environments.total > 0
+              ? pipelineTexts.free(pipeline.environments.free, pipeline.environments.total)
+              : ""}
+          </span>
+        </Row>
+      ))}
+    </Section>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="mb-8">
+      <h2 className="mb-2 text-16">{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+function Row({ to, children }: { to: string; children: ReactNode }) {
+  return (
+    <Link to={to} className="flex min-h-row items-center gap-3 border-b border-line px-2 hover:bg-surface">
+      {children}
+    </Link>
+  );
+}
+
+const environmentPath = (org: string, { pipeline, envName }: ListedSession) =>
+  paths.environment({ org, pipeline, env: envName });
+
+function NeedRow({ org, need }: { org: string; need: Need }) {
+  if (need.kind === "failure") {
+    const { id, commitId, envName, pipeline } = need.deployment;
+    return (
+      <Row to={paths.deployment(org, id)}>
+        <StateMark state={workState("failed")} word={texts.failed(shortCommit(commitId), envName ?? pipeline)} />
+      </Row>
+    );
+  }
+  const { session } = need;
+  if (need.kind === "turn") {
+    return (
+      <Row to={environmentPath(org, session)}>
+        <StateMark state={sessionState("active", true)} word={texts.turn(session.envName)} />
+      </Row>
+    );
+  }
+  return (
+    <Row to={paths.session({ org, pipeline: session.pipeline, env: session.envName }, session.sessionId)}>
+      <span className="font-strong text-violet">{texts.asked(need.who, session.envName)}</span>
+    </Row>
+  );
+}
+
+function SessionRow({ org, session }: { org: string; session: ListedSession }) {
+  const endsAt = timeOf(session.expiresAt);
+  return (
+    <Row to={environmentPath(org, session)}>
+      <span className="font-strong">{session.envName}</span>
+      <span className="text-13 text-ink3">{session.pipeline}</span>
+      <Badge state={sessionState(session.status, true)} />
+      <span className="min-w-0 flex-1 truncate text-ink2">{session.context}</span>
+      {endsAt !== undefined && (
+        <span className="font-mono text-12 text-ink3">
+          <Countdown until={endsAt}>{(left) => environmentTexts.left(left)}</Countdown>
+        </span>
+      )}
+    </Row>
+  );
+}
