@@ -1,0 +1,1 @@
+export { GeneralPage } from "./GeneralPage";
