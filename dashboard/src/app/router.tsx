@@ -1,0 +1,164 @@
+// All routes. Their patterns are those of `lib/paths.ts`. Each screen is loaded when it is opened.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import * as v from "valibot";
+import { Crash, NoPage, NotThere } from "./Failures";
+import { Organization } from "./Organization";
+import { Profile } from "./Profile";
+import { Root } from "./Root";
+import { parseSearch, stringifySearch } from "./search";
+import { Start } from "./Start";
+
+/** A search parameter that is not a text counts as left out, so that no address can break a page. */
+const text = v.fallback(v.optional(v.string()), undefined);
+
+const root = createRootRoute({ component: Root, notFoundComponent: NoPage, errorComponent: Crash });
+
+const start = createRoute({ getParentRoute: () => root, path: "/", component: Start });
+
+const components = createRoute({
+  getParentRoute: () => root,
+  path: "/dev/ui",
+  component: lazyRouteComponent(() => import("./dev/Components"), "Components"),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: v.object({ return: text, error: text }),
+  component: lazyRouteComponent(() => import("@/features/sign-in"), "SignIn"),
+});
+
+const profile = createRoute({
+  getParentRoute: () => root,
+  path: "/me",
+  component: Profile,
+});
+
+const welcome = createRoute({
+  getParentRoute: () => root,
+  path: "/welcome",
+  component: lazyRouteComponent(() => import("@/features/sign-in"), "Welcome"),
+});
+
+const organization = createRoute({
+  getParentRoute: () => root,
+  path: "/o/$org",
+  component: Organization,
+  notFoundComponent: NotThere,
+});
+
+const pipelines = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines",
+  validateSearch: v.object({ q: text, status: text }),
+  component: lazyRouteComponent(() => import("@/features/pipeline"), "PipelineList"),
+});
+
+const environments = createRoute({
+  getParentRoute: () => organization,
+  path: "/environments",
+  validateSearch: v.object({ q: text, state: text, label: text, offset: text }),
+  component: lazyRouteComponent(() => import("@/features/environment"), "AllBoard"),
+});
+
+const board = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines/$pipeline",
+  validateSearch: v.object({ q: text, state: text }),
+  component: lazyRouteComponent(() => import("@/features/environment"), "Board"),
+});
+
+const environment = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines/$pipeline/environments/$env",
+  validateSearch: v.object({ range: text }),
+  component: lazyRouteComponent(() => import("@/features/environment"), "EnvironmentPage"),
+});
+
+const general = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/general",
+  component: lazyRouteComponent(() => import("@/features/organization"), "GeneralPage"),
+});
+
+const apiTokens = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/api-tokens",
+  component: lazyRouteComponent(() => import("@/features/token"), "TokenPage"),
+});
+
+const session = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines/$pipeline/environments/$env/sessions/$session",
+  component: lazyRouteComponent(() => import("@/features/session"), "SessionPage"),
+});
+
+const deployments = createRoute({
+  getParentRoute: () => organization,
+  path: "/deployments",
+  validateSearch: v.object({ status: text, env: text, commit: text, offset: text }),
+  component: lazyRouteComponent(() => import("@/features/deployment"), "DeploymentList"),
+});
+
+const deployment = createRoute({
+  getParentRoute: () => organization,
+  path: "/deployments/$id",
+  validateSearch: v.object({ stage: text, step: text }),
+  component: lazyRouteComponent(() => import("@/features/deployment"), "DeploymentPage"),
+});
+
+const home = createRoute({
+  getParentRoute: () => organization,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/features/home"), "Home"),
+});
+
+const runners = createRoute({
+  getParentRoute: () => organization,
+  path: "/runners",
+  component: lazyRouteComponent(() => import("@/features/runner"), "RunnerPage"),
+});
+
+const members = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/members",
+  component: lazyRouteComponent(() => import("@/features/member"), "MemberPage"),
+});
+
+const routes = root.addChildren([
+  start,
+  signIn,
+  welcome,
+  profile,
+  components,
+  organization.addChildren([
+    home,
+    environments,
+    pipelines,
+    board,
+    environment,
+    session,
+    deployments,
+    deployment,
+    runners,
+    general,
+    members,
+    apiTokens,
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree: routes,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: false,
+  scrollRestoration: true,
+  defaultNotFoundComponent: NotThere,
+  defaultErrorComponent: Crash,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,32 @@
+// The lamp in the top bar, and the bar that says since when the page is not live.
+import { type LampState, useLamp } from "@/live";
+import { lamp } from "@/texts/en/shell";
+import { clockExact } from "@/texts/en/time";
+import { Bar, Lamp, type LampColor } from "@/ui/Lamp";
+
+const COLORS: Record<LampState["kind"], LampColor> = {
+  live: "green",
+  connecting: "amber",
+  reconnecting: "amber",
+  offline: "red",
+};
+
+function textOf(state: LampState): string {
+  if (state.kind === "live") return lamp.live;
+  if (state.kind === "connecting") return lamp.connecting;
+  return state.kind === "reconnecting"
+    ? lamp.reconnecting(clockExact(state.since))
+    : lamp.offline(clockExact(state.since));
+}
+
+export function LiveLamp() {
+  const state = useLamp();
+  // The bar says the same in more words.
+  if (state.kind === "offline") return null;
+  return <Lamp color={COLORS[state.kind]} text={textOf(state)} />;
+}
+
+export function LiveBar() {
+  const state = useLamp();
+  return state.kind === "offline" ? <Bar tone="amber">{textOf(state)}</Bar> : null;
+}

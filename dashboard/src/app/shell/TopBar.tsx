@@ -1,0 +1,54 @@
+// Breadcrumbs, the live lamp, and the menu of the person.
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { organizationQuery } from "@/api/me";
+import { pipelineQuery } from "@/api/pipeline";
+import type { Me } from "@/api/types";
+import { cx } from "@/lib/classes";
+import { Face } from "@/ui/Face";
+import { Link } from "@/ui/Link";
+import { crumbsOf, pipelineOf } from "./crumbs";
+import { LiveLamp } from "./LiveLamp";
+
+const PersonMenu = lazy(() => import("./PersonMenu").then(({ PersonMenu }) => ({ default: PersonMenu })));
+
+const CrumbMenu = lazy(() => import("./CrumbMenu").then(({ CrumbMenu }) => ({ default: CrumbMenu })));
+
+type Props = { org: string; me: Me; pathname: string; onShowKeys: () => void };
+
+export function TopBar({ org, me, pathname, onShowKeys }: Props) {
+  const organization = useQuery(organizationQuery(org));
+  const slug = pipelineOf(pathname);
+  const pipeline = useQuery({ ...pipelineQuery(org, slug ?? ""), enabled: slug !== undefined, retry: false });
+  const crumbs = crumbsOf(pathname, (kind) => (kind === "org" ? organization.data?.name : pipeline.data?.name));
+  return (
+    <header className="mb-2 flex min-h-8 items-center gap-3">
+      <nav aria-label="Breadcrumbs" className="min-w-0 flex-1 truncate text-13 text-ink3">
+        {crumbs.map((crumb, index) => {
+          const isLast = index === crumbs.length - 1;
+          return (
+            <span key={crumb.to + crumb.label}>
+              {index > 0 && " / "}
+              <Link
+                to={crumb.to}
+                aria-current={isLast ? "page" : undefined}
+                className={cx("hover:text-ink hover:underline", isLast && "font-strong text-ink")}
+              >
+                {crumb.label}
+              </Link>
+              {crumb.siblings && (
+                <Suspense>
+                  <CrumbMenu org={org} me={me} label={crumb.label} siblings={crumb.siblings} />
+                </Suspense>
+              )}
+            </span>
+          );
+        })}
+      </nav>
+      <LiveLamp />
+      <Suspense fallback={<Face name={me.name} kind="user" />}>
+        <PersonMenu me={me} onShowKeys={onShowKeys} />
+      </Suspense>
+    </header>
+  );
+}

@@ -1,0 +1,76 @@
+// The breadcrumbs of an address. Names that are not loaded yet are shown as they stand in the address.
+import { shortId } from "@/lib/ids";
+import { paths } from "@/lib/paths";
+import { shell } from "@/texts/en/shell";
+
+/** What stands beside a breadcrumb, for its menu. */
+export type Siblings =
+  | { kind: "organizations" | "sections" | "settings" | "pipelines" }
+  | { kind: "environments"; pipeline: string };
+
+export type Crumb = { label: string; to: string; siblings?: Siblings };
+
+const SECTIONS: Record<string, string> = {
+  environments: shell.environments,
+  pipelines: shell.pipelines,
+  deployments: shell.deployments,
+  runners: shell.runners,
+  settings: shell.settings,
+  general: shell.general,
+  members: shell.members,
+  "api-tokens": shell.apiTokens,
+};
+
+/** The pipeline that an address belongs to, as it stands there. */
+export function pipelineOf(pathname: string): string | undefined {
+  const [prefix, , section, pipeline] = pathname.split("/").filter(Boolean).map(decode);
+  return prefix === "o" && section === "pipelines" ? pipeline : undefined;
+}
+
+/** `name` returns the name of an organization or a pipeline, if it is known. */
+export function crumbsOf(
+  pathname: string,
+  name: (kind: "org" | "pipeline", slug: string) => string | undefined,
+): Crumb[] {
+  const [prefix, org, ...rest] = pathname.split("/").filter(Boolean).map(decode);
+  if (prefix !== "o" || org === undefined) return [];
+  const home: Crumb = {
+    label: name("org", org) ?? org,
+    to: paths.home(org),
+    siblings: { kind: "organizations" },
+  };
+  const crumbs: Crumb[] = [home];
+  let to = paths.home(org);
+  rest.forEach((part, index) => {
+    to += `/${encodeURIComponent(part)}`;
+    const isPipeline = index === 1 && rest[0] === "pipelines";
+    const label = index % 2 === 0 || rest[0] === "settings" ? (SECTIONS[part] ?? part) : shortId(part);
+    const siblings = siblingsOf(rest, index);
+    crumbs.push({ label: isPipeline ? (name("pipeline", part) ?? part) : label, to, siblings });
+  });
+  return crumbs.map((crumb) => ({ ...crumb, to: pageOf(crumb.to) }));
+}
+
+/** A pipeline's own page lists its environments, and an environment's its sessions: they have no page of their own. */
+function pageOf(to: string): string {
+  return to
+    .replace(/(\/pipelines\/[^/]+)\/environments$/, "$1")
+    .replace(/(\/environments\/[^/]+)\/sessions$/, "$1")
+    .replace(/\/settings$/, "/settings/general");
+}
+
+function siblingsOf([section, pipeline]: readonly string[], index: number): Siblings | undefined {
+  if (index === 0) return { kind: "sections" };
+  if (section === "settings" && index === 1) return { kind: "settings" };
+  if (section !== "pipelines" || pipeline === undefined) return undefined;
+  if (index === 1) return { kind: "pipelines" };
+  return index === 3 ? { kind: "environments", pipeline } : undefined;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,58 @@
+// What the side bar and the bottom bar show. Only screens that work are listed.
+import type { Summary } from "@/api/types";
+import { paths } from "@/lib/paths";
+import { shell } from "@/texts/en/shell";
+
+export type Entry = {
+  label: string;
+  to: (org: string) => string;
+  /** The keys that lead there. */
+  key?: string;
+  /** What is counted beside it, if it is more than zero. */
+  count?: (summary: Summary) => number;
+  /** In the bottom bar of phones too: at most four. */
+  phone?: boolean;
+};
+
+export const MAIN: readonly Entry[] = [
+  { label: shell.home, to: (org) => paths.home(org), key: "g h", phone: true, count: needsOf },
+  { label: shell.environments, to: (org) => paths.environments(org), key: "g e", phone: true, count: environmentsOf },
+  { label: shell.pipelines, to: (org) => paths.pipelines(org), key: "g p" },
+  { label: shell.deployments, to: (org) => paths.deployments(org), key: "g d", phone: true, count: liveOf },
+];
+
+export const ORGANIZATION: readonly Entry[] = [
+  { label: shell.runners, to: (org) => paths.runners(org) },
+  { label: shell.members, to: (org) => paths.members(org) },
+  { label: shell.apiTokens, to: (org) => paths.apiTokens(org), key: "g s" },
+  { label: shell.general, to: (org) => paths.general(org) },
+];
+
+/** The pages below Organization settings. */
+export const SETTINGS: readonly Entry[] = [
+  { label: shell.general, to: (org) => paths.general(org) },
+  { label: shell.members, to: (org) => paths.members(org) },
+  { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
+];
+
+/** Turns to confirm, and requests to hand over. */
+function needsOf({ yours }: Summary): number {
+  return yours.turns + yours.handovers;
+}
+
+function environmentsOf({ environments }: Summary): number {
+  return environments.total;
+}
+
+/** Deployments that have not ended. */
+function liveOf({ deployments }: Summary): number {
+  const { queued, running, waiting, paused, canceling } = deployments;
+  return queued + running + waiting + paused + canceling;
+}
+
+/** Whether the entry is the page, or contains it. The home page contains only itself. */
+export function isCurrent(entry: Entry, org: string, pathname: string): boolean {
+  const path = entry.to(org);
+  if (path === paths.home(org)) return pathname === path || pathname === `${path}/`;
+  return pathname === path || pathname.startsWith(`${path}/`);
+}

@@ -1,0 +1,15 @@
+// Checked by the compiler only: every status of the API has its look in `ui/state.ts`. A status that is added to
+// the document fails the build here until it has one.
+import type { components } from "@/api/schema.gen";
+import type { PipelineState, RunnerState, SessionState, WorkState } from "@/ui/state";
+
+type Schemas = components["schemas"];
+type Covers<Known, Status extends Known> = Status;
+
+export type Session = Covers<SessionState, Schemas["SessionStatus"]>;
+export type Deployment = Covers<WorkState, Schemas["DeploymentStatus"]>;
+export type Stage = Covers<WorkState, Schemas["StageStatus"]>;
+export type Step = Covers<WorkState, Schemas["StepStatus"]>;
+export type Attempt = Covers<WorkState, Schemas["AttemptStatus"]>;
+export type Runner = Covers<RunnerState, Schemas["RunnerStatus"]>;
+export type Pipeline = Covers<PipelineState, Schemas["PipelineStatus"]>;
