@@ -1,0 +1,122 @@
+// Measurements, by command only: GREENROOM_PERF=1, for GREENROOM_PERF_SECONDS (60). A board with 500 environments
+// and 50 events per second: long tasks, frames, event to pixel, requests per event, heap.
+import { type Api, createPipeline, type TestPipeline } from "./support/api";
+import { expect, settled, test } from "./support/fixtures";
+
+const ENVIRONMENTS = 500;
+/** Each takes an environment over by force, which ends one session and starts another: two events. */
+const TAKE_OVERS_PER_SECOND = 25;
+const EVENTS_PER_TAKE_OVER = 2;
+const CONCURRENCY = 20;
+const SECONDS = Number(process.env.GREENROOM_PERF_SECONDS ?? 60);
+
+test.skip(process.env.GREENROOM_PERF !== "1", "GREENROOM_PERF is not 1");
+
+const name = (index: number) => `e-${String(index).padStart(3, "0")}`;
+
+function percentile(values: readonly number[], fraction: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? 0;
+}
+
+/** Takes environments over in turn, at a fixed rate. Returns when each one changed, by its name. */
+async function change(pipeline: TestPipeline, until: number): Promise<Map<string, number[]>> {
+  const changes = new Map<string, number[]>();
+  const pending = new Set<Promise<void>>();
+  for (let index = 0; Date.now() < until; index += 1) {
+    const env = name(index % ENVIRONMENTS);
+    const person = Math.floor(index / ENVIRONMENTS) % 2 === 0 ? "maintainer" : "secondDeveloper";
+    const takeOver = async () => {
+      await pipeline.api.send(person, "POST", `${pipeline.environment(env)}/force-claim`, { context: "measurement" });
+      changes.set(env, [...(changes.get(env) ?? []), Date.now()]);
+    };
+    const running = takeOver().catch(() => undefined);
+    pending.add(running);
+    void running.then(() => pending.delete(running));
+    if (pending.size > CONCURRENCY) await Promise.race(pending);
+    await new Promise((resolve) => setTimeout(resolve, 1_000 / TAKE_OVERS_PER_SECOND));
+  }
+  await Promise.all(pending);
+  return changes;
+}
+
+/** A definition has 100 environments at most, so the 500 are made from a template. They are listed while held. */
+async function createBoard(api: Api): Promise<TestPipeline> {
+  const pipeline = await createPipeline(api, '  "e-*":\n    max: 1000\n    stages: [deploy]');
+  for (let first = 0; first < ENVIRONMENTS; first += CONCURRENCY) {
+    const names = Array.from({ length: CONCURRENCY }, (_, index) => name(first + index));
+    await Promise.all(names.map((env) => pipeline.claim("secondDeveloper", env)));
+  }
+  return pipeline;
+}
+
+type Measured = { longTasks: number[]; frames: number[]; seen: [env: string, at: number][] };
+
+test("a board with 500 environments stays smooth", async ({ open, stack, api }) => {
+  test.setTimeout((SECONDS + 240) * 1_000);
+  const pipeline = await createBoard(api);
+  const page = await open("developer", `/o/${stack.org}/pipelines/${pipeline.slug}`);
+  await settled(page);
+  await page.evaluate(() => {
+    const measured: Measured = { longTasks: [], frames: [], seen: [] };
+    (window as unknown as { measured: Measured }).measured = measured;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) measured.longTasks.push(entry.duration);
+    }).observe({ type: "longtask" });
+    let last = performance.now();
+    const frame = (now: number) => {
+      measured.frames.push(now - last);
+      last = now;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    const texts = new Map<string, string>();
+    new MutationObserver(() => {
+      for (const row of document.querySelectorAll<HTMLElement>("[data-env]")) {
+        const holder = row.querySelector("[title]")?.textContent ?? "";
+        const env = row.dataset.env ?? "";
+        if (texts.has(env) && texts.get(env) !== holder) measured.seen.push([env, Date.now()]);
+        texts.set(env, holder);
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  let requests = 0;
+  page.on("request", (request) => {
+    if (request.url().includes("/api/")) requests += 1;
+  });
+  const session = await page.context().newCDPSession(page);
+  const heap = async () => {
+    await session.send("HeapProfiler.collectGarbage");
+    const { usedSize } = await session.send("Runtime.getHeapUsage");
+    return Math.round(usedSize / 1_024 / 1_024);
+  };
+  const heapBefore = await heap();
+  const changes = await change(pipeline, Date.now() + SECONDS * 1_000);
+  const heapAfter = await heap();
+  const measured = await page.evaluate(() => (window as unknown as { measured: Measured }).measured);
+  const events = [...changes.values()].flat().length * EVENTS_PER_TAKE_OVER;
+  const delays = measured.seen.flatMap(([env, at]) => {
+    const cause = (changes.get(env) ?? []).filter((time) => time <= at + 50).at(-1);
+    return cause === undefined ? [] : [Math.max(0, at - cause)];
+  });
+  const figures = {
+    seconds: SECONDS,
+    eventsPerSecond: Number((events / SECONDS).toFixed(1)),
+    longTasks: measured.longTasks.filter((length) => length > 50).length,
+    longestTask: Math.round(Math.max(0, ...measured.longTasks)),
+    framesWithin20ms: Number(
+      (measured.frames.filter((length) => length <= 20).length / measured.frames.length).toFixed(3),
+    ),
+    eventToPixelP95: percentile(delays, 0.95),
+    seen: delays.length,
+    requestsPerEvent: Number((requests / events).toFixed(3)),
+    heapBefore,
+    heapAfter,
+  };
+  console.log(JSON.stringify(figures));
+  test.info().annotations.push({ type: "figures", description: JSON.stringify(figures) });
+  expect.soft(figures.requestsPerEvent).toBeLessThanOrEqual(0.1);
+  expect.soft(figures.eventToPixelP95).toBeLessThanOrEqual(300);
+  expect.soft(figures.longTasks).toBe(0);
+  expect.soft(figures.framesWithin20ms).toBeGreaterThanOrEqual(0.95);
+});

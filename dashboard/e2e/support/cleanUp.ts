@@ -1,0 +1,19 @@
+// Removes what the tests have made: pipelines, with the sessions in them, and members. Pictures show the demo alone.
+import { Api, PIPELINE_PREFIX } from "./api";
+import { stackOf } from "./stack";
+
+/** The e-mail addresses of the tests' members end with it. */
+export const MEMBER_DOMAIN = "@ui.example.test";
+
+export default async function cleanUp(): Promise<void> {
+  const api = new Api(stackOf());
+  const pipelines = await api.get<{ slug: string; status: string }[]>("/pipelines?limit=100");
+  for (const { slug, status } of pipelines) {
+    if (slug.startsWith(PIPELINE_PREFIX) && status !== "archived")
+      await api.request("owner", "DELETE", `/pipelines/${slug}`);
+  }
+  const members = await api.get<{ userId: string; email: string }[]>("/members?limit=100");
+  for (const { userId, email } of members) {
+    if (email.endsWith(MEMBER_DOMAIN)) await api.request("owner", "DELETE", `/members/${userId}`);
+  }
+}

@@ -1,0 +1,90 @@
+// All screens of the demo, for the tests that look at each of them.
+import { type Api, PIPELINE_PREFIX } from "./api";
+import type { Person, Stack } from "./stack";
+
+export type Screen = { name: string; person: Person | undefined; path: string };
+
+type Pipeline = { id: string; slug: string };
+type Environment = { envName: string; lock: { status: string; sessionId?: string; holder?: { id: string } } };
+type Deployment = { id: string; status: string };
+
+/** Looks in the demo for one record of each kind. A screen whose record is missing is left out. */
+export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
+  const at = `/o/${stack.org}`;
+  const all = await api.get<Pipeline[]>("/pipelines?limit=100&status=active");
+  const pipelines = all.filter(({ slug }) => !slug.startsWith(PIPELINE_PREFIX));
+  const boards = await Promise.all(
+    pipelines.map(async ({ slug }) => ({
+      slug,
+      environments: await api.get<Environment[]>(`/pipelines/${slug}/ephemeral-environments`),
+    })),
+  );
+  boards.sort((a, b) => held(b.environments) - held(a.environments) || b.environments.length - a.environments.length);
+  const board = boards[0];
+  if (!board) throw new Error("the demo has no pipeline");
+  const pipeline = `${at}/pipelines/${board.slug}`;
+  const environment = board.environments.find(({ lock }) => lock.status === "locked") ?? board.environments[0];
+  const { userId } = await api.get<{ userId: string }>("/me", "developer");
+  const own = board.environments.find(({ lock }) => lock.holder?.id === userId);
+  const deployments = await api.get<Deployment[]>("/deployments?limit=100");
+  const failed = deployments.find(({ status }) => status === "failed");
+  const good = deployments.find(({ status }) => status === "succeeded");
+  const screens: (Screen | undefined)[] = [
+    { name: "sign-in", person: undefined, path: "/sign-in" },
+    { name: "welcome", person: undefined, path: "/welcome" },
+    { name: "home", person: "developer", path: at },
+    { name: "environments", person: "developer", path: `${at}/environments` },
+    { name: "pipelines", person: "developer", path: `${at}/pipelines` },
+    { name: "board", person: "developer", path: pipeline },
+    { name: "board-viewer", person: "viewer", path: pipeline },
+    { name: "board-no-match", person: "developer", path: `${pipeline}?q=nothing-has-this-name` },
+    environment && {
+      name: "environment",
+      person: "developer",
+      path: `${pipeline}/environments/${environment.envName}`,
+    },
+    environment?.lock.sessionId
+      ? {
+          name: "session",
+          person: "developer",
+          path: `${pipeline}/environments/${environment.envName}/sessions/${environment.lock.sessionId}`,
+        }
+      : undefined,
+    own?.lock.sessionId
+      ? {
+          name: "session-own",
+          person: "developer",
+          path: `${pipeline}/environments/${own.envName}/sessions/${own.lock.sessionId}`,
+        }
+      : undefined,
+    { name: "deployments", person: "developer", path: `${at}/deployments` },
+    good && { name: "deployment", person: "developer", path: `${at}/deployments/${good.id}` },
+    failed && { name: "deployment-failed", person: "developer", path: `${at}/deployments/${failed.id}` },
+    { name: "runners", person: "admin", path: `${at}/runners` },
+    { name: "runners-refused", person: "developer", path: `${at}/runners` },
+    { name: "members", person: "admin", path: `${at}/settings/members` },
+    { name: "api-tokens", person: "developer", path: `${at}/settings/api-tokens` },
+    { name: "general", person: "admin", path: `${at}/settings/general` },
+    { name: "profile", person: "developer", path: "/me" },
+    { name: "not-there", person: "developer", path: `${at}/pipelines/there-is-none` },
+    { name: "components", person: undefined, path: "/dev/ui" },
+  ];
+  return screens.filter((screen) => screen !== undefined);
+}
+
+export type Group = { person: Person | undefined; screens: Screen[] };
+
+/** The screens by who looks at them, so that one browser opens all of a person's. */
+export function byPerson(screens: readonly Screen[]): Group[] {
+  const groups: Group[] = [];
+  for (const screen of screens) {
+    const group = groups.find(({ person }) => person === screen.person);
+    if (group) group.screens.push(screen);
+    else groups.push({ person: screen.person, screens: [screen] });
+  }
+  return groups;
+}
+
+function held(environments: readonly Environment[]): number {
+  return environments.filter(({ lock }) => lock.status === "locked").length;
+}
