@@ -7,6 +7,7 @@ mod entry;
 mod fault;
 mod openapi;
 mod output;
+mod ui;
 mod walls;
 mod words;
 mod workspace;
@@ -51,6 +52,8 @@ enum Task {
         #[command(subcommand)]
         target: fault::Target,
     },
+    /// Builds the dashboard and tests it in a browser against a demo stack. Exit code 0: all passed
+    Ui(ui::Options),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),
+        Task::Ui(options) => return ui::run(&workspace, &options),
     }
     Ok(ExitCode::SUCCESS)
 }

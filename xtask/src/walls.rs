@@ -2,6 +2,7 @@
 //! the tables in docs/architecture.md. The rules are only in those tables: no crate name is hard-coded here.
 //! Modules of one crate must not import each other in a circle.
 
+mod dashboard;
 mod law;
 mod modules;
 mod source;
@@ -35,6 +36,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
         breaches.extend(find_circles(package, root)?);
     }
     breaches.extend(find_mentions(&law, root)?);
+    breaches.extend(dashboard::find_breaches(&page, LAW, workspace)?);
 
     if breaches.is_empty() {
         output::print(format_args!("No breaches: checked {} packages.", workspace.packages.len()))?;

@@ -1,4 +1,4 @@
-//! Parses the three tables of docs/architecture.md from Markdown. In a cell, names are separated by commas,
+//! Parses the tables of docs/architecture.md from Markdown. In a cell, names are separated by commas,
 //! text in parentheses is a remark, and `–` means none. The second table also supports `tests of <crate>`
 //! (only as a dev-dependency), `all but <crates>`, and a dependency's name that ends in `*`. The third table
 //! has folders, with the libraries that their code must not mention.
@@ -122,7 +122,7 @@ impl Law {
 }
 
 /// Returns the rows of the one table with this header.
-fn table<Rule>(
+pub(super) fn table<Rule>(
     page: &str,
     left: &str,
     right: &str,
@@ -173,7 +173,7 @@ fn without_remarks(cell: &str) -> String {
     kept
 }
 
-fn names(cell: &str) -> Vec<String> {
+pub(super) fn names(cell: &str) -> Vec<String> {
     let given = |name: &&str| !name.is_empty() && *name != "–";
     cell.split(',').map(str::trim).filter(given).map(str::to_owned).collect()
 }
