@@ -9,7 +9,7 @@ from pathlib import Path
 from . import postgres, temporal
 from .home import CHECKOUT
 from .process import Part, recorded
-from .console import StackError, print_progress
+from .console import StackError, print_progress, warn
 from .web import is_ok
 
 
@@ -24,6 +24,7 @@ def build(release):
     if not cargo:
         hint = "install Rust from https://rustup.rs, or give a built one: GREENROOMD=/path/to/greenroomd dev/stack up"
         raise StackError("cargo was not found, so greenroomd cannot be built", hint)
+    build_dashboard(cargo)
     arguments = ["build", "--package", "greenroom-server", *(["--release"] if release else [])]
     print_progress("build", f"cargo {' '.join(arguments)}")
     command = [cargo, *arguments, "--message-format=json-render-diagnostics"]
@@ -38,6 +39,24 @@ def build(release):
         if message["reason"] == "compiler-artifact" and message["target"]["name"] == "greenroomd" and message["executable"]:
             return message["executable"]
     raise StackError("cargo built the package greenroom-server, but no program greenroomd", "check crates/server/Cargo.toml")
+
+
+def build_dashboard(cargo):
+    """Builds the dashboard, which becomes part of greenroomd, if its sources are newer than the last build. A server without
+    it works too, so that a machine that can't install Node only gets a warning."""
+    folder = CHECKOUT / "dashboard"
+    built = folder / "dist" / "site" / "index.html"
+    sources = [folder / "package-lock.json", folder / "index.html", folder / "vite.config.ts"]
+    sources += [path for name in ("src", "public") for path in (folder / name).rglob("*") if path.is_file()]
+    if built.exists() and all(path.stat().st_mtime <= built.stat().st_mtime for path in sources):
+        return
+    print_progress("dashboard", "cargo xtask ui build")
+    command = [cargo, "xtask", "ui", "build"]
+    done = subprocess.run(command, cwd=CHECKOUT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        warn("the dashboard was not built; the server starts with what was built before, or without it:")
+        for line in done.stdout.splitlines()[-10:]:
+            warn(line)
 
 
 def environment(home):
