@@ -1,6 +1,7 @@
 // Writes the figures of a run as JSON to the file GREENROOM_UI_REPORT: `passed`, `failed`, `axeSerious`, `screens`.
 import type { FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 
 export default class Figures implements Reporter {
   readonly #outcomes = new Map<string, { passed: boolean; title: string }>();
@@ -33,7 +34,9 @@ export default class Figures implements Reporter {
       failures,
     };
     const file = process.env.GREENROOM_UI_REPORT;
-    if (file) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
+    if (!file) return;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
   }
 
   printsToStdio(): boolean {
