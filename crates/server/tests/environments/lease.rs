@@ -90,7 +90,7 @@ async fn a_lease_duration_outside_the_bounds_is_rejected() {
 
 /// Returns `leaseRemainingMs` and `maxRemainingMs` of a session.
 fn remaining(session: &Value) -> (i64, i64) {
-    let ms = |name: &str| session[name].as_i64().unwrap_or_else(|| panic!("no {name}: {session}"));
+    let ms = |name: &str| session[name].as_i64().unwrap();
     (ms("leaseRemainingMs"), ms("maxRemainingMs"))
 }
 
