@@ -119,7 +119,7 @@ test("hostile names are only text: environments, sessions and what happened to t
   test.setTimeout(300_000);
   const page = await open("developer", "/sign-in");
   const traces = watch(page);
-  // Every eighth name, and those that were taken over or asked for.
+  // One name of eight, and the environments that were claimed by force or have a hand-over request.
   for (const [index, env] of names.entries()) {
     if (![0, 6, 7].includes(index % 16)) continue;
     const at = `/o/acme/pipelines/${pipeline.slug}/environments/${env}`;

@@ -128,7 +128,7 @@ test("from the second time on, issuer and subject identify the person", async ({
     await expect(again).toHaveURL(/\/o\/acme$/);
     expect(await whoAmI(again)).toBe("Ivo First");
   }
-  // Somebody else was given the address at the provider.
+  // The provider has assigned the same e-mail address to another account.
   const successor = await open(undefined, "/sign-in");
   await signIn(successor, example, addAccount(example, email));
   await expectRefused(successor);
@@ -209,7 +209,7 @@ for (const name of ["state", "nonce", "code_challenge"]) {
 test("the way back works once, and only in the browser that has begun", async ({ open }) => {
   const subject = addAccount(example, await addMember("Rita Replay"));
   const attacker = await open(undefined, "/sign-in");
-  // The attacker stops before the way back, and gives its address to somebody else.
+  // The attacker does not open the callback URL, and sends it to another person instead.
   const stopped = await stopBefore(attacker, "*/auth/oidc/example/callback*");
   await signIn(attacker, example, subject);
   const address = await stopped.address;

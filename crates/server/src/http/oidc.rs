@@ -26,7 +26,7 @@ pub struct StartQuery {
     return_to: Option<String>,
 }
 
-/// The provider adds parameters of its own, so unknown ones are accepted.
+/// Providers send further parameters, such as `session_state`, so unknown ones are ignored.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct CallbackQuery {

@@ -1,4 +1,4 @@
-// The lamp in the top bar, and the bar that says since when the page is not live.
+// The status of the event stream: a lamp in the top bar, and after 30 seconds offline a bar across the page.
 import { type LampState, useLamp } from "@/live";
 import { lamp } from "@/texts/en/shell";
 import { clockExact } from "@/texts/en/time";
@@ -21,7 +21,7 @@ function textOf(state: LampState): string {
 
 export function LiveLamp() {
   const state = useLamp();
-  // The bar says the same in more words.
+  // While offline, the bar shows the status instead.
   if (state.kind === "offline") return null;
   return <Lamp color={COLORS[state.kind]} text={textOf(state)} />;
 }

@@ -1,4 +1,4 @@
-// A clean-up that failed. It blocks nobody; maintainers run it again or give it up.
+// A notice that the last clean-up failed. The environment can be claimed; maintainers repeat or give up the clean-up.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { type EnvironmentRef, repeatCleanup } from "@/api/environment";

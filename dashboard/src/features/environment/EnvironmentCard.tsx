@@ -88,7 +88,7 @@ export const EnvironmentCard = memo(function EnvironmentCard({
 
 function DoorName({ org, pipeline, environment }: Pick<Props, "org" | "pipeline" | "environment">) {
   const { envName, template } = environment;
-  // A template has no page of its own.
+  // There is no route for a template: only its environments have pages.
   const to = template ? paths.pipeline(org, pipeline) : paths.environment({ org, pipeline, env: envName });
   return (
     <>

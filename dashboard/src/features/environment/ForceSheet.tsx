@@ -1,4 +1,4 @@
-// Take an environment over by force. It says what ends, and asks for a reason, which the holder reads.
+// The form of a force claim. It lists the session and deployment that end, and requires a reason for the holder.
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { forceClaim } from "@/api/session";

@@ -1,4 +1,4 @@
-// Asks before a release only if a deployment is running in the environment.
+// Confirms a release if a deployment is running in the environment; otherwise it is released at once.
 import { useMutation } from "@tanstack/react-query";
 import { releaseSession } from "@/api/session";
 import { ProblemPanel } from "@/features/problem";
