@@ -24,5 +24,6 @@ mod revocation;
 mod row_locks;
 mod scopes;
 mod streams;
+mod targets;
 mod token_family;
 mod tokens;

@@ -1,0 +1,135 @@
+//! The records that the calls are about: each call gets one of its own, in the state that it needs.
+
+use serde_json::json;
+
+use crate::fixture::PermissionFixture;
+use crate::operations::{Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
+
+impl PermissionFixture {
+    /// Creates the record of `acme` that a call names.
+    pub async fn target(&self, target: Target, token: &str) -> String {
+        let organization = &self.owner.organization;
+        match target {
+            Target::Nothing => String::new(),
+            Target::Member => self.member("viewer").await.user,
+            Target::OwnToken => {
+                let path = format!("/organizations/{organization}/api-tokens");
+                self.server.post(&path, token, json!({ "name": "target" })).await.succeeded(201).field("id")
+            }
+            Target::Pipeline => self.server.pipeline(&self.owner, &self.unique_name()).await,
+            Target::StoppedPipeline => {
+                let id = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let path = format!("/organizations/{organization}/pipelines/{id}/stop");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(200);
+                id
+            }
+            Target::Event => self.event("pipeline.created").await,
+            Target::Environment => self.environment().await,
+            Target::FailedCleanup => self.failed_cleanup().await,
+            Target::OthersSession => {
+                let other = self.member("developer").await;
+                Box::pin(self.target(Target::Session, &other.token)).await
+            }
+            Target::HandoverSession => {
+                let session = Box::pin(self.target(Target::Session, token)).await;
+                let identity = self.member("developer").await;
+                let [pipeline, name, id] = session.split('/').collect::<Vec<_>>()[..] else { unreachable!() };
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions/{id}/request-handover"
+                );
+                self.server.post(&path, &identity.token, json!({})).await.succeeded(202);
+                session
+            }
+            Target::Runner => {
+                let path = format!("/organizations/{organization}/runners");
+                let made =
+                    self.server.post(&path, &self.owner.token, json!({ "name": self.unique_name() })).await;
+                made.succeeded(201).field("id")
+            }
+            Target::RunnerPool => {
+                let path = format!("/organizations/{organization}/runners");
+                let pool = format!("pool-{}", self.unique_name());
+                let body = json!({ "name": self.unique_name(), "pool": pool });
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+                pool
+            }
+            Target::Deployment => self.deployment().await.0,
+            Target::Stage => format!("{}/build", self.deployment().await.0),
+            Target::EndedStage => {
+                let (deployment, _) = self.deployment().await;
+                let path = format!("/organizations/{organization}/deployments/{deployment}/cancel");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202);
+                self.advance(&deployment).await;
+                format!("{deployment}/build")
+            }
+            Target::Step => {
+                let (deployment, step) = self.deployment().await;
+                format!("{deployment}/{step}")
+            }
+            Target::Session => {
+                let environment = self.environment().await;
+                let (pipeline, name) = environment.split_once('/').unwrap();
+                let path = format!(
+                    "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions"
+                );
+                let own = self.server.post(&path, token, json!({})).await;
+                let claimed = match own.status {
+                    201 => own,
+                    _ => self.server.post(&path, &self.owner.token, json!({})).await.succeeded(201),
+                };
+                format!("{environment}/{}", claimed.field("sessionId"))
+            }
+        }
+    }
+
+    /// Creates a deployment that has begun. Returns it and its only step.
+    async fn deployment(&self) -> (String, String) {
+        let organization = &self.owner.organization;
+        let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+        let path = format!("/organizations/{organization}/pipelines/{pipeline}/deployments");
+        let made = self.server.post(&path, &self.owner.token, json!({ "commitId": "0123abc" })).await;
+        let id = made.succeeded(202).field("id");
+        self.advance(&id).await;
+        let path = format!("/organizations/{organization}/deployments/{id}");
+        let record = self.server.get(&path, &self.owner.token).await;
+        let step = record.json["data"]["stages"][0]["steps"][0]["id"].as_str().unwrap().to_owned();
+        (id, step)
+    }
+
+    /// Creates an environment whose teardown was canceled, as `pipeline/name`.
+    async fn failed_cleanup(&self) -> String {
+        let (own, token) = (format!("/organizations/{}", self.owner.organization), &self.owner.token);
+        let body = json!({ "name": self.unique_name(), "definition": WITH_TEARDOWN });
+        let pipeline =
+            self.server.post(&format!("{own}/pipelines"), token, body).await.succeeded(201).field("id");
+        let sessions = format!("{own}/pipelines/{pipeline}/ephemeral-environments/qa-1/sessions");
+        let claimed =
+            self.server.post(&sessions, token, json!({ "commitId": "0123abc" })).await.succeeded(201);
+        let deployment = claimed.json["data"]["deployments"][0]["id"].as_str().unwrap().to_owned();
+        self.advance(&deployment).await;
+        self.server.delete(&format!("{sessions}/{}", claimed.field("sessionId")), token).await.succeeded(200);
+        self.advance(&deployment).await;
+        let list = self.server.get(&format!("{own}/pipelines/{pipeline}/deployments"), token).await;
+        let teardown = list.json["data"][0]["id"].as_str().unwrap().to_owned();
+        self.server
+            .post(&format!("{own}/deployments/{teardown}/cancel"), token, json!({}))
+            .await
+            .succeeded(202);
+        format!("{pipeline}/qa-1")
+    }
+
+    /// Advances a deployment, as the engine does.
+    async fn advance(&self, deployment: &str) {
+        let organization = self.owner.organization.parse().unwrap();
+        let store = &self.server.server.app.store;
+        store.advance_deployment(organization, deployment.parse().unwrap()).await.unwrap();
+    }
+
+    /// Creates a pipeline and returns its only environment, as `pipeline/name`.
+    async fn environment(&self) -> String {
+        let path = format!("/organizations/{}/pipelines", self.owner.organization);
+        let body = json!({ "name": self.unique_name(), "definition": WITH_ENVIRONMENT });
+        let made = self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+        format!("{}/qa-1", made.field("id"))
+    }
+}
