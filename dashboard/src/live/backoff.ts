@@ -3,6 +3,9 @@
 
 const BASE = 500;
 const MAX = 30_000;
+/** A restart of the server takes less than a minute. Until then, the page is live again within this time. */
+const MAX_OF_RESTART = 4_000;
+const ATTEMPTS_OF_RESTART = 20;
 
 /** How a connection ended. */
 export type End =
@@ -23,6 +26,7 @@ export function reconnectDelay(end: End, attempt: number, random: () => number):
   }
   // A server that closes each stream at once must not be asked in a loop.
   if (end.kind === "closed" && attempt <= 1) return 0;
-  const ceiling = Math.min(MAX, BASE * 2 ** Math.min(attempt, 10));
+  const max = attempt <= ATTEMPTS_OF_RESTART ? MAX_OF_RESTART : MAX;
+  const ceiling = Math.min(max, BASE * 2 ** Math.min(attempt, 10));
   return BASE + random() * (ceiling - BASE);
 }
