@@ -17,6 +17,7 @@ import { useNow } from "@/lib/ticker";
 import { environment as environmentTexts } from "@/texts/en/environment";
 import { home as texts } from "@/texts/en/home";
 import { pipeline as pipelineTexts } from "@/texts/en/pipeline";
+import { ago } from "@/texts/en/time";
 import { Badge, StateMark } from "@/ui/Badge";
 import { Countdown } from "@/ui/Countdown";
 import { Link } from "@/ui/Link";
@@ -74,7 +75,8 @@ export function Home(): ReactNode {
             <StateMark state={workState(deployment.status)} />
             <code className="text-12">{shortCommit(deployment.commitId)}</code>
             <span className="truncate">{deployment.envName ?? deployment.pipeline}</span>
-            <span className="ml-auto text-13 text-ink3">{deployment.createdBy.name}</span>
+            <span className="ml-auto truncate text-13 text-ink3">{deployment.createdBy.name}</span>
+            <Ago time={timeOf(deployment.endedAt ?? deployment.startedAt ?? deployment.createdAt)} />
           </Row>
         ))}
         {deployments.data?.data.length === 0 && <p className="text-ink2">{texts.noneLately}</p>}
@@ -82,6 +84,11 @@ export function Home(): ReactNode {
       <Pipelines org={org} />
     </>
   );
+}
+
+function Ago({ time }: { time: number | undefined }) {
+  const now = useNow("half-minute");
+  return time !== undefined && <span className="shrink-0 text-13 text-ink3 tabular-nums">{ago(time, now)}</span>;
 }
 
 function Pipelines({ org }: { org: string }) {
