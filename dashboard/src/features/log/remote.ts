@@ -10,7 +10,8 @@ import workerUrl from "./worker?worker&url";
 
 /** 32 MiB. */
 const MAX_PARTS = 128;
-const READS_AT_A_TIME = 4;
+/** Ahead of the reader. A browser has six connections to a server, and one is the event stream. */
+const READS_AT_A_TIME = 3;
 const MATCHES_PER_PAGE = 1_000;
 const SEARCH_TIMEOUT = 30_000;
 const SEARCH_PAUSE = 1_000;
@@ -63,14 +64,13 @@ export class RemoteLog implements LogText {
     this.readOn();
   }
 
-  /** Reads what the window lacks, then what is around it, until all is there or the memory is full. */
+  /** Reads what the window lacks at once, then what is around it, until all is there or the memory is full. */
   private readOn(): void {
     const isKnown = (number: number) => this.parts.has(number) || this.reading.has(number);
-    const isFull = this.parts.size >= MAX_PARTS;
-    const room = READS_AT_A_TIME - this.reading.size;
     const { first, last } = partsWith(this.index, this.window.from, this.window.to);
-    for (const number of nextParts(this.index, this.window, isKnown, room)) {
-      if (isFull && (number < first || number > last)) return;
+    for (const number of nextParts(this.index, this.window, isKnown, READS_AT_A_TIME)) {
+      const isAhead = number < first || number > last;
+      if (isAhead && (this.parts.size >= MAX_PARTS || this.reading.size >= READS_AT_A_TIME)) return;
       this.reading.add(number);
       const start = number * PART;
       const end = Math.min(this.index.bytes, start + PART) - 1;
