@@ -37,7 +37,18 @@ export function Home(): ReactNode {
   const summary = useQuery(summaryQuery(org)).data;
   const sessions = useQuery(mySessionsQuery(org));
   const deployments = useQuery(deploymentsQuery(org, {}));
+  const pipelines = useQuery(pipelinesQuery(org));
+  // All sections appear together, so that none moves those below it.
+  const isLoading = sessions.isPending || deployments.isPending || pipelines.isPending;
   const needs = needsOf(sessions.data ?? [], deployments.data?.data ?? [], me?.userId ?? "", now);
+  if (isLoading) {
+    return (
+      <>
+        <PageHead title={texts.title} />
+        <SkeletonRows rows={12} />
+      </>
+    );
+  }
   return (
     <>
       <PageHead title={texts.title} />
@@ -56,7 +67,6 @@ export function Home(): ReactNode {
         ))}
       </Section>
       <Section title={texts.yours}>
-        {sessions.isPending && <SkeletonRows rows={2} />}
         {sessions.error && !sessions.data && (
           <ProblemPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
         )}
@@ -66,7 +76,6 @@ export function Home(): ReactNode {
         ))}
       </Section>
       <Section title={texts.lately}>
-        {deployments.isPending && <SkeletonRows rows={3} />}
         {deployments.error && !deployments.data && (
           <ProblemPanel error={deployments.error} onRetry={() => void deployments.refetch()} />
         )}
@@ -95,7 +104,6 @@ function Pipelines({ org }: { org: string }) {
   const pipelines = useQuery(pipelinesQuery(org));
   return (
     <Section title={texts.pipelines}>
-      {pipelines.isPending && <SkeletonRows rows={2} />}
       {pipelines.error && !pipelines.data && (
         <ProblemPanel error={pipelines.error} onRetry={() => void pipelines.refetch()} />
       )}
