@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useParams } from "@tanstack/react-router";
 import { meQuery } from "@/api/me";
+import { Problem } from "@/api/problem";
 import { ProblemPanel } from "@/features/problem";
 import { Live } from "@/live";
 import { lamp } from "@/texts/en/shell";
@@ -15,7 +16,9 @@ export function Organization(): ReactNode {
   useSignInRedirect();
   const { org } = useParams({ from: "/o/$org" });
   const me = useQuery(meQuery(org));
-  if (me.data) {
+  // A person who is removed sees so at once, and not what was read before.
+  const isMember = !(me.error instanceof Problem && (me.error.kind === "missing" || me.error.kind === "refused"));
+  if (me.data && isMember) {
     return (
       <Live org={org} user={me.data.userId} onReset={() => showToast({ title: lamp.reset })}>
         <Shell org={org} me={me.data}>

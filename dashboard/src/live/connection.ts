@@ -131,6 +131,9 @@ export class LiveConnection {
   /** Returns whether the connection has changed. */
   private setConnection(connection: Connection): boolean {
     if (connection.kind === "live" && this.connection.kind === "live") return false;
+    // The server ends the stream when the role changes, and most roles don't receive the event of it.
+    if (connection.kind === "live" || connection.kind === "refused")
+      this.invalidator.invalidate(keys.me(this.options.org));
     this.connection = connection;
     this.options.onConnection(connection);
     return true;

@@ -105,6 +105,8 @@ fn test(
         .env("GREENROOM_SIGN_IN_COMMAND", serde_json::to_string(&sign_in_command(workspace, demo))?)
         // The command above reads it. It is no argument, because it contains a password.
         .env("GREENROOM_DATABASE_URL", &demo.database_url)
+        // For the tests that kill a server: dev/stack finds the stack by it.
+        .env("GREENROOM_STACK", &options.stack)
         .env("GREENROOM_CHROMIUM", chromium)
         .env("GREENROOM_UI_REPORT", &report)
         .envs(variables.iter().map(|(name, value)| (name, value)));

@@ -1,0 +1,136 @@
+// The connection breaks, rights change, many tabs are open: the page says so, and is right again within five seconds.
+import type { Locator, Page } from "@playwright/test";
+import { randomUUID } from "node:crypto";
+import { Api, createPipeline, environmentsOf, type TestPipeline } from "./support/api";
+import { expect, test } from "./support/fixtures";
+import { startServer, stopServer } from "./support/server";
+import { signInLink, type Stack, stackOf } from "./support/stack";
+
+const RIGHT_AGAIN = { timeout: 5_000 };
+const TABS = 8;
+const ENVIRONMENTS = ["qa-1", "qa-2", "qa-3"];
+
+let pipeline: TestPipeline;
+
+const card = (page: Page, env: string): Locator => page.locator(`[data-env="${env}"]`);
+const path = () => `/o/acme/pipelines/${pipeline.slug}`;
+const live = (page: Page): Locator => page.getByText("Live", { exact: true });
+const claimButton = (page: Page): Locator => card(page, "qa-1").getByRole("button", { name: /^Claim/ });
+
+test.beforeAll(async () => {
+  pipeline = await createPipeline(new Api(stackOf()), environmentsOf(ENVIRONMENTS));
+});
+
+test.beforeEach(async () => {
+  for (const env of ENVIRONMENTS) await pipeline.free(env);
+});
+
+/** Everything is right again as soon as the server is there: the first change after that is shown. */
+async function expectRightAgain(page: Page): Promise<void> {
+  await pipeline.claim("secondDeveloper", "qa-2", { context: "the first claim afterwards" });
+  await expect(card(page, "qa-2").getByText("the first claim afterwards")).toBeVisible(RIGHT_AGAIN);
+  await expect(live(page)).toBeVisible();
+}
+
+for (const [signal, name, seconds] of [
+  ["SIGKILL", "killed for 20 seconds", 20],
+  ["SIGTERM", "drained and started again", 5],
+] as const) {
+  test(`a server is ${name}: the page says so, keeps a draft, and is right again`, async ({ open }) => {
+    test.setTimeout(120_000);
+    const page = await open("developer", path());
+    await expect(live(page)).toBeVisible();
+    await claimButton(page).click();
+    await page.getByLabel("What for?").fill("a draft");
+    stopServer(signal);
+    await expect(page.getByText(/Reconnecting, as of/)).toBeVisible(RIGHT_AGAIN);
+    await page.waitForTimeout(seconds * 1_000);
+    startServer();
+    await expectRightAgain(page);
+    await expect(page.getByLabel("What for?")).toHaveValue("a draft");
+  });
+}
+
+test("events were missed: the page says so and reads everything again", async ({ open }) => {
+  const page = await open("developer", path());
+  await expect(live(page)).toBeVisible();
+  await page.route("**/events/stream?*", async (route) => {
+    const url = new URL(route.request().url());
+    // The server has no such event, as if its history were gone.
+    url.searchParams.set("after", "999999999");
+    await route.continue({ url: url.href });
+  });
+  // The lock of the stream goes to a page that is loaded anew.
+  await page.reload();
+  await expect(page.getByText("Some changes were missed. Everything was read again.")).toBeVisible(RIGHT_AGAIN);
+  await expectRightAgain(page);
+});
+
+test("a role that changes: the page shows the rights of now", async ({ open, api }) => {
+  const { userId } = await api.get<{ userId: string }>("/me", "secondDeveloper");
+  const page = await open("secondDeveloper", path());
+  await expect(live(page)).toBeVisible();
+  await expect(claimButton(page)).not.toHaveAttribute("aria-disabled", "true");
+  await api.send("owner", "PATCH", `/members/${userId}`, { role: "viewer" });
+  try {
+    await expect(claimButton(page)).toHaveAttribute("aria-disabled", "true", RIGHT_AGAIN);
+  } finally {
+    await api.send("owner", "PATCH", `/members/${userId}`, { role: "developer" });
+  }
+  await expect(claimButton(page)).not.toHaveAttribute("aria-disabled", "true", RIGHT_AGAIN);
+});
+
+/** Opens the board for a new member, who signs in by a link. */
+async function openAs(page: Page, stack: Stack, email: string): Promise<void> {
+  await page.goto(signInLink(stack, email));
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.waitForURL((url) => url.pathname !== "/sign-in");
+  await page.goto(path());
+  await expect(live(page)).toBeVisible();
+}
+
+test("a browser session that is revoked, and a member who is removed: the page leads to the sign-in", async ({
+  open,
+  stack,
+  api,
+}) => {
+  const email = `${randomUUID()}@example.test`;
+  const { userId } = await api.send<{ userId: string }>("admin", "POST", "/members", {
+    email,
+    name: "Rita Revoked",
+    role: "developer",
+  });
+  const first = await open(undefined, "/sign-in");
+  await openAs(first, stack, email);
+  const second = await open(undefined, "/sign-in");
+  // The operator's link ends all other sessions of the person.
+  await openAs(second, stack, email);
+  await expect(first).toHaveURL(/\/sign-in/, RIGHT_AGAIN);
+  await api.request("owner", "DELETE", `/members/${userId}`);
+  await expect(
+    second
+      .getByText(/not yours/)
+      .or(second.getByText(/Sign in/))
+      .first(),
+  ).toBeVisible(RIGHT_AGAIN);
+});
+
+test("eight tabs share one stream, and all of them are right", async ({ open, stack }) => {
+  test.setTimeout(120_000);
+  const first = await open("developer", path());
+  await expect(live(first)).toBeVisible();
+  let streams = 0;
+  first.context().on("request", (request) => {
+    if (request.url().includes("/events/stream")) streams += 1;
+  });
+  const tabs = [first];
+  while (tabs.length < TABS) {
+    const tab = await first.context().newPage();
+    await tab.goto(`${stack.dashboard}${path()}`);
+    await expect(card(tab, "qa-3").getByText("Free", { exact: true })).toBeVisible();
+    tabs.push(tab);
+  }
+  await pipeline.claim("secondDeveloper", "qa-3", { context: "seen by all tabs" });
+  for (const tab of tabs) await expect(card(tab, "qa-3").getByText("seen by all tabs")).toBeVisible(RIGHT_AGAIN);
+  expect(streams, "streams that the other tabs have opened").toBe(0);
+});
