@@ -1,9 +1,10 @@
 // The address `/me`: the person's own page, which belongs to no organization.
-import { lazy, Suspense, type ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
+import { lazily } from "@/lib/lazily";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { useSignInRedirect } from "./signIn";
 
-const ProfilePage = lazy(() => import("@/features/profile").then(({ ProfilePage }) => ({ default: ProfilePage })));
+const ProfilePage = lazily(() => import("@/features/profile"), "ProfilePage");
 
 export function Profile(): ReactNode {
   useSignInRedirect();

@@ -1,6 +1,7 @@
 // All routes. Their patterns are those of `lib/paths.ts`. Each screen is loaded when it is opened.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import * as v from "valibot";
+import { once } from "@/lib/lazily";
 import { Crash, NoPage, NotThere } from "./Failures";
 import { Organization } from "./Organization";
 import { Profile } from "./Profile";
@@ -25,7 +26,10 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: v.object({ return: text, error: text }),
-  component: lazyRouteComponent(() => import("@/features/sign-in"), "SignIn"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/sign-in")),
+    "SignIn",
+  ),
 });
 
 const profile = createRoute({
@@ -37,7 +41,10 @@ const profile = createRoute({
 const welcome = createRoute({
   getParentRoute: () => root,
   path: "/welcome",
-  component: lazyRouteComponent(() => import("@/features/sign-in"), "Welcome"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/sign-in")),
+    "Welcome",
+  ),
 });
 
 const organization = createRoute({
@@ -51,78 +58,114 @@ const pipelines = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines",
   validateSearch: v.object({ q: text, status: text }),
-  component: lazyRouteComponent(() => import("@/features/pipeline"), "PipelineList"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/pipeline")),
+    "PipelineList",
+  ),
 });
 
 const environments = createRoute({
   getParentRoute: () => organization,
   path: "/environments",
   validateSearch: v.object({ q: text, state: text, label: text, offset: text }),
-  component: lazyRouteComponent(() => import("@/features/environment"), "AllBoard"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/environment")),
+    "AllBoard",
+  ),
 });
 
 const board = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline",
   validateSearch: v.object({ q: text, state: text }),
-  component: lazyRouteComponent(() => import("@/features/environment"), "Board"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/environment")),
+    "Board",
+  ),
 });
 
 const environment = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/environments/$env",
   validateSearch: v.object({ range: text }),
-  component: lazyRouteComponent(() => import("@/features/environment"), "EnvironmentPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/environment")),
+    "EnvironmentPage",
+  ),
 });
 
 const general = createRoute({
   getParentRoute: () => organization,
   path: "/settings/general",
-  component: lazyRouteComponent(() => import("@/features/organization"), "GeneralPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/organization")),
+    "GeneralPage",
+  ),
 });
 
 const apiTokens = createRoute({
   getParentRoute: () => organization,
   path: "/settings/api-tokens",
-  component: lazyRouteComponent(() => import("@/features/token"), "TokenPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/token")),
+    "TokenPage",
+  ),
 });
 
 const session = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/environments/$env/sessions/$session",
-  component: lazyRouteComponent(() => import("@/features/session"), "SessionPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/session")),
+    "SessionPage",
+  ),
 });
 
 const deployments = createRoute({
   getParentRoute: () => organization,
   path: "/deployments",
   validateSearch: v.object({ status: text, env: text, commit: text, offset: text }),
-  component: lazyRouteComponent(() => import("@/features/deployment"), "DeploymentList"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/deployment")),
+    "DeploymentList",
+  ),
 });
 
 const deployment = createRoute({
   getParentRoute: () => organization,
   path: "/deployments/$id",
   validateSearch: v.object({ stage: text, step: text }),
-  component: lazyRouteComponent(() => import("@/features/deployment"), "DeploymentPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/deployment")),
+    "DeploymentPage",
+  ),
 });
 
 const home = createRoute({
   getParentRoute: () => organization,
   path: "/",
-  component: lazyRouteComponent(() => import("@/features/home"), "Home"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/home")),
+    "Home",
+  ),
 });
 
 const runners = createRoute({
   getParentRoute: () => organization,
   path: "/runners",
-  component: lazyRouteComponent(() => import("@/features/runner"), "RunnerPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/runner")),
+    "RunnerPage",
+  ),
 });
 
 const members = createRoute({
   getParentRoute: () => organization,
   path: "/settings/members",
-  component: lazyRouteComponent(() => import("@/features/member"), "MemberPage"),
+  component: lazyRouteComponent(
+    once(() => import("@/features/member")),
+    "MemberPage",
+  ),
 });
 
 const routes = root.addChildren([

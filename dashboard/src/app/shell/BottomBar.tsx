@@ -1,11 +1,12 @@
 // Navigation on phones: at most four screens; the rest is in its menu.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { cx } from "@/lib/classes";
+import { lazily } from "@/lib/lazily";
 import { shell } from "@/texts/en/shell";
 import { Link } from "@/ui/Link";
 import { isCurrent, MAIN, ORGANIZATION } from "./navigation";
 
-const MoreMenu = lazy(() => import("./MoreMenu").then(({ MoreMenu }) => ({ default: MoreMenu })));
+const MoreMenu = lazily(() => import("./MoreMenu"), "MoreMenu");
 
 type Props = { org: string; pathname: string };
 

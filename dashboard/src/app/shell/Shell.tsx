@@ -1,9 +1,10 @@
 // The frame of all screens: side bar, top bar, the page, and the bottom bar of phones.
 import { useRouter, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
 import type { Me } from "@/api/types";
 import { FreeWatch, MyNotices } from "@/features/notice";
 import { useKeys } from "@/lib/keys";
+import { lazily } from "@/lib/lazily";
 import { common } from "@/texts/en/common";
 import { BottomBar } from "./BottomBar";
 import { LiveBar } from "./LiveLamp";
@@ -11,7 +12,7 @@ import { MAIN, ORGANIZATION } from "./navigation";
 import { SideBar } from "./SideBar";
 import { TopBar } from "./TopBar";
 
-const KeyHelp = lazy(() => import("./KeyHelp").then(({ KeyHelp }) => ({ default: KeyHelp })));
+const KeyHelp = lazily(() => import("./KeyHelp"), "KeyHelp");
 
 type Props = { org: string; me: Me; children: ReactNode };
 

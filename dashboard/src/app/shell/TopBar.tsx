@@ -1,18 +1,19 @@
 // Breadcrumbs, the live lamp, and the menu of the person.
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { organizationQuery } from "@/api/me";
 import { pipelineQuery } from "@/api/pipeline";
 import type { Me } from "@/api/types";
 import { cx } from "@/lib/classes";
+import { lazily } from "@/lib/lazily";
 import { Face } from "@/ui/Face";
 import { Link } from "@/ui/Link";
 import { crumbsOf, pipelineOf } from "./crumbs";
 import { LiveLamp } from "./LiveLamp";
 
-const PersonMenu = lazy(() => import("./PersonMenu").then(({ PersonMenu }) => ({ default: PersonMenu })));
+const PersonMenu = lazily(() => import("./PersonMenu"), "PersonMenu");
 
-const CrumbMenu = lazy(() => import("./CrumbMenu").then(({ CrumbMenu }) => ({ default: CrumbMenu })));
+const CrumbMenu = lazily(() => import("./CrumbMenu"), "CrumbMenu");
 
 type Props = { org: string; me: Me; pathname: string; onShowKeys: () => void };
 

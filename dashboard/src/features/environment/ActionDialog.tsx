@@ -1,9 +1,10 @@
 // The dialog of the action that was chosen on a board or on the page of an environment, if one is open.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazily } from "@/lib/lazily";
 import type { Target, useActions } from "./useActions";
 import type { Viewer } from "./view";
 
-const BoardDialog = lazy(() => import("./BoardDialog").then(({ BoardDialog }) => ({ default: BoardDialog })));
+const BoardDialog = lazily(() => import("./BoardDialog"), "BoardDialog");
 
 type Props = {
   org: string;

@@ -1,15 +1,14 @@
 // The actions of the whole board.
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import type { Environment } from "@/api/types";
+import { lazily } from "@/lib/lazily";
 import { hasRole } from "@/lib/roles";
 import { environment as texts } from "@/texts/en/environment";
 import { Button } from "@/ui/Button";
 import type { Verb } from "./actions";
 import { longestFree, type Viewer } from "./view";
 
-const DeployPipelineDialog = lazy(() =>
-  import("./DeployPipelineDialog").then(({ DeployPipelineDialog }) => ({ default: DeployPipelineDialog })),
-);
+const DeployPipelineDialog = lazily(() => import("./DeployPipelineDialog"), "DeployPipelineDialog");
 
 type Props = {
   org: string;

@@ -1,10 +1,11 @@
 // A notice that the last clean-up failed. The environment can be claimed; maintainers repeat or give up the clean-up.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { type EnvironmentRef, repeatCleanup } from "@/api/environment";
 import { keys } from "@/api/keys";
 import type { Environment, Role } from "@/api/types";
 import { showProblem } from "@/features/problem";
+import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { hasRole } from "@/lib/roles";
 import { cleanup as texts } from "@/texts/en/environment";
@@ -12,7 +13,7 @@ import { Button } from "@/ui/Button";
 import { Link } from "@/ui/Link";
 import { showToast } from "@/ui/toasts";
 
-const GiveUpDialog = lazy(() => import("./GiveUpDialog").then(({ GiveUpDialog }) => ({ default: GiveUpDialog })));
+const GiveUpDialog = lazily(() => import("./GiveUpDialog"), "GiveUpDialog");
 
 type Props = { at: EnvironmentRef; failed: NonNullable<Environment["cleanupFailed"]>; role: Role };
 

@@ -1,8 +1,9 @@
 // The dialog to deploy a commit, for other features. It is loaded when it is opened.
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazily } from "@/lib/lazily";
 import type { DialogProps } from "./BoardDialog";
 
-const DeployDialog = lazy(() => import("./DeployDialog").then(({ DeployDialog: dialog }) => ({ default: dialog })));
+const DeployDialog = lazily(() => import("./DeployDialog"), "DeployDialog");
 
 export function DeployAnywhere(props: DialogProps) {
   return (

@@ -1,8 +1,9 @@
 // The page of an environment is a file of its own, so that the board does not load the timeline.
-import { lazy, type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense } from "react";
+import { lazily } from "@/lib/lazily";
 import { SkeletonRows } from "@/ui/Skeleton";
 
-const Page = lazy(() => import("./EnvironmentPage").then((module) => ({ default: module.EnvironmentPage })));
+const Page = lazily(() => import("./EnvironmentPage"), "EnvironmentPage");
 
 export function EnvironmentPage(): ReactNode {
   return (

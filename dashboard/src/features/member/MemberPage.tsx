@@ -1,13 +1,14 @@
 // The members of the organization: who has which role, add, change, remove.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { meQuery } from "@/api/me";
 import { membersQuery } from "@/api/member";
 import type { Me, Member } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { timeOf } from "@/lib/countdown";
 import { useTitle } from "@/lib/favicon";
+import { lazily } from "@/lib/lazily";
 import { hasRole } from "@/lib/roles";
 import { common } from "@/texts/en/common";
 import { member as texts } from "@/texts/en/member";
@@ -20,8 +21,8 @@ import { SkeletonRows } from "@/ui/Skeleton";
 import { type Column, Table } from "@/ui/Table";
 import type { OpenMember } from "./MemberDialog";
 
-const MemberDialog = lazy(() => import("./MemberDialog").then(({ MemberDialog }) => ({ default: MemberDialog })));
-const MemberMenu = lazy(() => import("./MemberMenu").then(({ MemberMenu }) => ({ default: MemberMenu })));
+const MemberDialog = lazily(() => import("./MemberDialog"), "MemberDialog");
+const MemberMenu = lazily(() => import("./MemberMenu"), "MemberMenu");
 
 export function MemberPage(): ReactNode {
   const { org } = useParams({ from: "/o/$org/settings/members" });

@@ -1,12 +1,13 @@
 // The list of pipelines: what is free in each, how its deployments went lately, stop and resume.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { meQuery } from "@/api/me";
 import { pipelinesQuery } from "@/api/pipeline";
 import type { Pipeline } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { useTitle } from "@/lib/favicon";
+import { lazily } from "@/lib/lazily";
 import { hasRole } from "@/lib/roles";
 import { pipeline as texts } from "@/texts/en/pipeline";
 import { Button } from "@/ui/Button";
@@ -20,7 +21,7 @@ import { PipelineTable } from "./PipelineTable";
 import { STATUSES, statusOf } from "./status";
 import { useResume } from "./useResume";
 
-const StopDialog = lazy(() => import("./StopDialog").then(({ StopDialog }) => ({ default: StopDialog })));
+const StopDialog = lazily(() => import("./StopDialog"), "StopDialog");
 const ROUTE = "/o/$org/pipelines";
 
 export function PipelineList(): ReactNode {

@@ -3,8 +3,10 @@ import { useMutation } from "@tanstack/react-query";
 import { sendSuggested } from "@/api/client";
 import { Problem, type SuggestedRequest } from "@/api/problem";
 import { problem as texts, suggested } from "@/texts/en/problem";
-import { Button } from "@/ui/Button";
+import { shell } from "@/texts/en/shell";
+import { Button, buttonClass } from "@/ui/Button";
 import { ErrorPanel, type Failure } from "@/ui/ErrorPanel";
+import { Link } from "@/ui/Link";
 import { showToast } from "@/ui/toasts";
 
 /** The server's own explanation, unless there is none. */
@@ -34,7 +36,13 @@ export function ProblemPanel({ error, onRetry, onDone }: Props) {
   const actions =
     requests.length > 0 &&
     requests.map((request) => <Suggested key={request.action} request={request} onDone={onDone} />);
-  return <ErrorPanel failure={describe(error)} onRetry={onRetry} actions={actions || undefined} />;
+  const isMissing = error instanceof Problem && error.kind === "missing";
+  const toStart = isMissing && (
+    <Link to="/" className={buttonClass()}>
+      {shell.toStart}
+    </Link>
+  );
+  return <ErrorPanel failure={describe(error)} onRetry={onRetry} actions={actions || toStart || undefined} />;
 }
 
 function Suggested({ request, onDone }: { request: SuggestedRequest; onDone?: () => void }) {

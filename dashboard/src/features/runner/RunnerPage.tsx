@@ -1,13 +1,14 @@
 // Runner pools and runners: what runs, what waits, who was seen when; create, change, revoke.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { keys } from "@/api/keys";
 import { Problem } from "@/api/problem";
 import { poolsQuery, revokeRunner, runnersQuery } from "@/api/runner";
 import type { Runner, RunnerPool } from "@/api/types";
 import { ProblemPanel, showProblem } from "@/features/problem";
 import { useTitle } from "@/lib/favicon";
+import { lazily } from "@/lib/lazily";
 import { runner as texts } from "@/texts/en/runner";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
@@ -18,11 +19,9 @@ import { PoolTable } from "./PoolTable";
 import { Refused } from "./Refused";
 import { RunnerTable } from "./RunnerTable";
 
-const NewRunnerDialog = lazy(() =>
-  import("./NewRunnerDialog").then(({ NewRunnerDialog }) => ({ default: NewRunnerDialog })),
-);
-const PoolDialog = lazy(() => import("./PoolDialog").then(({ PoolDialog }) => ({ default: PoolDialog })));
-const Confirm = lazy(() => import("@/ui/Confirm").then(({ Confirm }) => ({ default: Confirm })));
+const NewRunnerDialog = lazily(() => import("./NewRunnerDialog"), "NewRunnerDialog");
+const PoolDialog = lazily(() => import("./PoolDialog"), "PoolDialog");
+const Confirm = lazily(() => import("@/ui/Confirm"), "Confirm");
 
 export function RunnerPage(): ReactNode {
   const { org } = useParams({ from: "/o/$org/runners" });

@@ -1,6 +1,6 @@
 // What the holder can do with a session; maintainers can end it too.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { environmentQuery } from "@/api/environment";
 import { keys } from "@/api/keys";
 import { releaseSession, renewSession, type SessionRef } from "@/api/session";
@@ -8,6 +8,7 @@ import type { Me, Session } from "@/api/types";
 import { showProblem } from "@/features/problem";
 import { timeOf } from "@/lib/countdown";
 import { useKeys } from "@/lib/keys";
+import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { hasRole } from "@/lib/roles";
 import { environment as environmentTexts } from "@/texts/en/environment";
@@ -17,11 +18,9 @@ import { Button, buttonClass } from "@/ui/Button";
 import { Link } from "@/ui/Link";
 import { showToast } from "@/ui/toasts";
 
-const GiveDialog = lazy(() => import("./GiveDialog").then(({ GiveDialog }) => ({ default: GiveDialog })));
-const Confirm = lazy(() => import("@/ui/Confirm").then(({ Confirm }) => ({ default: Confirm })));
-const DeployDialog = lazy(() =>
-  import("@/features/environment").then((feature) => ({ default: feature.DeployAnywhere })),
-);
+const GiveDialog = lazily(() => import("./GiveDialog"), "GiveDialog");
+const Confirm = lazily(() => import("@/ui/Confirm"), "Confirm");
+const DeployDialog = lazily(() => import("@/features/environment"), "DeployAnywhere");
 
 type Props = { at: SessionRef; session: Session; me: Me; mine: boolean };
 type Open = "deploy" | "give" | "end";

@@ -1,5 +1,5 @@
 // One session: is it still mine, what runs in it, how did it end. A session can be read for ever.
-import { lazy, Suspense, type ReactNode } from "react";
+import { Suspense, type ReactNode } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { meQuery } from "@/api/me";
@@ -9,6 +9,7 @@ import { ProblemPanel } from "@/features/problem";
 import { serverNow } from "@/lib/clock";
 import { useFavicon, useTitle } from "@/lib/favicon";
 import { shortCommit } from "@/lib/ids";
+import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { environment as environmentTexts } from "@/texts/en/environment";
 import { session as texts } from "@/texts/en/session";
@@ -24,7 +25,7 @@ import { SessionActions } from "./SessionActions";
 import { SessionFacts } from "./SessionFacts";
 import { SessionNotices } from "./SessionNotices";
 
-const CleanupBar = lazy(() => import("@/features/environment").then((feature) => ({ default: feature.CleanupBar })));
+const CleanupBar = lazily(() => import("@/features/environment"), "CleanupBar");
 const ROUTE = "/o/$org/pipelines/$pipeline/environments/$env/sessions/$session";
 
 export function SessionPage(): ReactNode {

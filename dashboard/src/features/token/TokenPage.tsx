@@ -1,13 +1,14 @@
 // Organization Settings > API Tokens: which tokens live, when each was used last, revoke, create.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { lazy, Suspense, useState, type ReactNode } from "react";
+import { Suspense, useState, type ReactNode } from "react";
 import { keys } from "@/api/keys";
 import { meQuery } from "@/api/me";
 import { revokeToken, tokensQuery } from "@/api/token";
 import type { ApiToken } from "@/api/types";
 import { ProblemPanel, showProblem } from "@/features/problem";
 import { useTitle } from "@/lib/favicon";
+import { lazily } from "@/lib/lazily";
 import { token as texts } from "@/texts/en/token";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
@@ -17,10 +18,8 @@ import { SkeletonRows } from "@/ui/Skeleton";
 import { showToast } from "@/ui/toasts";
 import { TokenTable } from "./TokenTable";
 
-const NewTokenDialog = lazy(() =>
-  import("./NewTokenDialog").then(({ NewTokenDialog }) => ({ default: NewTokenDialog })),
-);
-const RevokeDialog = lazy(() => import("./RevokeDialog").then(({ RevokeDialog }) => ({ default: RevokeDialog })));
+const NewTokenDialog = lazily(() => import("./NewTokenDialog"), "NewTokenDialog");
+const RevokeDialog = lazily(() => import("./RevokeDialog"), "RevokeDialog");
 
 export function TokenPage(): ReactNode {
   const { org } = useParams({ from: "/o/$org/settings/api-tokens" });

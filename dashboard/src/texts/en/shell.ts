@@ -27,8 +27,11 @@ export const shell = {
   showKeys: "Keys",
   notThere: "Not there, or not yours",
   notThereText: "The address is wrong, or you are not a member of the organization.",
+  toStart: "To the start page",
   crashed: "This page failed",
   crashedText: "The failure is in the dashboard, and nothing was changed. Reload the page to continue.",
+  updated: "Greenroom was updated",
+  updatedText: "This page belongs to the version before. Reload it to continue.",
   reload: "Reload",
 };
 
