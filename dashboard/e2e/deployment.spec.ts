@@ -1,10 +1,10 @@
 // Deploy by hand, follow the log, find a line, link to it; a deployment that fails leads to its error.
 import { Api, createPipeline, environmentsOf, type TestPipeline } from "./support/api";
+import { deploy } from "./support/deploy";
 import { expect, settled, test } from "./support/fixtures";
 import { stackOf } from "./support/stack";
 
 const LINES = 100_000;
-const COMMIT = "9f3c2a1e5512aa77ab0e21d20c4fa90f11b4b825";
 /** What a hostile program prints. Nothing of it may become markup, move the page or leave the log. */
 const HOSTILE = String.raw`printf '<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n\033]8;;javascript:alert(1)\007link\033]8;;\007\n\033[2J\033[31mred\033[0m \342\200\256evil\n'`;
 
@@ -21,20 +21,9 @@ test.beforeAll(async () => {
   broken = await createPipeline(api, environmentsOf(["qa-1"]), 'echo "error: migration 0042 failed" >&2\nexit 3');
 });
 
-type Deployment = { id: string; status: string };
-
-async function deployed(api: Api, at: TestPipeline): Promise<Deployment> {
-  const session = await at.claim("developer", "qa-1", { commitId: COMMIT });
-  const read = () => api.get<{ deployments: Deployment[] }>(`${at.environment("qa-1")}/sessions/${session.sessionId}`);
-  await expect
-    .poll(async () => (await read()).deployments[0]?.status, { timeout: 90_000, intervals: [1_000] })
-    .toMatch(/succeeded|failed|errored/);
-  return (await read()).deployments[0] as Deployment;
-}
-
 test("a log of 100,000 lines opens, jumps, finds and links", async ({ open, stack, api }) => {
   test.setTimeout(180_000);
-  const { id, status } = await deployed(api, pipeline);
+  const { id, status } = await deploy(api, pipeline, "qa-1");
   expect(status).toBe("succeeded");
   const page = await open("developer", `/o/${stack.org}/deployments/${id}?stage=deploy`);
   const started = Date.now();
@@ -63,7 +52,7 @@ test("a log of 100,000 lines opens, jumps, finds and links", async ({ open, stac
 
 test("a deployment that failed opens on its error", async ({ open, stack, api }) => {
   test.setTimeout(150_000);
-  const { id, status } = await deployed(api, broken);
+  const { id, status } = await deploy(api, broken, "qa-1");
   expect(status).toBe("failed");
   const page = await open("developer", `/o/${stack.org}/deployments/${id}`);
   await settled(page);

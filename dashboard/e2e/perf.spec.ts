@@ -1,7 +1,8 @@
 // Measurements, by command only: GREENROOM_PERF=1, for GREENROOM_PERF_SECONDS (60). A board with 500 environments
 // and 50 events per second: long tasks, frames, event to pixel, requests per event, heap.
 import { type Api, createPipeline, type TestPipeline } from "./support/api";
-import { expect, settled, test } from "./support/fixtures";
+import { percentile, report } from "./support/figures";
+import { heapOf, settled, test } from "./support/fixtures";
 
 const ENVIRONMENTS = 500;
 /** Each takes an environment over by force, which ends one session and starts another: two events. */
@@ -11,13 +12,10 @@ const CONCURRENCY = 20;
 const SECONDS = Number(process.env.GREENROOM_PERF_SECONDS ?? 60);
 
 test.skip(process.env.GREENROOM_PERF !== "1", "GREENROOM_PERF is not 1");
+// A trace takes pictures while the page works, and they would be measured.
+test.use({ trace: "off" });
 
 const name = (index: number) => `e-${String(index).padStart(3, "0")}`;
-
-function percentile(values: readonly number[], fraction: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? 0;
-}
 
 /** Takes environments over in turn, at a fixed rate. Returns when each one changed, by its name. */
 async function change(pipeline: TestPipeline, until: number): Promise<Map<string, number[]>> {
@@ -84,15 +82,9 @@ test("a board with 500 environments stays smooth", async ({ open, stack, api }) 
   page.on("request", (request) => {
     if (request.url().includes("/api/")) requests += 1;
   });
-  const session = await page.context().newCDPSession(page);
-  const heap = async () => {
-    await session.send("HeapProfiler.collectGarbage");
-    const { usedSize } = await session.send("Runtime.getHeapUsage");
-    return Math.round(usedSize / 1_024 / 1_024);
-  };
-  const heapBefore = await heap();
+  const heapBefore = await heapOf(page);
   const changes = await change(pipeline, Date.now() + SECONDS * 1_000);
-  const heapAfter = await heap();
+  const heapAfter = await heapOf(page);
   const measured = await page.evaluate(() => (window as unknown as { measured: Measured }).measured);
   const events = [...changes.values()].flat().length * EVENTS_PER_TAKE_OVER;
   const delays = measured.seen.flatMap(([env, at]) => {
@@ -104,19 +96,15 @@ test("a board with 500 environments stays smooth", async ({ open, stack, api }) 
     eventsPerSecond: Number((events / SECONDS).toFixed(1)),
     longTasks: measured.longTasks.filter((length) => length > 50).length,
     longestTask: Math.round(Math.max(0, ...measured.longTasks)),
-    framesWithin20ms: Number(
-      (measured.frames.filter((length) => length <= 20).length / measured.frames.length).toFixed(3),
+    framesOver20ms: Number(
+      (measured.frames.filter((length) => length > 20).length / measured.frames.length).toFixed(3),
     ),
     eventToPixelP95: percentile(delays, 0.95),
     seen: delays.length,
     requestsPerEvent: Number((requests / events).toFixed(3)),
     heapBefore,
     heapAfter,
+    heapGrowth: Number(((heapAfter - heapBefore) / heapBefore).toFixed(3)),
   };
-  console.log(JSON.stringify(figures));
-  test.info().annotations.push({ type: "figures", description: JSON.stringify(figures) });
-  expect.soft(figures.requestsPerEvent).toBeLessThanOrEqual(0.1);
-  expect.soft(figures.eventToPixelP95).toBeLessThanOrEqual(300);
-  expect.soft(figures.longTasks).toBe(0);
-  expect.soft(figures.framesWithin20ms).toBeGreaterThanOrEqual(0.95);
+  report(figures, { requestsPerEvent: 0.1, eventToPixelP95: 300, longTasks: 0, framesOver20ms: 0.05, heapGrowth: 0.1 });
 });

@@ -36,7 +36,7 @@ enum Target {
         #[command(flatten)]
         run: browser::Options,
     },
-    /// Measures a board with 500 environments and 50 changes per second
+    /// Measures a board with 500 environments, large logs, and every screen with a slower processor
     Perf {
         #[command(flatten)]
         run: browser::Options,
@@ -65,7 +65,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         Some(Target::Perf { run }) => {
             build(&node)?;
             let variables = [("GREENROOM_PERF", OsString::from("1"))];
-            browser::run(workspace, &node, run, &["e2e/perf.spec.ts"], &variables)
+            browser::run(workspace, &node, run, &["e2e/perf"], &variables)
         }
         None => {
             build(&node)?;

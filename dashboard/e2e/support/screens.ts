@@ -6,7 +6,7 @@ export type Screen = { name: string; person: Person | undefined; path: string };
 
 type Pipeline = { id: string; slug: string };
 type Environment = { envName: string; lock: { status: string; sessionId?: string; holder?: { id: string } } };
-type Deployment = { id: string; status: string };
+type Deployment = { id: string; status: string; pipeline: string };
 
 /** Looks in the demo for one record of each kind. A screen whose record is missing is left out. */
 export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
@@ -26,7 +26,8 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const environment = board.environments.find(({ lock }) => lock.status === "locked") ?? board.environments[0];
   const { userId } = await api.get<{ userId: string }>("/me", "developer");
   const own = board.environments.find(({ lock }) => lock.holder?.id === userId);
-  const deployments = await api.get<Deployment[]>("/deployments?limit=100");
+  const listed = await api.get<Deployment[]>("/deployments?limit=100");
+  const deployments = listed.filter(({ pipeline: slug }) => !slug.startsWith(PIPELINE_PREFIX));
   const failed = deployments.find(({ status }) => status === "failed");
   const good = deployments.find(({ status }) => status === "succeeded");
   const screens: (Screen | undefined)[] = [
