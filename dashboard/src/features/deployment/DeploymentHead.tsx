@@ -6,7 +6,7 @@ import type { Deployment, Stage } from "@/api/types";
 import { showProblem } from "@/features/problem";
 import { shortCommit } from "@/lib/ids";
 import { useKeys } from "@/lib/keys";
-import { deployment as texts, deployments } from "@/texts/en/deployments";
+import { deployment as texts } from "@/texts/en/deployments";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { PageHead } from "@/ui/Page";
@@ -39,7 +39,7 @@ export function DeploymentHead({ org, deployment, stage }: Props) {
   });
   return (
     <PageHead
-      title={texts.to(shortCommit(deployment.commitId), deployment.envName ?? deployments.wholePipeline)}
+      title={texts.to(shortCommit(deployment.commitId), deployment.envName ?? deployment.pipeline)}
       badge={<Badge state={workState(deployment.status)} />}
       actions={
         <>

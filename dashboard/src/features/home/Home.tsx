@@ -82,9 +82,9 @@ export function Home(): ReactNode {
         {deployments.data?.data.slice(0, LATELY).map((deployment) => (
           <Row key={deployment.id} to={paths.deployment(org, deployment.id)}>
             <StateMark state={workState(deployment.status)} />
-            <code className="text-12">{shortCommit(deployment.commitId)}</code>
+            <code className="shrink-0 text-12">{shortCommit(deployment.commitId)}</code>
             <span className="truncate">{deployment.envName ?? deployment.pipeline}</span>
-            <span className="ml-auto truncate text-13 text-ink3">{deployment.createdBy.name}</span>
+            <span className="ml-auto truncate text-13 text-ink3 max-md:hidden">{deployment.createdBy.name}</span>
             <Ago time={timeOf(deployment.endedAt ?? deployment.startedAt ?? deployment.createdAt)} />
           </Row>
         ))}
@@ -97,7 +97,11 @@ export function Home(): ReactNode {
 
 function Ago({ time }: { time: number | undefined }) {
   const now = useNow("half-minute");
-  return time !== undefined && <span className="shrink-0 text-13 text-ink3 tabular-nums">{ago(time, now)}</span>;
+  return (
+    time !== undefined && (
+      <span className="shrink-0 text-13 text-ink3 tabular-nums max-md:ml-auto">{ago(time, now)}</span>
+    )
+  );
 }
 
 function Pipelines({ org }: { org: string }) {
