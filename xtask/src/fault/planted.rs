@@ -147,6 +147,9 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     // compiled already.
     let mut cargo = workspace.cargo(&["check", "-p", "greenroom-server", "--manifest-path"]);
     cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
+    // Cargo identifies a package by its path within the workspace, so a package of the copy would be taken for the
+    // same one of the workspace, and for unchanged. With a wrapper, here one without an effect, they are kept apart.
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "/usr/bin/env");
     workspace::run(&mut cargo).context("the sources with planted bugs do not compile")?;
     output::print(format_args!("All {} bugs can be planted.", bugs.len()))?;
     Ok(ExitCode::SUCCESS)
