@@ -18,7 +18,8 @@ export default defineConfig({
     viewport: { width: 1440, height: 900 },
     locale: "en-GB",
     timezoneId: "UTC",
-    trace: "retain-on-failure",
+    // A trace slows every page down, so it is made only when a failed test is repeated.
+    trace: "on-first-retry",
     launchOptions: {
       executablePath: process.env.GREENROOM_CHROMIUM ?? "/usr/bin/chromium",
       // Chromium refuses to run with its sandbox as root, as in containers of CI.

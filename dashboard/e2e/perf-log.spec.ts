@@ -17,8 +17,6 @@ const FOLLOWED_SECONDS = 20;
 const LINES_PER_SECOND = 5_000;
 
 test.skip(process.env.GREENROOM_PERF !== "1", "GREENROOM_PERF is not 1");
-// A trace takes pictures while the page works, and they would be measured.
-test.use({ trace: "off" });
 
 async function logOf(open: (path: string) => Promise<Page>, api: Api, at: TestPipeline, org: string): Promise<Page> {
   const { id, status } = await deploy(api, at, "qa-1");

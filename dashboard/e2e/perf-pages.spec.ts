@@ -9,8 +9,6 @@ import { screensOf } from "./support/screens";
 const SLOWED = 4;
 
 test.skip(process.env.GREENROOM_PERF !== "1", "GREENROOM_PERF is not 1");
-// A trace takes pictures while the page works, and they would be measured.
-test.use({ trace: "off" });
 
 type Measured = { paint: number; shift: number; interactions: Record<string, number> };
 type Shift = PerformanceEntry & { value: number; hadRecentInput: boolean };

@@ -12,8 +12,6 @@ const CONCURRENCY = 20;
 const SECONDS = Number(process.env.GREENROOM_PERF_SECONDS ?? 60);
 
 test.skip(process.env.GREENROOM_PERF !== "1", "GREENROOM_PERF is not 1");
-// A trace takes pictures while the page works, and they would be measured.
-test.use({ trace: "off" });
 
 const name = (index: number) => `e-${String(index).padStart(3, "0")}`;
 
