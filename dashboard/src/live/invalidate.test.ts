@@ -1,0 +1,27 @@
+import { QueryClient } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Invalidator } from "./invalidate";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+test("a read is repeated at once, and then once per interval", () => {
+  const queries = new QueryClient();
+  const repeated = vi.spyOn(queries, "invalidateQueries");
+  const stale = new Invalidator(queries);
+  for (let count = 0; count < 10; count += 1) stale.invalidate(["a"]);
+  expect(repeated).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(2_000);
+  expect(repeated).toHaveBeenCalledTimes(2);
+  vi.advanceTimersByTime(10_000);
+  expect(repeated).toHaveBeenCalledTimes(2);
+});
+
+test("what was repeated long ago is forgotten, however many there were", () => {
+  const stale = new Invalidator(new QueryClient());
+  for (let session = 0; session < 10_000; session += 1) {
+    stale.invalidate(["sessions", session]);
+    vi.advanceTimersByTime(10);
+  }
+  expect(stale.size).toBeLessThanOrEqual(201);
+});
