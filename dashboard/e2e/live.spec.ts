@@ -1,4 +1,5 @@
-// The connection breaks, rights change, many tabs are open: the page says so, and is right again within five seconds.
+// The event stream under faults: a stopped server, a `reset` message, a changed role, a revoked session, eight tabs. The
+// page shows the status of the connection, and the current state within five seconds.
 import type { Locator, Page } from "@playwright/test";
 import { randomUUID } from "node:crypto";
 import { Api, createPipeline, environmentsOf, type TestPipeline } from "./support/api";
@@ -6,7 +7,7 @@ import { expect, test } from "./support/fixtures";
 import { startServer, stopServer } from "./support/server";
 import { signInLink, type Stack, stackOf } from "./support/stack";
 
-const RIGHT_AGAIN = { timeout: 5_000 };
+const WITHIN_FIVE_SECONDS = { timeout: 5_000 };
 const TABS = 8;
 const ENVIRONMENTS = ["qa-1", "qa-2", "qa-3"];
 
@@ -25,10 +26,10 @@ test.beforeEach(async () => {
   for (const env of ENVIRONMENTS) await pipeline.free(env);
 });
 
-/** Everything is right again as soon as the server is there: the first change after that is shown. */
-async function expectRightAgain(page: Page): Promise<void> {
+/** A claim that is made after the reconnect appears on the board. */
+async function expectNextClaimShown(page: Page): Promise<void> {
   await pipeline.claim("secondDeveloper", "qa-2", { context: "the first claim afterwards" });
-  await expect(card(page, "qa-2").getByText("the first claim afterwards")).toBeVisible(RIGHT_AGAIN);
+  await expect(card(page, "qa-2").getByText("the first claim afterwards")).toBeVisible(WITHIN_FIVE_SECONDS);
   await expect(live(page)).toBeVisible();
 }
 
@@ -43,11 +44,15 @@ for (const [signal, name, seconds] of [
     await claimButton(page).click();
     await page.getByLabel("What for?").fill("a draft");
     stopServer(signal);
-    await expect(page.getByText(/Reconnecting, as of/)).toBeVisible(RIGHT_AGAIN);
+    await expect(page.getByText(/Reconnecting, as of/)).toBeVisible(WITHIN_FIVE_SECONDS);
     await page.waitForTimeout(seconds * 1_000);
     startServer();
-    await expectRightAgain(page);
+    await expectNextClaimShown(page);
     await expect(page.getByLabel("What for?")).toHaveValue("a draft");
+    // The chunk of this dialog could not be fetched while the server was stopped.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Shift+?");
+    await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
   });
 }
 
@@ -56,14 +61,14 @@ test("events were missed: the page says so and reads everything again", async ({
   await expect(live(page)).toBeVisible();
   await page.route("**/events/stream?*", async (route) => {
     const url = new URL(route.request().url());
-    // The server has no such event, as if its history were gone.
+    // No event has this sequence number, so the server sends `reset`.
     url.searchParams.set("after", "999999999");
     await route.continue({ url: url.href });
   });
-  // The lock of the stream goes to a page that is loaded anew.
+  // A reload opens the stream again, now with the changed parameter.
   await page.reload();
-  await expect(page.getByText("Some changes were missed. Everything was read again.")).toBeVisible(RIGHT_AGAIN);
-  await expectRightAgain(page);
+  await expect(page.getByText("Some changes were missed. Everything was read again.")).toBeVisible(WITHIN_FIVE_SECONDS);
+  await expectNextClaimShown(page);
 });
 
 test("a role that changes: the page shows the rights of now", async ({ open, api }) => {
@@ -73,11 +78,11 @@ test("a role that changes: the page shows the rights of now", async ({ open, api
   await expect(claimButton(page)).not.toHaveAttribute("aria-disabled", "true");
   await api.send("owner", "PATCH", `/members/${userId}`, { role: "viewer" });
   try {
-    await expect(claimButton(page)).toHaveAttribute("aria-disabled", "true", RIGHT_AGAIN);
+    await expect(claimButton(page)).toHaveAttribute("aria-disabled", "true", WITHIN_FIVE_SECONDS);
   } finally {
     await api.send("owner", "PATCH", `/members/${userId}`, { role: "developer" });
   }
-  await expect(claimButton(page)).not.toHaveAttribute("aria-disabled", "true", RIGHT_AGAIN);
+  await expect(claimButton(page)).not.toHaveAttribute("aria-disabled", "true", WITHIN_FIVE_SECONDS);
 });
 
 /** Opens the board for a new member, who signs in by a link. */
@@ -103,16 +108,16 @@ test("a browser session that is revoked, and a member who is removed: the page l
   const first = await open(undefined, "/sign-in");
   await openAs(first, stack, email);
   const second = await open(undefined, "/sign-in");
-  // The operator's link ends all other sessions of the person.
+  // Signing in with an operator's link revokes all other browser sessions of the person.
   await openAs(second, stack, email);
-  await expect(first).toHaveURL(/\/sign-in/, RIGHT_AGAIN);
+  await expect(first).toHaveURL(/\/sign-in/, WITHIN_FIVE_SECONDS);
   await api.request("owner", "DELETE", `/members/${userId}`);
   await expect(
     second
       .getByText(/not yours/)
       .or(second.getByText(/Sign in/))
       .first(),
-  ).toBeVisible(RIGHT_AGAIN);
+  ).toBeVisible(WITHIN_FIVE_SECONDS);
 });
 
 test("eight tabs share one stream, and all of them are right", async ({ open, stack }) => {
@@ -131,6 +136,7 @@ test("eight tabs share one stream, and all of them are right", async ({ open, st
     tabs.push(tab);
   }
   await pipeline.claim("secondDeveloper", "qa-3", { context: "seen by all tabs" });
-  for (const tab of tabs) await expect(card(tab, "qa-3").getByText("seen by all tabs")).toBeVisible(RIGHT_AGAIN);
+  for (const tab of tabs)
+    await expect(card(tab, "qa-3").getByText("seen by all tabs")).toBeVisible(WITHIN_FIVE_SECONDS);
   expect(streams, "streams that the other tabs have opened").toBe(0);
 });

@@ -54,7 +54,7 @@ test("a board with 500 environments stays smooth", async ({ open, stack, api }) 
   const pipeline = await createBoard(api);
   const page = await open("developer", `/o/${stack.org}/pipelines/${pipeline.slug}`);
   await settled(page);
-  // Each environment changes once, and the page loads all its parts.
+  // Warm-up: every environment changes once, and all chunks are prefetched.
   await change(pipeline, Date.now() + WARM_UP);
   await page.evaluate(() => {
     const measured: Measured = { longTasks: [], frames: [], seen: [] };

@@ -1,7 +1,7 @@
 // Pages for an address that leads nowhere, and for a failure of the dashboard itself.
 import type { ReactNode } from "react";
 import type { ErrorComponentProps } from "@tanstack/react-router";
-import { isMissingPart } from "@/lib/lazily";
+import { isMissingChunk } from "@/lib/lazily";
 import { shell } from "@/texts/en/shell";
 import { Button, buttonClass } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
@@ -35,7 +35,7 @@ export function NoPage(): ReactNode {
 }
 
 export function Crash({ error }: ErrorComponentProps): ReactNode {
-  const failure = isMissingPart(error)
+  const failure = isMissingChunk(error)
     ? { title: shell.updated, text: shell.updatedText }
     : { title: shell.crashed, text: shell.crashedText, code: error instanceof Error ? error.name : undefined };
   const reload = <Button onClick={() => location.reload()}>{shell.reload}</Button>;

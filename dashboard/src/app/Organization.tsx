@@ -16,7 +16,7 @@ export function Organization(): ReactNode {
   useSignInRedirect();
   const { org } = useParams({ from: "/o/$org" });
   const me = useQuery(meQuery(org));
-  // A person who is removed sees so at once, and not what was read before.
+  // A refetch that is refused with 403 or 404 means that the membership has ended: the cached data is not shown then.
   const isMember = !(me.error instanceof Problem && (me.error.kind === "missing" || me.error.kind === "refused"));
   if (me.data && isMember) {
     return (

@@ -1,11 +1,11 @@
-// What every page has: the region for messages. It is loaded when the browser is idle, and then all other parts.
+// The root of every page, with the region for toasts. Prefetches the chunks of all screens and dialogs.
 import { Outlet } from "@tanstack/react-router";
 import { Suspense, useEffect, useState, type ReactNode } from "react";
 import { lazily, loadAll } from "@/lib/lazily";
 
 const ToastRegion = lazily(() => import("@/ui/Toast"), "ToastRegion");
 
-/** The region is loaded this long after the first paint, and the rest after that, so that they do not delay it. */
+/** Delays after the first render in milliseconds, so that these requests do not compete with it. */
 const IDLE_DELAY = 1_500;
 const REST_DELAY = 5_000;
 

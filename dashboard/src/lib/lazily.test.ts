@@ -4,7 +4,7 @@ import { loadAll, once } from "./lazily";
 const wait = () => Promise.resolve();
 const gone = new TypeError("Failed to fetch dynamically imported module");
 
-test("a part is tried again until the server responds", async () => {
+test("an import is retried until the server responds", async () => {
   const load = vi.fn(() => Promise.resolve("part"));
   for (let failure = 0; failure < 5; failure += 1) load.mockRejectedValueOnce(gone);
   const part = once(load, { isReachable: () => Promise.resolve(false), wait });
@@ -12,14 +12,14 @@ test("a part is tried again until the server responds", async () => {
   expect(load).toHaveBeenCalledTimes(6);
 });
 
-test("a part that a newer server does not have fails", async () => {
+test("an import of a file that an upgraded server no longer has is rejected", async () => {
   const load = vi.fn(() => Promise.reject(gone));
   const part = once(load, { isReachable: () => Promise.resolve(true), wait });
   await expect(part()).rejects.toBe(gone);
   expect(load).toHaveBeenCalledTimes(2);
 });
 
-test("all parts are loaded once, also those that others bring", async () => {
+test("all chunks are imported once, also those that an imported one registers", async () => {
   const inner = vi.fn(() => Promise.resolve("inner"));
   const outer = vi.fn(async () => {
     await Promise.resolve();

@@ -1,13 +1,14 @@
-// Parts of the dashboard that are loaded when they are needed, and all of them as soon as the browser is idle: a page
-// that is open keeps working while the server restarts, and after it was replaced by a version with other files.
+// Dynamic imports of code-split chunks. A chunk is fetched when a component of it is rendered first, and all of them are
+// prefetched when the browser is idle: an open page then works while the server restarts, and after an upgrade to a
+// version that no longer serves the chunks of this one.
 import { type ComponentType, lazy, type LazyExoticComponent } from "react";
 
 const FIRST_DELAY = 500;
 const MAX_DELAY = 4_000;
-/** The server responds, so a part that fails this often is not there any more. */
+/** An import that fails this often although the server responds: the server has no such file any more. */
 const MAX_FAILURES = 2;
 
-type Load<Part> = () => Promise<Part>;
+type Import<Module> = () => Promise<Module>;
 type Environment = { isReachable: () => Promise<boolean>; wait: (milliseconds: number) => Promise<void> };
 
 const browser: Environment = {
@@ -19,13 +20,13 @@ const browser: Environment = {
   wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-const notLoaded = new Set<Load<unknown>>();
+const notImported = new Set<Import<unknown>>();
 let isIdle = false;
 
-/** Loads a part once. While the server does not respond, it is tried again. */
-export function once<Part>(load: Load<Part>, { isReachable, wait }: Environment = browser): Load<Part> {
-  let loading: Promise<Part> | undefined;
-  const attempts = async (): Promise<Part> => {
+/** Memoizes a dynamic import, and retries it with a growing delay while the server does not respond. */
+export function once<Module>(load: Import<Module>, { isReachable, wait }: Environment = browser): Import<Module> {
+  let loading: Promise<Module> | undefined;
+  const attempts = async (): Promise<Module> => {
     for (let delay = FIRST_DELAY, failures = 0; ; delay = Math.min(MAX_DELAY, delay * 2)) {
       try {
         return await load();
@@ -36,42 +37,42 @@ export function once<Part>(load: Load<Part>, { isReachable, wait }: Environment 
       }
     }
   };
-  const part = () => {
-    notLoaded.delete(part);
+  const chunk = () => {
+    notImported.delete(chunk);
     loading ??= attempts();
     return loading;
   };
-  notLoaded.add(part);
+  notImported.add(chunk);
   if (isIdle) void loadAll();
-  return part;
+  return chunk;
 }
 
-/** A component of a module that is loaded by `once`. */
+/** `React.lazy` for a named export, imported by `once`. */
 // oxlint-disable-next-line typescript/no-explicit-any -- as in the type of `lazy`: the properties are those of the component
 export function lazily<Name extends string, Module extends Record<Name, ComponentType<any>>>(
-  load: Load<Module>,
+  load: Import<Module>,
   name: Name,
 ): LazyExoticComponent<Module[Name]> {
-  const part = once(load);
-  return lazy(async () => ({ default: (await part())[name] }));
+  const chunk = once(load);
+  return lazy(async () => ({ default: (await chunk())[name] }));
 }
 
-/** From now on, all parts are loaded, one after the other, each when the page has nothing else to do. */
+/** Prefetches all chunks one by one, each in an idle callback; also those that are registered later. */
 export async function loadAll(idle: () => Promise<void> = untilIdle): Promise<void> {
   isIdle = true;
-  for (const part of notLoaded) {
+  for (const chunk of notImported) {
     await idle();
-    await part().catch(() => undefined);
+    await chunk().catch(() => undefined);
   }
 }
 
 function untilIdle(): Promise<void> {
-  // Safari has no such callback.
+  // Safari has no `requestIdleCallback`.
   if (!("requestIdleCallback" in globalThis)) return browser.wait(FIRST_DELAY);
   return new Promise((resolve) => requestIdleCallback(() => resolve()));
 }
 
-/** Whether a part could not be loaded, because the server has a newer version. */
-export function isMissingPart(error: unknown): boolean {
+/** Whether a dynamic import failed, which after the retries means that the server was upgraded. */
+export function isMissingChunk(error: unknown): boolean {
   return error instanceof TypeError && error.message.includes("imported module");
 }

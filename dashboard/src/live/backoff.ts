@@ -3,7 +3,7 @@
 
 const BASE = 500;
 const MAX = 30_000;
-/** A restart of the server takes less than a minute. Until then, the page is live again within this time. */
+/** The longest delay of the first attempts, which cover the restart of a server. */
 const MAX_OF_RESTART = 4_000;
 const ATTEMPTS_OF_RESTART = 20;
 

@@ -131,7 +131,7 @@ export class LiveConnection {
   /** Returns whether the connection has changed. */
   private setConnection(connection: Connection): boolean {
     if (connection.kind === "live" && this.connection.kind === "live") return false;
-    // The server ends the stream when the role changes, and most roles don't receive the event of it.
+    // The server closes the stream when the role of its user changes; only admins receive the audit event about it.
     if (connection.kind === "live" || connection.kind === "refused")
       this.invalidator.invalidate(keys.me(this.options.org));
     this.connection = connection;

@@ -5,7 +5,7 @@ import { Invalidator } from "./invalidate";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-test("a read is repeated at once, and then once per interval", () => {
+test("a query is refetched at once, and then once per interval", () => {
   const queries = new QueryClient();
   const repeated = vi.spyOn(queries, "invalidateQueries");
   const stale = new Invalidator(queries);
@@ -17,11 +17,12 @@ test("a read is repeated at once, and then once per interval", () => {
   expect(repeated).toHaveBeenCalledTimes(2);
 });
 
-test("what was repeated long ago is forgotten, however many there were", () => {
+test("entries older than the interval are removed", () => {
   const stale = new Invalidator(new QueryClient());
   for (let session = 0; session < 10_000; session += 1) {
     stale.invalidate(["sessions", session]);
     vi.advanceTimersByTime(10);
   }
-  expect(stale.size).toBeLessThanOrEqual(201);
+  const { lastRun } = stale as unknown as { lastRun: Map<string, number> };
+  expect(lastRun.size).toBeLessThanOrEqual(201);
 });

@@ -5,7 +5,7 @@ import type { QueryClient, QueryKey } from "@tanstack/react-query";
 const INTERVAL = 2_000;
 
 export class Invalidator {
-  /** When each read was repeated, the oldest first. It has only those of the last interval. */
+  /** The times of the last refetches by query key, in insertion order. Entries older than the interval are removed. */
   private readonly lastRun = new Map<string, number>();
   private readonly waiting = new Map<string, ReturnType<typeof setTimeout>>();
   private readonly queries: QueryClient;
@@ -33,21 +33,16 @@ export class Invalidator {
 
   private run(name: string, key: QueryKey): void {
     this.waiting.delete(name);
-    this.forgetOld();
+    this.removeOld();
     this.lastRun.delete(name);
     this.lastRun.set(name, Date.now());
     void this.queries.invalidateQueries({ queryKey: key, refetchType: "active" });
   }
 
-  private forgetOld(): void {
+  private removeOld(): void {
     for (const [name, time] of this.lastRun) {
       if (time + INTERVAL > Date.now()) return;
       this.lastRun.delete(name);
     }
-  }
-
-  /** How many reads are remembered. */
-  get size(): number {
-    return this.lastRun.size;
   }
 }

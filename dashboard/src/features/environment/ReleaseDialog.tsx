@@ -1,4 +1,4 @@
-// Confirms a release if a deployment is running in the environment; otherwise it is released at once.
+// The confirmation dialog of a release. Without a running deployment, the release request is sent without it.
 import { useMutation } from "@tanstack/react-query";
 import { releaseSession } from "@/api/session";
 import { ProblemPanel } from "@/features/problem";

@@ -38,7 +38,7 @@ export function Home(): ReactNode {
   const sessions = useQuery(mySessionsQuery(org));
   const deployments = useQuery(deploymentsQuery(org, {}));
   const pipelines = useQuery(pipelinesQuery(org));
-  // All sections appear together, so that none moves those below it.
+  // Rendered together, because a section that is rendered later would shift the layout below it.
   const isLoading = sessions.isPending || deployments.isPending || pipelines.isPending;
   const needs = needsOf(sessions.data ?? [], deployments.data?.data ?? [], me?.userId ?? "", now);
   if (isLoading) {
@@ -85,7 +85,7 @@ export function Home(): ReactNode {
             <code className="shrink-0 text-12">{shortCommit(deployment.commitId)}</code>
             <span className="truncate">{deployment.envName ?? deployment.pipeline}</span>
             <span className="ml-auto truncate text-13 text-ink3 max-md:hidden">{deployment.createdBy.name}</span>
-            <Ago time={timeOf(deployment.endedAt ?? deployment.startedAt ?? deployment.createdAt)} />
+            <Ago time={timeOf(deployment.endedAt ?? deployment.startedAt ?? deployment.createdAt)} now={now} />
           </Row>
         ))}
         {deployments.data?.data.length === 0 && <p className="text-ink2">{texts.noneLately}</p>}
@@ -95,8 +95,7 @@ export function Home(): ReactNode {
   );
 }
 
-function Ago({ time }: { time: number | undefined }) {
-  const now = useNow("half-minute");
+function Ago({ time, now }: { time: number | undefined; now: number }) {
   return (
     time !== undefined && (
       <span className="shrink-0 text-13 text-ink3 tabular-nums max-md:ml-auto">{ago(time, now)}</span>
