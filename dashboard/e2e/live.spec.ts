@@ -88,8 +88,9 @@ test("a role that changes: the page shows the rights of now", async ({ open, api
 /** Opens the board for a new member, who signs in by a link. */
 async function openAs(page: Page, stack: Stack, email: string): Promise<void> {
   await page.goto(signInLink(stack, email));
+  const signedIn = page.waitForResponse((response) => response.url().endsWith("/auth/link"));
   await page.getByRole("button", { name: "Continue" }).click();
-  await page.waitForURL((url) => url.pathname !== "/sign-in");
+  await signedIn;
   await page.goto(path());
   await expect(live(page)).toBeVisible();
 }
