@@ -15,6 +15,7 @@ use greenroom_store::{Command, OrgTransaction, Store, StoreError};
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::web_url::WebUrls;
+use crate::limits::ConnectionPermit;
 
 /// Checks the permission for a command, with the role and the scopes that the token has now.
 pub type Authorize = fn(Role, Scopes) -> Result<(), Denied>;
@@ -27,6 +28,16 @@ pub struct CommandRequest<'a> {
     pub request_id: &'a str,
     pub authorize: Authorize,
     pub key: Option<OperationKey>,
+    pub connection: ConnectionUse,
+}
+
+/// How the commands of a request count against the organization's share of the database connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionUse {
+    /// The request has a slot, which includes a connection.
+    OfSlot,
+    /// The request has given up its slot to wait: each command acquires a connection of its own.
+    PerCommand,
 }
 
 /// An idempotency key: one user's key for one operation on the same records.
@@ -109,14 +120,23 @@ impl CommandRequest<'_> {
         self.app.web_urls(self.principal)
     }
 
+    /// The same request after it has given up its slot to wait.
+    pub fn waiting(self) -> Self {
+        Self { connection: ConnectionUse::PerCommand, ..self }
+    }
+
     /// Opens a further command of a request that has already stored a response, and may replace it.
     pub async fn reopen(&self) -> Result<OpenCommand, Interruption> {
         let Principal { organization_id, credential, .. } = *self.principal;
+        let connection = match self.connection {
+            ConnectionUse::OfSlot => None,
+            ConnectionUse::PerCommand => Some(self.app.limits.slots.connection(self.principal).await?),
+        };
         let command = self.app.store.command(organization_id, credential, self.request_id).await?;
         let command = command.ok_or_else(Failure::unauthenticated)?;
         let principal = command.principal();
         (self.authorize)(principal.role, principal.scopes)?;
-        Ok(OpenCommand { command, app: self.app.clone(), key: self.key.clone() })
+        Ok(OpenCommand { command, app: self.app.clone(), key: self.key.clone(), _connection: connection })
     }
 }
 
@@ -125,6 +145,7 @@ pub struct OpenCommand {
     command: Command,
     app: App,
     key: Option<OperationKey>,
+    _connection: Option<ConnectionPermit>,
 }
 
 impl OpenCommand {

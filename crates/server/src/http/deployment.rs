@@ -179,7 +179,7 @@ pub async fn get_deployment(
     let waiting = async {
         deployment::wait_for_end(app, principal, id, wait).await?;
         // The right to read may have ended in the meantime. The command checks it, and changes nothing.
-        drop(permit.command_without_key().open().await?);
+        drop(permit.command_without_key().waiting().open().await?);
         Ok(read_deployment(app, principal, id).await?)
     };
     Ok(prefer.respond_after_wait(&request_slot, waiting).await)

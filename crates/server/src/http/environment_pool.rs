@@ -50,6 +50,7 @@ pub async fn claim_from_pool(
     Ok(match prefer.wait {
         None => pool::claim(&command, pool, respond_claimed).await?.into_response(),
         Some(wait) => {
+            let command = command.waiting();
             let claim = pool::claim_within(&command, pool, wait, respond_claimed);
             prefer.respond_after_wait(&request_slot, claim).await
         }

@@ -58,6 +58,7 @@ pub async fn claim_session(
     Ok(match prefer.wait {
         None => claim::claim(&command, &place, &request, respond_claimed).await?.into_response(),
         Some(wait) => {
+            let command = command.waiting();
             let claim = Box::pin(waiting::claim(&command, &place, &request, wait, respond_claimed));
             prefer.respond_after_wait(&request_slot, claim).await
         }

@@ -35,7 +35,7 @@ pub use self::sender::{Bearer, Sender};
 pub use self::settings::{DEADLINE, LimitSettings, Switch};
 pub use self::shares::Share;
 use self::slots::Slots;
-pub use self::slots::{Capacity, Slot};
+pub use self::slots::{Capacity, ConnectionPermit, Slot};
 pub use self::tries::Account;
 use self::tries::Tries;
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_domain::principal::Principal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::failure::{Code, Failure};
@@ -49,7 +50,7 @@ pub struct Slot {
 
 /// The right to use one of the connections.
 #[derive(Debug)]
-enum ConnectionPermit {
+pub enum ConnectionPermit {
     OfShare { _share: Share },
     BeyondShares { _permit: OwnedSemaphorePermit },
 }
@@ -75,21 +76,29 @@ impl Slots {
     /// connections beyond the shares are in use, this waits for other requests of the organization. Fails if
     /// no slot is free after that.
     pub async fn general(&self, bearer: Option<Bearer>) -> Result<Slot, Failure> {
-        let busy = || Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.");
         let Some(organization) = bearer.map(organization) else {
             return self.general.try_slot(None).ok_or_else(busy);
         };
+        let connection = self.connection_of(organization).await?;
+        self.general.try_slot(Some(connection)).ok_or_else(busy)
+    }
+
+    /// Acquires the right to use a connection, for a request that has given up its slot to wait.
+    pub async fn connection(&self, principal: &Principal) -> Result<ConnectionPermit, Failure> {
+        self.connection_of(organization(principal.into())).await
+    }
+
+    async fn connection_of(&self, organization: Party) -> Result<ConnectionPermit, Failure> {
         let shares = &self.general.shares;
         let immediate = shares.try_acquire(organization);
         let immediate = immediate.map(|share| ConnectionPermit::OfShare { _share: share });
-        let connection = match immediate.or_else(|| self.beyond_shares()) {
-            Some(connection) => connection,
+        match immediate.or_else(|| self.beyond_shares()) {
+            Some(connection) => Ok(connection),
             None => {
                 let share = tokio::time::timeout(SHARE_TIMEOUT, shares.acquire(organization, 1)).await;
-                ConnectionPermit::OfShare { _share: share.map_err(|_| busy())? }
+                Ok(ConnectionPermit::OfShare { _share: share.map_err(|_| busy())? })
             }
-        };
-        self.general.try_slot(Some(connection)).ok_or_else(busy)
+        }
     }
 
     /// Acquires a reserved slot. An organization that has used up its share gets a general slot if the
@@ -124,6 +133,10 @@ impl SlotPool {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(Slot { capacity: self.capacity, _permit: permit, _connection: connection })
     }
+}
+
+fn busy() -> Failure {
+    Failure::new(Code::Overloaded, "The server is busy. Wait a second and try again.")
 }
 
 fn organization(bearer: Bearer) -> Party {

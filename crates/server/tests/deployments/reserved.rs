@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use greenroom_server::limits::{LimitSettings, Limits};
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
 use tokio::task::JoinSet;
@@ -28,13 +28,23 @@ async fn new_fixture(pool: &PgPool, settings: LimitSettings) -> DeploymentFixtur
 /// Repeats a request until the set is dropped.
 fn keep_sending(attack: &mut JoinSet<()>, server: &TestServer, caller: &Caller, method: Method, path: &str) {
     let url = format!("{}/organizations/{}{path}", server.base, caller.organization);
-    let request = server.client.request(method, url).bearer_auth(&caller.token);
+    keep_sending_request(attack, server.client.request(method, url).bearer_auth(&caller.token));
+}
+
+fn keep_sending_request(attack: &mut JoinSet<()>, request: RequestBuilder) {
     attack.spawn(async move {
         loop {
             let _ = request.try_clone().unwrap().send().await;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
+}
+
+/// Returns whether at least four of the connections for requests wait for a lock.
+async fn connections_wait(pool: &PgPool) -> bool {
+    let sql = "select count(*) from pg_stat_activity
+               where datname = current_database() and application_name = 'greenroom' and wait_event_type = 'Lock'";
+    sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await.unwrap() >= 4
 }
 
 /// Checks that a request is served in time.
@@ -118,17 +128,47 @@ async fn heavy_an_organization_can_use_half_of_the_connections() {
     for _ in 0..32 {
         keep_sending(&mut attack, &fixture.server, &hostile, Method::GET, "/events");
     }
-    let waiting = async || {
-        let sql = "select count(*) from pg_stat_activity
-                   where datname = current_database() and application_name = 'greenroom' and wait_event_type = 'Lock'";
-        sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() >= 4
-    };
+    let waiting = async || connections_wait(&pool).await;
     assert!(eventually(ATTACK_TIMEOUT, waiting).await, "the attack waits for nothing");
     for _ in 0..10 {
         assert_served("a read", fixture.call(Method::GET, "/pipelines", Value::Null)).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     assert!(eventually(ATTACK_TIMEOUT, waiting).await, "the attack ended too early");
+    drop(attack);
+    holding.rollback().await.unwrap();
+    fixture.end().await;
+}
+
+/// Claims that wait for their turn have given up their slot, and still use the database.
+#[tokio::test]
+async fn heavy_waiting_claims_of_an_organization_use_half_of_the_connections() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture =
+        new_fixture(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
+    let other = fixture.server.organization("globex").await;
+    fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("select 1 from environments for update").execute(&mut *holding).await.unwrap();
+    let mut attack = JoinSet::new();
+    let claim = format!(
+        "{}/organizations/{}/pipelines/{}/ephemeral-environments/qa-1/sessions",
+        fixture.server.base, fixture.owner.organization, fixture.pipeline
+    );
+    let claim = fixture.server.client.post(claim).bearer_auth(&fixture.owner.token);
+    let claim = claim.header("prefer", "wait=5").json(&json!({}));
+    for _ in 0..40 {
+        keep_sending_request(&mut attack, claim.try_clone().unwrap());
+    }
+    let waiting = async || connections_wait(&pool).await;
+    assert!(eventually(ATTACK_TIMEOUT, waiting).await, "no claim waits for the lock");
+    for _ in 0..10 {
+        let path = "/organizations/globex/pipelines";
+        let (status, response) = fixture.server.json(Method::GET, path, &other.token, None).await;
+        assert_eq!(status, 200, "{response}");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    assert!(eventually(ATTACK_TIMEOUT, waiting).await, "the claims ended too early");
     drop(attack);
     holding.rollback().await.unwrap();
     fixture.end().await;

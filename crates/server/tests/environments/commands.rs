@@ -5,7 +5,9 @@ use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::{PipelineEdit, SessionHold};
 use greenroom_domain::principal::{Credential, Principal};
 use greenroom_server::app::App;
-use greenroom_server::app::command::{Authorize, CommandRequest, Interruption, OperationKey, Replayable};
+use greenroom_server::app::command::{
+    Authorize, CommandRequest, ConnectionUse, Interruption, OperationKey, Replayable,
+};
 use greenroom_server::app::failure::{Code, Failure};
 use greenroom_server::app::session::view::SessionView;
 use greenroom_server::app::session::{ClaimRequest, Place, claim, hold};
@@ -59,7 +61,14 @@ fn delivery(input: &str) -> OperationKey {
 
 fn request<'a>(app: &'a App, principal: &'a Principal, key: Option<OperationKey>) -> CommandRequest<'a> {
     let authorize: Authorize = SessionHold::check;
-    CommandRequest { app, principal, request_id: "req_test", authorize, key }
+    CommandRequest {
+        app,
+        principal,
+        request_id: "req_test",
+        authorize,
+        key,
+        connection: ConnectionUse::OfSlot,
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use greenroom_domain::policy::Act;
 use greenroom_store::idempotency::StoredResponse;
 
-use crate::app::command::{Authorize, CommandRequest, Interruption, OpenCommand, Replayable};
+use crate::app::command::{Authorize, CommandRequest, ConnectionUse, Interruption, OpenCommand, Replayable};
 use crate::app::failure::Failure;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::permit::{AuthenticatedRequest, Permit};
@@ -47,6 +47,7 @@ impl AuthenticatedRequest {
             request_id: &self.request_id.0,
             authorize,
             key: keyed.and_then(|(key, body)| key.for_body(body)),
+            connection: ConnectionUse::OfSlot,
         }
     }
 }

@@ -52,7 +52,8 @@ impl RequestSlot {
         self.state()._phase = Phase::Working { _slot: slot };
     }
 
-    /// Exchanges the slot for a permit to wait, and extends the deadline.
+    /// Exchanges the slot for a permit to wait, and extends the deadline. From then on the request does not
+    /// count against its organization's share of the database connections.
     pub fn begin_wait(&self, extension: Duration) -> Result<(), Failure> {
         let permit = self.limits.wait()?;
         let mut state = self.state();
@@ -61,13 +62,14 @@ impl RequestSlot {
         Ok(())
     }
 
-    /// Begins to wait for a job. `concurrency` is the number of concurrent jobs that the runner reports.
-    pub fn begin_poll(&self, concurrency: Option<u32>, extension: Duration) -> Result<(), Failure> {
+    /// Counts the request as one that waits for a job. `concurrency` is the number of concurrent jobs that
+    /// the runner reports.
+    pub fn count_poll(&self, concurrency: Option<u32>) -> Result<(), Failure> {
         if let Sender::Bearer(bearer) = self.sender {
             let counted = self.limits.poll(bearer, concurrency)?;
             self.state()._counted = counted;
         }
-        self.begin_wait(extension)
+        Ok(())
     }
 
     /// Begins to receive an archive, and extends the deadline. The request counts as an upload until it ends,

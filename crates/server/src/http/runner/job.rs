@@ -51,9 +51,10 @@ async fn acquire(
     let wait = body.value.wait_seconds.map_or(job::MAX_WAIT, |seconds| Duration::from_secs(seconds.into()));
     let version = body.value.version.as_deref().map(Name::new).transpose();
     let version = version.map_err(|error| Failure::field("/version", error))?;
-    request_slot.begin_poll(concurrency, job::MAX_WAIT)?;
+    request_slot.count_poll(concurrency)?;
     let version = version.as_ref().map(Name::as_str);
     app.store.record_runner_request(runner.organization_id, runner.id, version).await?;
+    request_slot.begin_wait(job::MAX_WAIT)?;
     match job::acquire(&app, runner, wait.min(job::MAX_WAIT)).await? {
         Some(job) => Ok(Json(Data { data: job }).into_response()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
