@@ -54,18 +54,23 @@ impl Databases {
         request_connections: u32,
         reserved_connections: u32,
     ) -> anyhow::Result<Self> {
-        let settings = PoolSettings::new(&config.database_url, "greenroom", request_connections);
-        let system = PoolSettings { max_connections: SYSTEM_CONNECTIONS, ..settings.clone() };
+        let system = PoolSettings::new(&config.database_url, "greenroom", SYSTEM_CONNECTIONS);
+        let requests = PoolSettings {
+            max_connections: request_connections,
+            min_connections: request_connections,
+            ..system.clone()
+        };
         let reserved = PoolSettings {
             application_name: "greenroom-reserved",
             max_connections: reserved_connections.max(1),
+            min_connections: reserved_connections.max(1),
             acquire_timeout: RESERVED_ACQUIRE_TIMEOUT,
             lock_timeout: RESERVED_LOCK_TIMEOUT,
             statement_timeout: RESERVED_STATEMENT_TIMEOUT,
-            ..settings.clone()
+            ..system.clone()
         };
         let bad_url = "GREENROOM_DATABASE_URL is not a PostgreSQL address";
-        let requests = Store::new(connect(&settings).context(bad_url)?);
+        let requests = Store::new(connect(&requests).context(bad_url)?);
         Ok(Self {
             reserved: requests.with_pool(connect(&reserved).context(bad_url)?),
             requests,
@@ -140,6 +145,8 @@ impl Server {
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
         let (store, watched) = (system.clone(), health.clone());
         tasks.run(|stop| health::watch(store, all, watched, stop));
+        let stores = app.stores().map(Clone::clone);
+        tasks.run_when_ready(&health, move |_| open_connections(stores));
         let (store, engine) = (system.clone(), app.engine.clone());
         tasks.run_when_ready(&health, move |stop| installation::identify(store, engine, stop));
         let (store, bell) = (system.clone(), app.bell.clone());
@@ -187,6 +194,12 @@ impl Server {
         }
         self.tasks.end().await;
         self.app.engine.close(Duration::from_secs(1)).await;
+        for store in self.app.stores() {
+            // A connection that is being opened ends too: PostgreSQL would wait for its password for a minute.
+            if tokio::time::timeout(Duration::from_secs(2), store.close()).await.is_err() {
+                tracing::warn!("some database connections were in use for too long to close them");
+            }
+        }
     }
 }
 
@@ -291,6 +304,18 @@ async fn serve_operators(
         });
     }
     Ok(())
+}
+
+/// Opens the connections for requests before they are needed.
+async fn open_connections(stores: [Store; 2]) {
+    for store in stores {
+        if let Err(error) = store.open_connections().await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "could not open all database connections"
+            );
+        }
+    }
 }
 
 async fn wait_for_stop_signal() -> anyhow::Result<()> {

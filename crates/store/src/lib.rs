@@ -110,6 +110,18 @@ impl Store {
         self.connection_cache.clear();
     }
 
+    /// Opens all connections of the pool. Under load, opening one can take longer than a request waits for a
+    /// connection: PostgreSQL starts a process for each and verifies the password.
+    pub async fn open_connections(&self) -> Result<(), StoreError> {
+        let pool = self.pool();
+        let max = pool.options().get_max_connections();
+        let mut opened = Vec::new();
+        while pool.size() < max {
+            opened.push(pool.acquire().await?);
+        }
+        Ok(())
+    }
+
     pub fn connections(&self) -> ConnectionCounts {
         let pool = self.pool();
         ConnectionCounts { open: pool.size(), idle: pool.num_idle() }

@@ -14,6 +14,8 @@ pub struct PoolSettings {
     pub url: String,
     pub application_name: &'static str,
     pub max_connections: u32,
+    /// How many connections stay open, see `Store::open_connections`.
+    pub min_connections: u32,
     pub acquire_timeout: Duration,
     pub statement_timeout: Duration,
     /// How long to wait for locks of other transactions.
@@ -26,6 +28,7 @@ impl PoolSettings {
             url: url.into(),
             application_name,
             max_connections,
+            min_connections: 0,
             acquire_timeout: Duration::from_secs(2),
             statement_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
@@ -53,6 +56,7 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
         ]);
     Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)
+        .min_connections(settings.min_connections)
         .acquire_timeout(settings.acquire_timeout)
         .max_lifetime(Duration::from_secs(30 * 60))
         // A ping before every query would cost each request a round trip. After an outage the whole pool is
