@@ -3,6 +3,7 @@
 //! grj_…`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use greenroom_domain::runner_pool::Network as DomainNetwork;
 use serde::{Deserialize, Serialize};
@@ -223,6 +224,41 @@ pub struct StepStart {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^sha256:[0-9a-f]{64}$")]
     pub image_digest: Option<String>,
+}
+
+/// The response to the start of a step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepStarted {
+    /// The secrets of the step. Only this response contains them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<StepSecret>,
+}
+
+/// A secret of a step. The runner masks its value in everything that it reports.
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepSecret {
+    /// The variable with the value, or with the path of a file that contains it.
+    #[schema(example = "DEPLOY_KEY")]
+    pub variable: String,
+    /// The secret's name, for messages.
+    #[schema(example = "shop-deploy-key")]
+    pub name: String,
+    /// The bytes of the value, in base64.
+    pub value: String,
+    /// Whether the variable contains the path of a file.
+    #[serde(default)]
+    pub file: bool,
+}
+
+/// Leaves the value out.
+impl fmt::Debug for StepSecret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StepSecret { variable, name, file, value: _ } = self;
+        let mut fields = formatter.debug_struct("StepSecret");
+        fields.field("variable", variable).field("name", name).field("file", file).finish_non_exhaustive()
+    }
 }
 
 /// How a step ended.
