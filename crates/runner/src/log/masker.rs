@@ -1,166 +1,199 @@
 //! Masks secrets in a log before it leaves this machine. Works on a stream: a secret may arrive in several
 //! pieces, and output can't be changed after it was written.
 //!
-//! Every byte that belongs to an occurrence of a secret is masked, also where occurrences overlap; each
-//! contiguous run of masked bytes becomes one `***`. The base64 forms of a secret are masked as well, at any
-//! position within a longer encoded text. Secrets with fewer than six bytes are not masked: they would be
-//! found everywhere, and the masks would reveal them.
+//! Every byte that belongs to an occurrence of a secret, in any of its [`forms`](super::forms), is masked, also
+//! where occurrences overlap; each contiguous run of masked bytes becomes one `***`. The automaton's state is
+//! kept between pieces, so the cost does not depend on how the input is split.
 
-use aho_corasick::AhoCorasick;
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-const MIN_SECRET_BYTES: usize = 6;
+use aho_corasick::automaton::StateID;
+
+use super::patterns::{BEGINNING_BYTES, Search, SecretPatterns};
+
 const MASK: &[u8] = b"***";
 
-/// Without secrets, input is passed on immediately and unchanged.
-#[derive(Debug)]
+/// Without secrets, input is passed on immediately and unchanged. Positions are counted from the beginning of
+/// the input.
 pub struct Masker {
-    patterns: Vec<Vec<u8>>,
-    longest: usize,
-    /// `None` if there are no patterns.
-    finder: Option<AhoCorasick>,
-    /// Input that may still be the beginning of a secret.
-    pending: Vec<u8>,
-    /// How many of the pending bytes belong to a secret that began before them.
-    masked: usize,
-    /// Whether the last decided byte was masked. Then its mask is already written, and further masked bytes
+    patterns: Arc<SecretPatterns>,
+    /// The state of the automaton after the input so far.
+    state: StateID,
+    /// The last bytes of the input. Those before `written` are only kept because removing them would move the
+    /// others.
+    held: Vec<u8>,
+    /// The position of the first held byte.
+    held_from: usize,
+    /// The position of the first byte that is not written yet.
+    written: usize,
+    /// Start and end of each masked run that is not written yet, in order. They neither overlap nor touch.
+    masked: VecDeque<(usize, usize)>,
+    /// Whether the last written byte was masked. Then its mask is already written, and further masked bytes
     /// add none.
     in_mask: bool,
 }
 
 impl Masker {
-    /// Fails only if the secrets together are too large for the search automaton.
-    pub fn new<S: AsRef<[u8]>>(secrets: &[S]) -> Result<Self, String> {
-        let mut patterns: Vec<Vec<u8>> = secrets
-            .iter()
-            .map(AsRef::as_ref)
-            .filter(|secret| secret.len() >= MIN_SECRET_BYTES)
-            .flat_map(forms)
-            .filter(|form| form.len() >= MIN_SECRET_BYTES)
-            .collect();
-        patterns.sort();
-        patterns.dedup();
-        let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
-        let finder = if patterns.is_empty() {
-            None
-        } else {
-            Some(AhoCorasick::new(&patterns).map_err(|error| error.to_string())?)
-        };
-        Ok(Masker { patterns, longest, finder, pending: Vec::new(), masked: 0, in_mask: false })
+    pub fn new(patterns: Arc<SecretPatterns>) -> Self {
+        let state = patterns.search.as_ref().map(Search::start).unwrap_or_default();
+        Masker {
+            patterns,
+            state,
+            held: Vec::new(),
+            held_from: 0,
+            written: 0,
+            masked: VecDeque::new(),
+            in_mask: false,
+        }
     }
 
-    /// Adds input, and appends to `out` what is decided.
+    /// Adds input, and appends to `out` what is decided: everything before the first byte that may belong to
+    /// an incomplete occurrence, and whatever is masked directly after that.
     pub fn push(&mut self, input: &[u8], out: &mut Vec<u8>) {
-        if self.finder.is_none() {
+        let Some(search) = &self.patterns.search else {
             out.extend_from_slice(input);
             return;
-        }
-        self.pending.extend_from_slice(input);
-        let decided = self.first_undecided();
-        self.write(decided, out);
+        };
+        let position = self.held_from + self.held.len();
+        self.held.extend_from_slice(input);
+        self.state = walk(search, self.state, input, |length, end| {
+            add_run(&mut self.masked, position + end - length, position + end);
+        });
+        let undecided = search.depth(self.state);
+        self.write(position + input.len() - undecided, out);
     }
 
-    /// Ends the input and writes all pending bytes.
+    /// Ends the input and writes all held bytes.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        let all = self.pending.len();
-        self.write(all, out);
+        self.write(self.held_from + self.held.len(), out);
     }
 
-    /// Returns where the first incomplete occurrence may begin.
-    fn first_undecided(&self) -> usize {
-        let end = self.pending.len();
-        let first = end.saturating_sub(self.longest.saturating_sub(1));
-        (first..end)
-            .find(|&start| {
-                let rest = &self.pending[start..];
-                self.patterns.iter().any(|pattern| pattern.len() > rest.len() && pattern.starts_with(rest))
-            })
-            .unwrap_or(end)
-    }
-
+    /// Writes the bytes before `decided`, and the masked run that contains this position or begins there.
     fn write(&mut self, decided: usize, out: &mut Vec<u8>) {
-        let Some(finder) = &self.finder else { return };
-        // The end of the masked run that contains the current byte, or begins at it.
-        let mut masked_until = self.masked;
-        let mut written = 0;
-        let mut occurrences: Vec<(usize, usize)> =
-            finder.find_overlapping_iter(&self.pending).map(|found| (found.start(), found.end())).collect();
-        occurrences.sort_unstable();
-        let mut occurrences = occurrences.into_iter().filter(|&(start, _)| start < decided).peekable();
-        while written < decided {
-            while let Some((_, end)) = occurrences.next_if(|&(start, _)| start <= written.max(masked_until)) {
-                masked_until = masked_until.max(end);
-            }
-            if written < masked_until {
-                if !self.in_mask {
-                    out.extend_from_slice(MASK);
-                    self.in_mask = true;
+        loop {
+            match self.masked.front() {
+                Some(&(start, end)) if start <= self.written => {
+                    self.masked.pop_front();
+                    if !self.in_mask {
+                        out.extend_from_slice(MASK);
+                        self.in_mask = true;
+                    }
+                    self.written = self.written.max(end);
                 }
-                written = masked_until.min(decided);
-            } else {
-                let next = occurrences.peek().map_or(decided, |&(start, _)| start);
-                out.extend_from_slice(&self.pending[written..next]);
-                self.in_mask = false;
-                written = next;
+                next => {
+                    let until = next.map_or(decided, |&(start, _)| start.min(decided));
+                    if until <= self.written {
+                        break;
+                    }
+                    out.extend_from_slice(&self.held[self.written - self.held_from..until - self.held_from]);
+                    self.in_mask = false;
+                    self.written = until;
+                }
             }
         }
-        self.pending.drain(..decided);
-        self.masked = masked_until.saturating_sub(decided);
+        let written = self.written - self.held_from;
+        // Not more often, because the rest has to be moved each time.
+        if written * 2 >= self.held.len() {
+            self.held.drain(..written);
+            self.held_from = self.written;
+        }
     }
 }
 
-/// Returns the secret itself and its forms within base64. There the letters depend on the number of bytes
-/// before the secret, modulo three. Letters at both ends that also contain bits of neighboring bytes are left
-/// out.
-fn forms(secret: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![secret.to_vec()];
-    for before in 0..3 {
-        let mut padded = vec![0; before];
-        padded.extend_from_slice(secret);
-        // Skip letters with bits of the bytes before, and a last letter that is not complete.
-        let skip = (before * 8).div_ceil(6);
-        let keep = padded.len() * 8 / 6;
-        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
-            let letters = engine.encode(&padded).into_bytes();
-            forms.push(letters[skip..keep].to_vec());
+/// Walks the automaton over a piece of input and returns its state. Calls `found` with length and end of each
+/// occurrence. Where no pattern can begin, the automaton is not used.
+fn walk(search: &Search, mut state: StateID, input: &[u8], mut found: impl FnMut(usize, usize)) -> StateID {
+    let mut at = 0;
+    // Where the oldest possible occurrence begins; `None` if that is before this piece.
+    let mut begin = None;
+    while at < input.len() {
+        if state == search.start() {
+            at = search.skip(input, at);
+            begin = Some(at);
+        }
+        let Some(&byte) = input.get(at) else { break };
+        state = search.next(state, byte);
+        at += 1;
+        if let Some(length) = search.found_bytes(state) {
+            found(length, at);
+        }
+        // The oldest one has ended, and others have just begun: most of them can be skipped.
+        let depth = search.depth(state);
+        if depth < BEGINNING_BYTES && depth <= at && begin.is_none_or(|begin| begin < at - depth) {
+            at -= depth;
+            state = search.start();
         }
     }
-    forms
+    state
+}
+
+/// Adds an occurrence that ends at the end of the input, where no earlier one ends.
+fn add_run(runs: &mut VecDeque<(usize, usize)>, mut start: usize, end: usize) {
+    while let Some((last, _)) = runs.pop_back_if(|&mut (_, last_end)| last_end >= start) {
+        start = start.min(last);
+    }
+    runs.push_back((start, end));
+}
+
+/// Masks a whole text.
+pub fn mask(patterns: &Arc<SecretPatterns>, text: &str) -> String {
+    let mut masker = Masker::new(Arc::clone(patterns));
+    let mut out = Vec::new();
+    masker.push(text.as_bytes(), &mut out);
+    masker.finish(&mut out);
+    // A form that was masked may begin or end within a letter.
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::log::forms::{ENCODINGS, MIN_BYTES, parts};
 
-    fn masked(secrets: &[&[u8]], pieces: &[&[u8]]) -> Vec<u8> {
-        let mut masker = Masker::new(secrets).unwrap();
+    fn patterns<S: AsRef<[u8]>>(secrets: &[S]) -> Arc<SecretPatterns> {
+        let secrets = secrets.iter().map(|secret| ("secret", secret.as_ref()));
+        Arc::new(SecretPatterns::new(secrets).unwrap())
+    }
+
+    fn masked<S: AsRef<[u8]>>(secrets: &[S], pieces: &[&[u8]]) -> Vec<u8> {
+        let mut masker = Masker::new(patterns(secrets));
         let mut out = Vec::new();
         pieces.iter().for_each(|piece| masker.push(piece, &mut out));
         masker.finish(&mut out);
         out
     }
 
+    fn forms(secrets: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let parts =
+            secrets.iter().filter(|secret| secret.len() >= MIN_BYTES).flat_map(|secret| parts(secret));
+        let forms =
+            parts.flat_map(|part| ENCODINGS.iter().flat_map(move |encode| encode(&part)).collect::<Vec<_>>());
+        forms.filter(|form| form.len() >= MIN_BYTES).collect()
+    }
+
     /// The specification: mark every byte of every occurrence, then write.
     fn specified(secrets: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+        write_marked(text, &marked(&forms(secrets), text))
+    }
+
+    fn marked(forms: &[Vec<u8>], text: &[u8]) -> Vec<bool> {
         let mut is_masked = vec![false; text.len()];
-        for form in
-            secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_BYTES).flat_map(|secret| forms(secret))
-        {
-            if form.len() < MIN_SECRET_BYTES {
-                continue;
-            }
+        for form in forms {
             for (start, window) in text.windows(form.len()).enumerate() {
                 if window == form {
                     is_masked[start..start + form.len()].fill(true);
                 }
             }
         }
+        is_masked
+    }
+
+    fn write_marked(text: &[u8], is_masked: &[bool]) -> Vec<u8> {
         let mut out = Vec::new();
-        for (index, byte) in text.iter().enumerate() {
+        for (index, byte) in text.iter().enumerate().take(is_masked.len()) {
             if !is_masked[index] {
                 out.push(*byte);
             } else if index == 0 || !is_masked[index - 1] {
@@ -170,59 +203,82 @@ mod tests {
         out
     }
 
+    /// What has to be written when the input so far is `text`: all but its longest end that is the beginning of
+    /// a form, and what is already masked.
+    fn specified_so_far(forms: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
+        let mut is_masked = marked(forms, text);
+        let is_beginning =
+            |rest: &[u8]| forms.iter().any(|form| form.len() > rest.len() && form.starts_with(rest));
+        let mut decided = (0..text.len()).find(|&start| is_beginning(&text[start..])).unwrap_or(text.len());
+        while is_masked.get(decided) == Some(&true) {
+            decided += 1;
+        }
+        is_masked.truncate(decided);
+        write_marked(text, &is_masked)
+    }
+
+    fn pieces<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| (*cut).min(text.len())).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).collect()
+    }
+
     #[test]
     fn a_secret_is_masked_wherever_the_input_is_split() {
         let text = b"before hunter22 after";
         for cut in 0..=text.len() {
-            assert_eq!(masked(&[b"hunter22"], &[&text[..cut], &text[cut..]]), b"before *** after", "{cut}");
+            assert_eq!(masked(&["hunter22"], &[&text[..cut], &text[cut..]]), b"before *** after", "{cut}");
         }
         let bytes: Vec<&[u8]> = text.chunks(1).collect();
-        assert_eq!(masked(&[b"hunter22"], &bytes), b"before *** after");
+        assert_eq!(masked(&["hunter22"], &bytes), b"before *** after");
     }
 
     #[test]
     fn overlapping_secrets_are_masked_completely() {
-        assert_eq!(masked(&[b"abcdef", b"defghi"], &[b"-abcdefghi-"]), b"-***-");
-        assert_eq!(masked(&[b"aaaaaa"], &[b"-aaaaaaaaaa-"]), b"-***-");
-        assert_eq!(masked(&[b"secret", b"secretary"], &[b"the secretary's secret"]), b"the ***'s ***");
+        assert_eq!(masked(&["abcdef", "defghi"], &[b"-abcdefghi-"]), b"-***-");
+        assert_eq!(masked(&["aaaaaa"], &[b"-aaaaaaaaaa-"]), b"-***-");
+        assert_eq!(masked(&["secret", "secretary"], &[b"the secretary's secret"]), b"the ***'s ***");
+    }
+
+    #[test]
+    fn a_secret_within_the_beginning_of_another_one_is_masked_as_soon_as_that_is_decided() {
+        let text: &[u8] = b"xxhunter22y";
+        let mut masker = Masker::new(patterns(&["hunter22", "xxhunter22yyzz"]));
+        let mut out = Vec::new();
+        masker.push(text, &mut out);
+        assert_eq!(out, b"");
+        masker.push(b"!", &mut out);
+        assert_eq!(out, b"xx***y!");
     }
 
     #[test]
     fn an_incomplete_secret_is_not_masked() {
-        assert_eq!(masked(&[b"hunter22"], &[b"hunter", b"2 hunt"]), b"hunter2 hunt");
+        assert_eq!(masked(&["hunter22"], &[b"hunter", b"2 hunt"]), b"hunter2 hunt");
     }
 
     #[test]
     fn only_a_possible_beginning_of_a_secret_is_held_back() {
-        let mut masker = Masker::new(&[b"hunter22"]).unwrap();
+        let mut masker = Masker::new(patterns(&["hunter22"]));
         let mut out = Vec::new();
         masker.push(b"Password: ", &mut out);
         assert_eq!(out, b"Password: ");
         masker.push(b"hunt", &mut out);
         assert_eq!(out, b"Password: ");
+        masker.push(b"er22", &mut out);
+        assert_eq!(out, b"Password: ***");
     }
 
     #[test]
     fn a_short_value_is_not_masked() {
-        assert_eq!(masked(&[b"12345", b""], &[b"12345"]), b"12345");
-        assert_eq!(masked(&[b"123456"], &[b"123456"]), b"***");
+        assert_eq!(masked(&["12345", ""], &[b"12345"]), b"12345");
+        assert_eq!(masked(&["123456"], &[b"123456"]), b"***");
     }
 
     #[test]
-    fn base64_forms_are_masked() {
-        let secret = b"correct horse battery";
-        for before in 0..7 {
-            for after in 0..4 {
-                let text = [vec![b'<'; before], secret.to_vec(), vec![b'>'; after]].concat();
-                for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
-                    let out = masked(&[secret], &[encoded.as_bytes()]);
-                    let left = out.len() - MASK.len();
-                    // Only the letters of the neighboring bytes are left, and those shared with them.
-                    assert!(left <= (before + after) * 8 / 6 + 6, "{} left of {encoded}", left);
-                    assert!(out.windows(MASK.len()).any(|window| window == MASK), "{encoded}");
-                }
-            }
-        }
+    fn a_whole_text_is_masked() {
+        let patterns = patterns(&["hunter22"]);
+        assert_eq!(mask(&patterns, "no such file: hunter22/x, ä"), "no such file: ***/x, ä");
     }
 
     /// Texts over a small alphabet, in which secrets over the same alphabet occur, overlap and nearly occur.
@@ -237,12 +293,25 @@ mod tests {
             text in letters(0..300),
             cuts in proptest::collection::vec(0..300_usize, 0..20),
         ) {
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
-            cuts.extend([0, text.len()]);
-            cuts.sort_unstable();
-            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).collect();
-            let secret_slices: Vec<&[u8]> = secrets.iter().map(Vec::as_slice).collect();
-            prop_assert_eq!(masked(&secret_slices, &pieces), specified(&secrets, &text));
+            prop_assert_eq!(masked(&secrets, &pieces(&text, &cuts)), specified(&secrets, &text));
+        }
+
+        #[test]
+        fn nothing_is_held_back_longer_than_necessary(
+            secrets in proptest::collection::vec(letters(1..12), 0..4),
+            text in letters(0..100),
+            cuts in proptest::collection::vec(0..100_usize, 0..20),
+        ) {
+            let forms = forms(&secrets);
+            let longest = forms.iter().map(Vec::len).max().unwrap_or(0);
+            let mut masker = Masker::new(patterns(&secrets));
+            let (mut out, mut length) = (Vec::new(), 0);
+            for piece in pieces(&text, &cuts) {
+                masker.push(piece, &mut out);
+                length += piece.len();
+                prop_assert_eq!(&out, &specified_so_far(&forms, &text[..length]));
+                prop_assert!(masker.held.len() <= 2 * longest);
+            }
         }
 
         #[test]
@@ -263,7 +332,7 @@ mod tests {
         fn without_secrets_input_is_passed_on_immediately(
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..10),
         ) {
-            let mut masker = Masker::new::<Vec<u8>>(&[]).unwrap();
+            let mut masker = Masker::new(Arc::default());
             let mut out = Vec::new();
             for (count, piece) in pieces.iter().enumerate() {
                 masker.push(piece, &mut out);
