@@ -9,6 +9,11 @@ use aho_corasick::nfa::contiguous::NFA;
 
 use super::forms::{ENCODINGS, MIN_BYTES, parts};
 
+/// The limit of all patterns together. The automaton needs about 25 bytes for each byte of them, and for a
+/// moment three times as much while it is built. Forms beyond the limit are left out, the least likely ones
+/// first. Only secrets of many kilobytes reach it.
+const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
+
 /// The number of bytes by which [`Search::skip`] decides whether a pattern may begin. No pattern is shorter.
 pub(super) const BEGINNING_BYTES: usize = 4;
 /// The size of the filter for that, in bits as a power of two. It fits into the fastest cache of a processor.
@@ -20,6 +25,7 @@ pub struct SecretPatterns {
     names: Vec<String>,
     /// `None` if there are no patterns.
     pub(super) search: Option<Search>,
+    has_left_out_forms: bool,
 }
 
 /// The automaton, and what it does not expose itself.
@@ -41,9 +47,9 @@ impl SecretPatterns {
         let secrets = secrets.into_iter().filter(|(_, value)| value.len() >= MIN_BYTES);
         let (names, parts): (Vec<String>, Vec<_>) =
             secrets.map(|(name, value)| (name.to_owned(), parts(value))).unzip();
-        let patterns = patterns(&parts);
+        let (patterns, has_left_out_forms) = patterns(&parts);
         let search = if patterns.is_empty() { None } else { Some(Search::build(&patterns)?) };
-        Ok(SecretPatterns { names, search })
+        Ok(SecretPatterns { names, search, has_left_out_forms })
     }
 
     /// Returns the name of a secret that the text contains in any form.
@@ -58,21 +64,40 @@ impl SecretPatterns {
         }
         None
     }
+
+    /// Returns whether the secrets are so large that some of their encoded forms are not masked.
+    pub fn has_left_out_forms(&self) -> bool {
+        self.has_left_out_forms
+    }
 }
 
-/// Returns the patterns with the index of their secret. If two secrets have the same form, it belongs to the
-/// first of them.
-fn patterns(secrets: &[Vec<Vec<u8>>]) -> BTreeMap<Vec<u8>, usize> {
+/// Returns the patterns with the index of their secret, and whether some were left out. If two secrets have
+/// the same form, it belongs to the first of them.
+fn patterns(secrets: &[Vec<Vec<u8>>]) -> (BTreeMap<Vec<u8>, usize>, bool) {
     let mut patterns = BTreeMap::new();
+    let (mut bytes, mut has_left_out) = (0, false);
     for encode in ENCODINGS {
         for (owner, parts) in secrets.iter().enumerate() {
-            let forms = parts.iter().flat_map(|part| encode(part)).filter(|form| form.len() >= MIN_BYTES);
-            for form in forms {
-                patterns.entry(form).or_insert(owner);
+            for part in parts {
+                // Skipped before it is encoded: no form is much shorter than its part.
+                let has_room = bytes + part.len() <= MAX_PATTERN_BYTES;
+                has_left_out |= !has_room;
+                let forms = if has_room { encode(part) } else { Vec::new() };
+                for form in forms.into_iter().filter(|form| form.len() >= MIN_BYTES) {
+                    if patterns.contains_key(&form) {
+                        continue;
+                    }
+                    if bytes + form.len() > MAX_PATTERN_BYTES {
+                        has_left_out = true;
+                        continue;
+                    }
+                    bytes += form.len();
+                    patterns.insert(form, owner);
+                }
             }
         }
     }
-    patterns
+    (patterns, has_left_out)
 }
 
 impl Search {
@@ -174,7 +199,7 @@ mod tests {
         for (text, name) in [
             ("x hunter22 y", Some("key")),
             ("aHVudGVyMjI=", Some("key")),
-            ("correct horse", Some("other")),
+            ("correct+horse", Some("other")),
             ("hunter2", None),
             ("abc", None),
             ("", None),
@@ -194,5 +219,26 @@ mod tests {
         for (text, expected) in [("", 0), ("\u{1}", 0), ("ab", 2), ("abcab", 5), ("abcabc", 5), ("?abc", 3)] {
             assert_eq!(depth(text), expected, "{text}");
         }
+    }
+
+    /// Each secret is as large as the server allows, and they differ.
+    #[test]
+    fn of_the_largest_secrets_the_unlikely_forms_are_left_out() {
+        let value = |seed: u32| {
+            let mut state = seed;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8
+            };
+            (0..64 * 1024).map(|_| next()).collect::<Vec<u8>>()
+        };
+        let values: Vec<Vec<u8>> = (1..=4).map(value).collect();
+        let (patterns, has_left_out) = patterns(&values.iter().map(|value| parts(value)).collect::<Vec<_>>());
+        assert!(has_left_out);
+        assert!(patterns.keys().map(Vec::len).sum::<usize>() <= MAX_PATTERN_BYTES);
+        for value in &values {
+            assert!(patterns.contains_key(value.trim_ascii()));
+        }
+        assert!(!patterns_of(&[("key", "hunter22")]).has_left_out_forms());
     }
 }
