@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds the programs in release mode and runs e2e's benchmarks.
+//! `cargo xtask bench`: builds the programs in release mode and runs e2e's benchmarks, and the runner's own.
 
 mod compare;
 
@@ -21,6 +21,8 @@ pub(crate) enum Target {
     Compare(compare::Options),
     /// Deployments compared with bare Temporal and `podman run`, start latency and log throughput
     Deployments(DeploymentOptions),
+    /// How fast logs are masked, with many secrets and in small pieces
+    Masker(Options),
 }
 
 #[derive(Args)]
@@ -47,6 +49,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Api(options) => against_the_database(workspace, "api", options)?,
         Target::Locks(options) => against_the_database(workspace, "locks", options)?,
         Target::Deployments(options) => deployments(workspace, options)?,
+        Target::Masker(options) => masker(workspace, options)?,
         Target::Compare(options) => {
             return compare::run(workspace, options).or_else(|error| {
                 output::progress(format_args!("{error:#}"));
@@ -82,6 +85,15 @@ fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Re
         }
     };
     workspace::run(&mut program)
+}
+
+/// Runs the benchmark that is part of the runner's crate, because e2e must not depend on it.
+fn masker(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+    let mut bench = workspace.cargo(&["bench", "--package", "greenroom-runner", "--bench", "masker", "--"]);
+    if options.json {
+        bench.arg("--json");
+    }
+    workspace::run(bench.args(&options.rest))
 }
 
 fn program(workspace: &Workspace, name: &str, options: &Options) -> Command {

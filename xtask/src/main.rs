@@ -37,7 +37,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Builds in release mode and runs a benchmark of e2e
+    /// Builds in release mode and runs a benchmark
     Bench {
         #[command(subcommand)]
         target: bench::Target,
