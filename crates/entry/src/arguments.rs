@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const USAGE: &str =
-    "usage: greenroom-entry --alive FILE --silence SECONDS -- PROGRAM [ARGUMENT …], or --hold";
+const USAGE: &str = "usage: greenroom-entry --alive FILE --silence SECONDS [--values FOLDER] -- PROGRAM [ARGUMENT …], or --hold";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -22,6 +21,8 @@ pub(crate) struct Step {
     pub(crate) liveness_file: PathBuf,
     /// How long the liveness file may stay unchanged before the step is killed.
     pub(crate) silence: Duration,
+    /// If set, values are read from standard input, and this is the folder for those that are files.
+    pub(crate) values: Option<PathBuf>,
     /// Never empty.
     pub(crate) program: Vec<OsString>,
 }
@@ -30,7 +31,7 @@ pub(crate) const BECOME: &str = "--become";
 
 pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Mode, String> {
     let mut arguments = arguments.into_iter();
-    let (mut liveness_file, mut silence, mut become_it) = (None, None, false);
+    let (mut liveness_file, mut silence, mut values, mut become_it) = (None, None, None, false);
     loop {
         let Some(argument) = arguments.next() else {
             return Err(format!("no program is given; {USAGE}"));
@@ -41,6 +42,7 @@ pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Mode
             Some("--hold") => return Ok(Mode::Hold),
             Some("--alive") => liveness_file = arguments.next().map(PathBuf::from),
             Some("--silence") => silence = arguments.next().as_deref().and_then(seconds),
+            Some("--values") => values = arguments.next().map(PathBuf::from),
             _ => return Err(format!("unknown argument: {}; {USAGE}", argument.to_string_lossy())),
         }
     }
@@ -54,7 +56,7 @@ pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Mode
     let liveness_file = liveness_file.ok_or_else(|| format!("--alive is missing; {USAGE}"))?;
     let silence =
         silence.ok_or_else(|| format!("--silence is missing, or not a number of seconds; {USAGE}"))?;
-    Ok(Mode::Supervise(Step { liveness_file, silence, program }))
+    Ok(Mode::Supervise(Step { liveness_file, silence, values, program }))
 }
 
 /// Parses a positive number of seconds. Tests use fractions.
@@ -73,12 +75,16 @@ mod tests {
 
     #[test]
     fn a_step_has_a_liveness_file_a_silence_timeout_and_a_program() {
-        let step = Step {
-            liveness_file: "/c/alive".into(),
-            silence: Duration::from_secs(20),
-            program: ["/bin/sh", "-e", "--", "x"].map(OsString::from).to_vec(),
+        let step = |values: Option<&str>| {
+            Ok(Mode::Supervise(Step {
+                liveness_file: "/c/alive".into(),
+                silence: Duration::from_secs(20),
+                values: values.map(PathBuf::from),
+                program: ["/bin/sh", "-e", "--", "x"].map(OsString::from).to_vec(),
+            }))
         };
-        assert_eq!(parse("--alive /c/alive --silence 20 -- /bin/sh -e -- x"), Ok(Mode::Supervise(step)));
+        assert_eq!(parse("--alive /c/alive --silence 20 -- /bin/sh -e -- x"), step(None));
+        assert_eq!(parse("--alive /c/alive --silence 20 --values /s -- /bin/sh -e -- x"), step(Some("/s")));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `greenroom-entry`: the first process of every step. It waits until the runner proves that it still holds
-//! the job's lease, then starts the step's program in its own process group. It forwards signals and the exit
-//! code, reaps orphans, and kills the whole step when the runner has fallen silent. It uses neither the
-//! network nor the server: the runner's only sign of life is a file whose content changes.
+//! the job's lease, and has sent the step's secrets by standard input, then starts the step's program in its
+//! own process group. It forwards signals and the exit code, reaps orphans, and kills the whole step when the
+//! runner has fallen silent. It uses neither the network nor the server: the runner's only sign of life is a
+//! file whose content changes.
 
 mod arguments;
 mod become_program;
@@ -9,6 +10,7 @@ mod descendants;
 mod hold;
 mod liveness;
 mod supervise;
+mod values;
 
 use std::io::Write;
 use std::process::ExitCode;

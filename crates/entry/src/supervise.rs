@@ -1,8 +1,8 @@
-//! Runs the step's program: one loop that waits for signals and polls the liveness file in between.
+//! Runs the step's program: one loop that waits for signals and values, and polls the liveness file in between.
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use nix::unistd::Pid;
 
 use crate::arguments::{BECOME, Step};
 use crate::liveness::LivenessFile;
+use crate::values::Values;
 use crate::{EXIT_SILENCE, descendants, write_log};
 
 /// How often the liveness file is read. A step is killed at most this much later than its silence timeout.
@@ -44,11 +45,12 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
     // disable it.
     prctl::set_dumpable(false)?;
 
+    let mut values = step.values.clone().map(Values::from_stdin).transpose()?;
     let mut liveness = LivenessFile::new(step.liveness_file.clone(), step.silence, Instant::now());
-    if let Some(code) = wait_for_change(&mut liveness, &signals)? {
+    if let Some(code) = wait_to_start(&mut liveness, &signals, &mut values)? {
         return Ok(code);
     }
-    let group = start(step)?;
+    let group = start(step, values.as_ref())?;
     let mut next_poll = Instant::now();
     loop {
         for signal in pending(&signals)? {
@@ -74,21 +76,25 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
             }
             next_poll = now + POLL_INTERVAL;
         }
-        wait(&signals, next_poll.saturating_duration_since(now));
+        wait_and_receive(&signals, &mut values, next_poll.saturating_duration_since(now))?;
     }
 }
 
-/// Waits until the liveness file changes. The server allowed the start of this step some time ago. The runner
+/// Waits until the liveness file changes and all values have arrived. The server allowed the start of this step some time ago. The runner
 /// may have been paused since, or the container engine may have been slow, and the lease may have expired.
 /// Only a change that this process observes proves that the runner still holds the lease. Returns the exit
 /// code, without having started the program, if no change comes in time or a signal ends the step.
-fn wait_for_change(liveness: &mut LivenessFile, signals: &SignalFd) -> io::Result<Option<u8>> {
+fn wait_to_start(
+    liveness: &mut LivenessFile,
+    signals: &SignalFd,
+    values: &mut Option<Values>,
+) -> io::Result<Option<u8>> {
     loop {
         if liveness.is_silent(Instant::now()) {
             write_log(SILENCE_MESSAGE);
             return Ok(Some(EXIT_SILENCE));
         }
-        if liveness.has_changed() {
+        if liveness.has_changed() && values.as_ref().is_none_or(Values::is_complete) {
             return Ok(None);
         }
         for signal in pending(signals)? {
@@ -99,17 +105,20 @@ fn wait_for_change(liveness: &mut LivenessFile, signals: &SignalFd) -> io::Resul
                 return Ok(Some(exit_code_of(signal)));
             }
         }
-        wait(signals, START_POLL_INTERVAL);
+        wait_and_receive(signals, values, START_POLL_INTERVAL)?;
     }
 }
 
 /// Starts the program in a new process group and returns the group's id. Standard output and error are one
-/// stream, so that the order of writes is kept. The child is reaped by [`reap`], not through its handle.
-fn start(step: &Step) -> io::Result<Pid> {
+/// stream, so that the order of writes is kept. Standard input is empty: the values arrive by that of this
+/// process. The child is reaped by [`reap`], not through its handle.
+fn start(step: &Step, values: Option<&Values>) -> io::Result<Pid> {
     let output = io::stdout().as_fd().try_clone_to_owned()?;
+    let variables = values.map(Values::variables).unwrap_or_default();
     let child = Command::new(std::env::current_exe()?)
         .args([OsStr::new(BECOME), OsStr::new("--")])
         .args(&step.program)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stderr(output)
         .process_group(0)
@@ -168,14 +177,27 @@ fn end(group: Pid, signals: &SignalFd) {
     let _ = killpg(group, Signal::SIGKILL);
     descendants::kill_all(|| {
         // SIGCHLD of an ending child interrupts the wait; the signals themselves are not needed.
-        wait(signals, Duration::from_millis(20));
+        wait(signals, None, Duration::from_millis(20));
         let _ = pending(signals);
     });
 }
 
-/// Waits until a signal arrives or the timeout has passed. An early return is harmless.
-fn wait(signals: &SignalFd, timeout: Duration) {
+/// Waits until a signal or values arrive or the timeout has passed, and receives the values.
+fn wait_and_receive(signals: &SignalFd, values: &mut Option<Values>, timeout: Duration) -> io::Result<()> {
+    let has_input = wait(signals, values.as_ref().and_then(Values::input), timeout);
+    match values {
+        Some(values) if has_input => values.receive(),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until a signal or input arrives or the timeout has passed. Returns whether there is input, or its end.
+/// An early return is harmless.
+fn wait(signals: &SignalFd, input: Option<BorrowedFd<'_>>, timeout: Duration) -> bool {
     // Rounded up: otherwise the caller would spin during the last fraction of a millisecond.
     let timeout = PollTimeout::try_from(timeout + Duration::from_millis(1)).unwrap_or(PollTimeout::ZERO);
-    let _ = poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout);
+    let mut polled = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    polled.extend(input.map(|input| PollFd::new(input, PollFlags::POLLIN)));
+    let has_polled = poll(&mut polled, timeout).is_ok();
+    has_polled && polled.get(1).and_then(PollFd::any).unwrap_or(false)
 }

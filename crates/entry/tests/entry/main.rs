@@ -6,3 +6,4 @@ mod orphans;
 mod signals;
 mod silence;
 mod supervised;
+mod values;

@@ -1,9 +1,9 @@
 //! An entrypoint under test, with its liveness file and a shell script as its step.
 
 use std::fs;
-use std::io::Read;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 pub struct Supervised {
     child: Child,
+    input: Option<ChildStdin>,
     output: ChildStdout,
     folder: PathBuf,
     count: u32,
@@ -31,30 +32,67 @@ impl Supervised {
     /// Starts an entrypoint and waits until it has started its program.
     pub fn program(silence: &str, program: &[&str]) -> Self {
         let mut step = Self::waiting_to_start(silence, program);
-        // The file is changed repeatedly: the entrypoint's first read may come after the first change.
-        eventually("the program starts", || {
-            step.change_liveness_file();
-            step.has_child() || step.has_ended()
-        });
+        step.allow_start();
         step
     }
 
     /// Starts an entrypoint that does not start its program yet, because the liveness file has not changed.
     pub fn waiting_to_start(silence: &str, program: &[&str]) -> Self {
+        Self::launch(silence, program, |command, _| {
+            command.stdin(Stdio::null());
+        })
+    }
+
+    /// Starts an entrypoint that waits for values.
+    pub fn waiting_for_values(script: &str) -> Self {
+        Self::launch("600", &["/bin/sh", "-c", script], |command, folder| {
+            command.arg("--values").arg(folder.join("values")).stdin(Stdio::piped());
+        })
+    }
+
+    fn launch(silence: &str, program: &[&str], change: impl FnOnce(&mut Command, &Path)) -> Self {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("greenroom-entry-{}-{number}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(folder.join("values")).unwrap();
         fs::write(folder.join("alive"), "0").unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_greenroom-entry"))
-            .arg("--alive")
-            .arg(folder.join("alive"))
-            .args(["--silence", silence, "--"])
-            .args(program)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom-entry"));
+        command.arg("--alive").arg(folder.join("alive")).args(["--silence", silence]);
+        change(&mut command, &folder);
+        let mut child = command.arg("--").args(program).stdout(Stdio::piped()).spawn().unwrap();
         let output = child.stdout.take().unwrap();
-        Supervised { child, output, folder, count: 0 }
+        Supervised { input: child.stdin.take(), child, output, folder, count: 0 }
+    }
+
+    /// Sends a frame: a kind, a name and a value.
+    pub fn send_value(&mut self, kind: u8, name: &str, value: &[u8]) {
+        self.send_bytes(&frame(kind, name, value));
+    }
+
+    /// Sends a frame to an entrypoint that may have ended.
+    pub fn try_send_value(&mut self, kind: u8, name: &str, value: &[u8]) {
+        let _ = self.input.as_mut().unwrap().write_all(&frame(kind, name, value));
+    }
+
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.input.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    pub fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Changes the liveness file until the program has started, or the entrypoint has ended.
+    pub fn allow_start(&mut self) {
+        // The file is changed repeatedly: the entrypoint's first read may come after the first change.
+        eventually("the program starts", || {
+            self.change_liveness_file();
+            self.has_child() || self.has_ended()
+        });
+    }
+
+    /// Returns the folder of the files that the entrypoint writes.
+    pub fn values(&self) -> PathBuf {
+        self.folder.join("values")
     }
 
     pub fn pid(&self) -> Pid {
@@ -118,6 +156,11 @@ impl Supervised {
         self.output.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap().code().unwrap(), rest)
     }
+}
+
+fn frame(kind: u8, name: &str, value: &[u8]) -> Vec<u8> {
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_be_bytes();
+    [&[kind][..], &length(name.as_bytes()), &length(value), name.as_bytes(), value].concat()
 }
 
 impl Drop for Supervised {

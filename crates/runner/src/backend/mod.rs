@@ -14,9 +14,10 @@
 //!   such as images and a network. No concurrent job has the same slot.
 //! - [`Backend::prepare`]: prepares a step without running any part of it. Between this and the start, the
 //!   runner requests the start from the server, whose decision may have changed while an image was pulled.
-//! - [`Running::start`]: starts the step and returns its output. Standard output and error are one stream. If
-//!   it is not read, the step blocks; no byte is dropped. The stream ends when no process of the step runs
-//!   any more.
+//! - [`Running::start`]: starts the step with its values, and returns its output. Standard output and error
+//!   are one stream. If it is not read, the step blocks; no byte is dropped. The stream ends when no process
+//!   of the step runs any more.
+//! - [`Running::replace_file`]: replaces a file among the values of a step that has started.
 //! - [`Running::wait`]: waits until the step has ended. May be dropped and called again.
 //! - [`Running::stop`]: sends SIGTERM to every process of the step's group, and returns immediately.
 //! - [`Running::kill`]: **after it has returned without an error, no process of the step runs any more.** May
@@ -25,11 +26,13 @@
 //!   once for every prepared step.
 //!
 //! Every backend except the dummy, which runs nothing, starts a step through the entrypoint
-//! `greenroom-entry`, which kills the step when the runner has fallen silent.
+//! `greenroom-entry`, which kills the step when the runner has fallen silent. It gets secrets by its standard
+//! input only: see [`values`].
 
 pub mod container;
 pub mod dummy;
 pub mod process;
+pub mod values;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -39,6 +42,8 @@ use std::time::Duration;
 
 use greenroom_api_types::runner::{Job, Network};
 use tokio::io::AsyncRead;
+
+pub use self::values::StepValues;
 
 /// The exit code of `greenroom-entry` when the runner was silent for too long; also defined in
 /// `crates/entry/src/main.rs`.
@@ -62,6 +67,11 @@ impl BackendError {
 
     pub(crate) fn new(context: impl Into<String>, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         BackendError::Caused { context: context.into(), source: cause.into() }
+    }
+
+    /// The entrypoint can't be given the step's values.
+    fn values(cause: std::io::Error) -> Self {
+        BackendError::new("the step's values could not be sent", cause)
     }
 }
 
@@ -162,7 +172,8 @@ pub trait Backend: Send + Sync + 'static {
 pub trait Running: Send {
     type Output: AsyncRead + Send + Unpin + 'static;
 
-    fn start(&mut self) -> impl Future<Output = Result<Self::Output>> + Send;
+    fn start(&mut self, values: &StepValues) -> impl Future<Output = Result<Self::Output>> + Send;
+    fn replace_file(&mut self, name: &str, value: &[u8]) -> impl Future<Output = Result<()>> + Send;
     fn wait(&mut self) -> impl Future<Output = Result<Ended>> + Send;
     fn stop(&mut self) -> impl Future<Output = Result<()>> + Send;
     fn kill(&mut self) -> impl Future<Output = Result<()>> + Send;

@@ -2,25 +2,29 @@
 //! which everyone who may change a pipeline may do anything, and for tests. The entrypoint finds and kills a
 //! step's orphans.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use greenroom_api_types::runner::Job;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use nix::unistd::Pid;
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::{
     Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
-    Running, StepPlan,
+    Running, StepPlan, StepValues, values,
 };
 
 /// The signal on which the entrypoint kills the whole step.
 const KILL_ALL: Signal = Signal::SIGUSR1;
 /// How long the entrypoint may take to kill the step.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The tmpfs for values that are files, so that they are never on a disk.
+const TMPFS: &str = "/dev/shm";
 
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -51,11 +55,15 @@ impl Backend for Process {
         tokio::fs::create_dir_all(&folders.home).await.map_err(|error| {
             BackendError::new(format!("could not create {}", folders.home.display()), error)
         })?;
+        let values_folder = Path::new(TMPFS).join(format!("greenroom-{:032x}", rand::random::<u128>()));
         let mut command = Command::new(&self.entry);
         command
             .arg("--alive")
             .arg(folders.control.join(LIVENESS_FILE))
-            .args(["--silence", &plan.silence.as_secs_f64().to_string(), "--", "/bin/sh", "-e"])
+            .args(["--silence", &plan.silence.as_secs_f64().to_string()])
+            .arg("--values")
+            .arg(&values_folder)
+            .args(["--", "/bin/sh", "-e"])
             .arg(folders.control.join(&folders.script))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()))
@@ -64,18 +72,22 @@ impl Backend for Process {
             .envs(&plan.variables)
             .env(OUTPUT_VARIABLE, folders.output.join(OUTPUT_FILE))
             .current_dir(&folders.workspace)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             // A Ctrl-C of the terminal must only reach the runner, which then terminates its steps.
             .process_group(0);
-        Ok(ProcessStep { command, child: None })
+        Ok(ProcessStep { command, child: None, input: None, values_folder })
     }
 }
 
 pub struct ProcessStep {
     command: Command,
     child: Option<Child>,
+    /// The entrypoint's standard input.
+    input: Option<ChildStdin>,
+    /// Only exists if the step has values that are files.
+    values_folder: PathBuf,
 }
 
 impl ProcessStep {
@@ -96,12 +108,24 @@ impl ProcessStep {
 impl Running for ProcessStep {
     type Output = ChildStdout;
 
-    async fn start(&mut self) -> Result<ChildStdout> {
+    async fn start(&mut self, values: &StepValues) -> Result<ChildStdout> {
         let failed = |error| BackendError::new("the step could not be started", error);
+        if values.has_files() {
+            create_values_folder(&self.values_folder)?;
+        }
         let mut child = self.command.spawn().map_err(failed)?;
-        let output = child.stdout.take();
+        let (input, output) = (child.stdin.take(), child.stdout.take());
         self.child = Some(child);
-        output.ok_or_else(|| BackendError::message("the step has no output"))
+        let (Some(mut input), Some(output)) = (input, output) else {
+            return Err(BackendError::message("the step has no input or no output"));
+        };
+        values.send(&mut input).await.map_err(BackendError::values)?;
+        self.input = Some(input);
+        Ok(output)
+    }
+
+    async fn replace_file(&mut self, name: &str, value: &[u8]) -> Result<()> {
+        values::send_file(self.input.as_mut(), name, value).await.map_err(BackendError::values)
     }
 
     async fn wait(&mut self) -> Result<Ended> {
@@ -139,6 +163,26 @@ impl Running for ProcessStep {
     }
 
     async fn remove(mut self) -> Result<()> {
-        self.kill().await
+        let killed = self.kill().await;
+        match tokio::fs::remove_dir_all(&self.values_folder).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(BackendError::new("the step's secret files could not be removed", error))
+            }
+            _ => killed,
+        }
     }
+}
+
+/// Creates the folder for this user only. A folder that exists already may belong to another user.
+fn create_values_folder(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let failed = |error: std::io::Error| {
+        BackendError::new(format!("could not create a folder for secrets in {TMPFS}"), error)
+    };
+    let found = statfs(TMPFS).map_err(|error| failed(error.into()))?;
+    if found.filesystem_type() != TMPFS_MAGIC {
+        return Err(failed(std::io::Error::other("it is not a tmpfs, so the secrets would be on a disk")));
+    }
+    std::fs::DirBuilder::new().mode(0o700).create(path).map_err(failed)
 }

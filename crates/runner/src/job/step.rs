@@ -15,7 +15,7 @@ use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
 use super::step_end::{FinishedStep, Interruption, step_end};
 use super::work::Work;
-use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
+use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan, StepValues};
 use crate::error_chain::error_chain;
 use crate::job::outputs;
 use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};
@@ -160,12 +160,13 @@ impl<B: Backend> Work<'_, B> {
         if !self.lease.is_valid() {
             return None;
         }
+        let values = StepValues::default();
         let started = tokio::select! {
             biased;
             // A container that the engine still starts is killed when the step is removed; its entrypoint has
             // not started the program by then.
             () = self.lease.ended() => return None,
-            started = running.start() => started,
+            started = running.start(&values) => started,
         };
         let output = match started {
             Ok(output) => output,

@@ -11,4 +11,5 @@ mod isolation;
 mod lifecycle;
 mod network;
 mod output;
+mod secrets;
 mod writable;

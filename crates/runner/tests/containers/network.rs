@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use greenroom_api_types::runner::{Job, Network, PermanentFailure, Source};
 use greenroom_runner::backend::container::Container;
-use greenroom_runner::backend::{Backend, Running, StepPlan};
+use greenroom_runner::backend::{Backend, Running, StepPlan, StepValues};
 use greenroom_runner::checkout::{Access, Cidr, Protocols, checkout};
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
@@ -59,7 +59,7 @@ async fn output(backend: &Container, slot: u32, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (mut step, _liveness_task) = prepare_step(backend, folder.path(), slot, script).await;
     let mut text = String::new();
-    let mut output = step.start().await.unwrap();
+    let mut output = step.start(&StepValues::default()).await.unwrap();
     tokio::time::timeout(TIMEOUT, output.read_to_string(&mut text)).await.unwrap().unwrap();
     step.remove().await.unwrap();
     text
@@ -77,7 +77,7 @@ async fn heavy_jobs_of_two_slots_can_not_reach_each_other() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
     let (mut victim, _liveness_task) = prepare_step(&backend, folders[1].path(), 0, VICTIM).await;
-    let _output = victim.start().await.unwrap();
+    let _output = victim.start(&StepValues::default()).await.unwrap();
     eventually("the victim has an address", || address(folders[1].path()).is_some()).await;
     let address = address(folders[1].path()).unwrap();
     let request = format!(
@@ -103,7 +103,7 @@ async fn output_in_used_slot(backend: &Container, slot: u32, script: &str) -> St
     let _liveness_task = keep_changing_liveness_file(&step);
     let mut step = backend.prepare(&step).await.unwrap();
     let mut text = String::new();
-    let mut output = step.start().await.unwrap();
+    let mut output = step.start(&StepValues::default()).await.unwrap();
     tokio::time::timeout(TIMEOUT, output.read_to_string(&mut text)).await.unwrap().unwrap();
     step.remove().await.unwrap();
     text
@@ -115,7 +115,7 @@ async fn heavy_a_slot_is_cleared_before_its_next_job() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
     let (mut left, _liveness_task) = prepare_step(&backend, folders[1].path(), 0, "sleep 600").await;
-    let _output = left.start().await.unwrap();
+    let _output = left.start(&StepValues::default()).await.unwrap();
     let before = engine.containers().len();
     // The first step is still there, as if the engine had failed to remove it.
     assert_eq!(output(&backend, 0, "echo next").await, "next\n");
@@ -161,7 +161,7 @@ async fn heavy_a_checkout_reports_the_same_error_for_open_and_closed_private_por
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let backend = engine.backend(folders[0].path(), |_| {}).await;
     let (mut server, _liveness_task) = prepare_step(&backend, folders[1].path(), 0, VICTIM).await;
-    let _output = server.start().await.unwrap();
+    let _output = server.start(&StepValues::default()).await.unwrap();
     eventually("the server has an address", || address(folders[1].path()).is_some()).await;
     let address = address(folders[1].path()).unwrap();
     let is_open = || std::net::TcpStream::connect(format!("{address}:8080")).is_ok();

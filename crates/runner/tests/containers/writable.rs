@@ -23,8 +23,8 @@ async fn output(script: &str) -> String {
 #[tokio::test]
 async fn heavy_the_folders_that_a_step_can_write() {
     let script = "\
-        for folder in / /bin /dev /dev/shm /etc /greenroom /greenroom/control /greenroom/output /proc /proc/sys /run /sys \
-            /sys/fs/cgroup /tmp /var /var/tmp /workspace; do
+        for folder in / /bin /dev /dev/shm /etc /greenroom /greenroom/control /greenroom/output /greenroom/secrets /proc \
+            /proc/sys /run /sys /sys/fs/cgroup /tmp /var /var/tmp /workspace; do
             (echo x > $folder/probe) 2>/dev/null && echo $folder
         done
         for file in /etc/hosts /etc/hostname /etc/resolv.conf /greenroom/entry /proc/sysrq-trigger; do
@@ -32,7 +32,16 @@ async fn heavy_the_folders_that_a_step_can_write() {
         done
         true";
     // As root of the container, with Podman, which adds `/run` and `/var/tmp`.
-    let expected = ["/dev", "/dev/shm", "/greenroom/output", "/run", "/tmp", "/var/tmp", "/workspace"];
+    let expected = [
+        "/dev",
+        "/dev/shm",
+        "/greenroom/output",
+        "/greenroom/secrets",
+        "/run",
+        "/tmp",
+        "/var/tmp",
+        "/workspace",
+    ];
     assert_eq!(output(script).await.lines().collect::<Vec<_>>(), expected);
 }
 
@@ -40,7 +49,7 @@ async fn heavy_the_folders_that_a_step_can_write() {
 async fn heavy_writable_folders_outside_of_the_workspace_count_as_memory() {
     // The step's memory limit is 128 MiB.
     let script = "\
-        for folder in /dev /dev/shm /run /tmp /var/tmp; do grep -q \" $folder tmpfs \" /proc/mounts || echo $folder; done
+        for folder in /dev /dev/shm /greenroom/secrets /run /tmp /var/tmp; do grep -q \" $folder tmpfs \" /proc/mounts || echo $folder; done
         dd if=/dev/zero of=/run/full bs=1M count=256 2>/dev/null && echo 'more than its memory'
         true";
     let (engine, server) = (Engine::start().await, Server::start().await);

@@ -13,6 +13,10 @@ const WORKSPACE: &str = "/workspace";
 pub(super) const ENTRY: &str = "/greenroom/entry";
 const CONTROL: &str = "/greenroom/control";
 const OUTPUT: &str = "/greenroom/output";
+/// The folder of values that are files.
+const VALUES: &str = "/greenroom/secrets";
+/// The entrypoint accepts no more values than that.
+const VALUES_BYTES: i64 = 1024 * 1024;
 
 #[derive(Clone, Debug)]
 pub struct Isolation {
@@ -73,10 +77,12 @@ impl Isolation {
             cmd: Some(command(plan)),
             working_dir: Some(WORKSPACE.to_owned()),
             labels: Some(labels),
-            attach_stdin: Some(false),
+            attach_stdin: Some(true),
             attach_stdout: Some(true),
             attach_stderr: Some(true),
-            open_stdin: Some(false),
+            // The entrypoint reads the step's values from it. It ends with the runner's connection.
+            open_stdin: Some(true),
+            stdin_once: Some(true),
             tty: Some(false),
             host_config: Some(self.host_config(plan, entry, network_mode)),
             ..ContainerCreateBody::default()
@@ -106,10 +112,11 @@ impl Isolation {
             cap_drop: Some(vec!["ALL".to_owned()]),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),
             readonly_rootfs: Some(true),
-            tmpfs: Some(HashMap::from([(
-                "/tmp".to_owned(),
-                format!("rw,exec,nosuid,nodev,mode=1777,size={}", self.tmp_bytes),
-            )])),
+            tmpfs: Some(HashMap::from([
+                ("/tmp".to_owned(), format!("rw,exec,nosuid,nodev,mode=1777,size={}", self.tmp_bytes)),
+                // The number of the image's user is not known here, so everyone may write.
+                (VALUES.to_owned(), format!("rw,noexec,nosuid,nodev,mode=1777,size={VALUES_BYTES}")),
+            ])),
             memory: Some(self.memory_bytes),
             // Equal to the memory limit, which means no swap.
             memory_swap: Some(self.memory_bytes),
@@ -134,7 +141,7 @@ fn command(plan: &StepPlan) -> Vec<String> {
     let silence = plan.silence.as_secs_f64().to_string();
     let script = format!("{CONTROL}/{}", plan.folders.script);
     let liveness_file = format!("{CONTROL}/{LIVENESS_FILE}");
-    ["--alive", &liveness_file, "--silence", &silence, "--", "/bin/sh", "-e", &script]
+    ["--alive", &liveness_file, "--silence", &silence, "--values", VALUES, "--", "/bin/sh", "-e", &script]
         .map(str::to_owned)
         .to_vec()
 }

@@ -12,9 +12,10 @@ use bollard::query_parameters::{
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
+use tokio::io::AsyncWrite;
 use tokio_util::io::StreamReader;
 
-use crate::backend::{BackendError, Ended, Result, Running};
+use crate::backend::{BackendError, Ended, Result, Running, StepValues, values};
 
 /// How long the engine may take to end a killed container.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,41 +30,43 @@ type Output = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>
 pub struct ContainerStep {
     docker: Docker,
     id: String,
+    /// The entrypoint's standard input. It ends when this is dropped.
+    input: Option<Pin<Box<dyn AsyncWrite + Send>>>,
     ended: Option<Ended>,
 }
 
 impl ContainerStep {
     pub(super) fn new(docker: Docker, id: String) -> Self {
-        ContainerStep { docker, id, ended: None }
+        ContainerStep { docker, id, input: None, ended: None }
     }
+}
 
-    /// Returns `None` while the container runs.
-    async fn inspect(&self) -> Result<Option<Ended>> {
-        let unknown = |error| BackendError::new("could not inspect the step's container", error);
-        let found = self.docker.inspect_container(&self.id, None).await.map_err(unknown)?;
-        let state = found.state.unwrap_or_default();
-        if state.running.unwrap_or(false) || state.paused.unwrap_or(false) {
-            return Ok(None);
+/// Returns `None` while the container runs.
+async fn inspect(docker: &Docker, id: &str) -> Result<Option<Ended>> {
+    let unknown = |error| BackendError::new("could not inspect the step's container", error);
+    let found = docker.inspect_container(id, None).await.map_err(unknown)?;
+    let state = found.state.unwrap_or_default();
+    if state.running.unwrap_or(false) || state.paused.unwrap_or(false) {
+        return Ok(None);
+    }
+    let exit_code = state.exit_code.and_then(|code| i32::try_from(code).ok());
+    let exit_code = exit_code.unwrap_or(UNKNOWN_EXIT_CODE);
+    let remark = state.oom_killed.unwrap_or(false).then(|| "the memory limit was reached".to_owned());
+    Ok(Some(Ended { exit_code, remark }))
+}
+
+/// Waits until the container does not run any more.
+async fn wait_until_ended(docker: &Docker, id: &str) -> Result<Ended> {
+    loop {
+        let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
+        let waited = docker.wait_container(id, Some(options)).next().await;
+        // The response is not used, and the container is inspected instead: the library reports any exit code
+        // other than 0 as an error, and a long wait may end with the connection's timeout.
+        if let Some(ended) = inspect(docker, id).await? {
+            return Ok(ended);
         }
-        let exit_code = state.exit_code.and_then(|code| i32::try_from(code).ok());
-        let exit_code = exit_code.unwrap_or(UNKNOWN_EXIT_CODE);
-        let remark = state.oom_killed.unwrap_or(false).then(|| "the memory limit was reached".to_owned());
-        Ok(Some(Ended { exit_code, remark }))
-    }
-
-    /// Waits until the container does not run any more.
-    async fn wait_until_ended(&self) -> Result<Ended> {
-        loop {
-            let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
-            let waited = self.docker.wait_container(&self.id, Some(options)).next().await;
-            // The response is not used, and the container is inspected instead: the library reports any exit
-            // code other than 0 as an error, and a long wait may end with the connection's timeout.
-            if let Some(ended) = self.inspect().await? {
-                return Ok(ended);
-            }
-            if !matches!(waited, Some(Ok(_))) {
-                tokio::time::sleep(POLL_INTERVAL).await;
-            }
+        if !matches!(waited, Some(Ok(_))) {
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
@@ -71,22 +74,28 @@ impl ContainerStep {
 impl Running for ContainerStep {
     type Output = Output;
 
-    async fn start(&mut self) -> Result<Output> {
+    async fn start(&mut self, values: &StepValues) -> Result<Output> {
         let failed = |error| BackendError::new("the step could not be started", error);
         // Attach before the start, so that no output is lost.
-        let options = AttachContainerOptionsBuilder::new().stream(true).stdout(true).stderr(true).build();
-        let attached = self.docker.attach_container(&self.id, Some(options)).await.map_err(failed)?;
+        let options = AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true);
+        let attached = self.docker.attach_container(&self.id, Some(options.build())).await.map_err(failed)?;
         self.docker.start_container(&self.id, None).await.map_err(failed)?;
+        let input = self.input.insert(attached.input);
+        values.send(input).await.map_err(BackendError::values)?;
         let bytes =
             attached.output.map(|piece| piece.map(|piece| piece.into_bytes()).map_err(io::Error::other));
         Ok(StreamReader::new(Box::pin(bytes)))
+    }
+
+    async fn replace_file(&mut self, name: &str, value: &[u8]) -> Result<()> {
+        values::send_file(self.input.as_mut(), name, value).await.map_err(BackendError::values)
     }
 
     async fn wait(&mut self) -> Result<Ended> {
         if let Some(ended) = &self.ended {
             return Ok(ended.clone());
         }
-        let ended = self.wait_until_ended().await?;
+        let ended = wait_until_ended(&self.docker, &self.id).await?;
         self.ended = Some(ended.clone());
         Ok(ended)
     }
