@@ -84,6 +84,14 @@ pub(crate) async fn read<T: DeserializeOwned>(response: Response) -> Result<T> {
     Ok(data.data)
 }
 
+/// Reads a response with secrets. The error of the parser is left out, because it may quote the response.
+pub(crate) async fn read_secret<T: DeserializeOwned>(response: Response) -> Result<T> {
+    let body = response.bytes().await?;
+    let data: Data<T> = serde_json::from_slice(&body)
+        .map_err(|_| Error::unavailable("the response cannot be read".to_owned()))?;
+    Ok(data.data)
+}
+
 /// Returns `None` for `204`.
 pub(crate) async fn read_optional<T: DeserializeOwned>(response: Response) -> Result<Option<T>> {
     if response.status() == StatusCode::NO_CONTENT {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job,
-    LogSize, StepEnd, StepStart,
+    LogSize, StepEnd, StepStart, StepStarted,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
 
-use crate::connection::{Connection, SHORT_TIMEOUT, read, read_optional, send};
+use crate::connection::{Connection, SHORT_TIMEOUT, read, read_optional, read_secret, send};
 use crate::transfer::{self, SHA256_HEADER, Upload};
 use crate::{Error, Result};
 
@@ -95,10 +95,13 @@ impl JobClient {
         self.send(self.request(Method::POST, &["checkout"], SHORT_TIMEOUT).json(done)).await.map(drop)
     }
 
-    /// Reports the start of a step. The step may only run after this call has succeeded.
-    pub async fn start_step(&self, step_run_id: &str, start: &StepStart) -> Result<()> {
+    /// Reports the start of a step, and returns its secrets. The step may only run after this call has
+    /// succeeded.
+    pub async fn start_step(&self, step_run_id: &str, start: &StepStart) -> Result<StepStarted> {
         let path = ["steps", step_run_id, "start"];
-        self.send(self.request(Method::POST, &path, SHORT_TIMEOUT).json(start)).await.map(drop)
+        let response = self.send(self.request(Method::POST, &path, SHORT_TIMEOUT).json(start)).await?;
+        // A server without secrets responds with null.
+        read_secret::<Option<StepStarted>>(response).await.map(Option::unwrap_or_default)
     }
 
     pub async fn end_step(&self, step_run_id: &str, end: &StepEnd) -> Result<()> {

@@ -8,6 +8,7 @@ mod liveness;
 mod materials;
 mod outputs;
 pub mod retry;
+mod secrets;
 mod step;
 mod step_end;
 mod work;

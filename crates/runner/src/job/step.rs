@@ -13,9 +13,10 @@ use tokio::time::Instant;
 
 use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
+use super::secrets::Secrets;
 use super::step_end::{FinishedStep, Interruption, step_end};
 use super::work::Work;
-use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan, StepValues};
+use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::error_chain::error_chain;
 use crate::job::outputs;
 use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};
@@ -97,8 +98,8 @@ impl<B: Backend> Work<'_, B> {
             _ = self.lease.canceled() => return StepOutcome::Ended,
             () = tokio::time::sleep_until(self.deadline) => return StepOutcome::TimedOut,
         };
-        match allowed {
-            Ok(()) => {}
+        let started = match allowed {
+            Ok(started) => started,
             Err(RequestFailure::LeaseEnded) => return StepOutcome::LeaseEnded,
             Err(RequestFailure::Refused { code, detail }) => {
                 tracing::info!(code, detail, step = step.name, "the server did not allow the step to start");
@@ -106,8 +107,12 @@ impl<B: Backend> Work<'_, B> {
             }
             Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
             Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
-        }
-        let Some(end) = self.run_allowed(step, running).await else { return StepOutcome::LeaseEnded };
+        };
+        let end = match Secrets::prepare(started.secrets).await {
+            Ok(secrets) => self.run_allowed(step, running, &secrets).await,
+            Err(interruption) => Some(FinishedStep::not_started(interruption)),
+        };
+        let Some(end) = end else { return StepOutcome::LeaseEnded };
         let has_timed_out = matches!(end.interruption, Some(Interruption::TimedOut(_)));
         let report = step_end(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE)));
         match self.report(step, &report).await {
@@ -152,7 +157,12 @@ impl<B: Backend> Work<'_, B> {
 
     /// Runs a step that the server has allowed. Returns `None` if this runner has lost the job; no process of
     /// the step runs then.
-    async fn run_allowed(&self, step: &JobStep, running: &mut B::Running) -> Option<FinishedStep> {
+    async fn run_allowed(
+        &self,
+        step: &JobStep,
+        running: &mut B::Running,
+        secrets: &Secrets,
+    ) -> Option<FinishedStep> {
         if let Some(cancellation) = self.lease.cancellation() {
             return Some(FinishedStep::not_started(Interruption::Canceled(cancellation.reason)));
         }
@@ -160,13 +170,12 @@ impl<B: Backend> Work<'_, B> {
         if !self.lease.is_valid() {
             return None;
         }
-        let values = StepValues::default();
         let started = tokio::select! {
             biased;
             // A container that the engine still starts is killed when the step is removed; its entrypoint has
             // not started the program by then.
             () = self.lease.ended() => return None,
-            started = running.start(&values) => started,
+            started = running.start(&secrets.values) => started,
         };
         let output = match started {
             Ok(output) => output,
@@ -177,7 +186,7 @@ impl<B: Backend> Work<'_, B> {
         };
         self.start_signal.notify();
         let signals = LogSignals::default();
-        let masker = Masker::new(Arc::default());
+        let masker = Masker::new(Arc::clone(&secrets.patterns));
         let sink = StepLog {
             client: self.client.clone(),
             lease: self.lease.clone(),

@@ -22,6 +22,8 @@ pub(super) enum Interruption {
     Canceled(String),
     TimedOut(String),
     PlatformError(String),
+    /// The step was not started, because a secret can't be used as the definition demands.
+    InvalidSecret(String),
 }
 
 impl FinishedStep {
@@ -52,7 +54,9 @@ pub(super) fn step_end(
         (Some(Interruption::Canceled(reason)), ..) => (Canceled, Some(reason)),
         (Some(Interruption::PlatformError(reason)), ..) => (Errored, Some(reason)),
         (_, Some((status, reason)), _) => (status, Some(reason)),
-        (Some(Interruption::TimedOut(reason)), ..) => (Failed, Some(reason)),
+        (Some(Interruption::TimedOut(reason) | Interruption::InvalidSecret(reason)), ..) => {
+            (Failed, Some(reason))
+        }
         (None, None, None) => (Errored, Some("it is unknown how the step ended".to_owned())),
         (None, None, Some(Ended { exit_code: 0, .. })) => match outputs() {
             Ok(outputs) => {

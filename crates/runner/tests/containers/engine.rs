@@ -51,6 +51,11 @@ impl Engine {
         engine
     }
 
+    /// Returns the folder with everything that the engine stores.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn host(&self) -> String {
         format!("unix://{}", self.folder.path().join("engine.sock").display())
     }

@@ -1,14 +1,77 @@
 //! Secrets of steps in containers: they are neither in the container's configuration nor in any file of the
 //! engine.
 
+use std::path::Path;
 use std::time::Duration;
 
 use greenroom_runner::backend::{Backend, Running, StepValues};
 use tokio::io::AsyncReadExt;
 
 use crate::engine::Engine;
-use crate::support::jobs::job;
+use crate::support::jobs::{job, secret, secret_file};
 use crate::support::server::Server;
+
+const VALUE: &str = "correct-horse-battery";
+
+/// Returns the files below a folder that contain the text. What the containers' own tmpfs contain is not
+/// visible here.
+fn files_with(folder: &Path, text: &str, count: &mut usize) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            found.extend(files_with(&entry.path(), text, count));
+        } else if kind.is_file() {
+            *count += 1;
+            let content = std::fs::read(entry.path()).unwrap_or_default();
+            if content.windows(text.len()).any(|window| window == text.as_bytes()) {
+                found.push(entry.path().display().to_string());
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn heavy_a_secret_reaches_the_step_and_nothing_of_the_engine() {
+    let (engine, server) = (Engine::start().await, Server::start().await);
+    let runner = engine.runner(server.port, |_| {}).await;
+    server.configure(|rules| rules.secrets = vec![secret("KEY", VALUE), secret_file("CONFIG", VALUE)]);
+    let script = format!(
+        "[ \"$KEY\" = {VALUE} ] && echo variable; [ \"$(cat $CONFIG)\" = {VALUE} ] && echo file; \
+         echo \"$CONFIG $KEY\"; cat; echo ready; while [ ! -e go ]; do sleep 0.05; done"
+    )
+    .replace(VALUE, "correct-\"\"horse-battery");
+    server.give(job(&[("build", &script)]));
+    let expected = "variable\nfile\n/greenroom/secrets/CONFIG ***\nready\n";
+    server.until("the step runs", |record| record.log_text("build") == expected).await;
+    let inspected = engine.podman(&["inspect", &engine.containers()[0]]);
+    assert!(inspected.contains("/greenroom/secrets") && !inspected.contains("horse"), "{inspected}");
+    let mut count = 0;
+    assert_eq!(files_with(engine.folder(), VALUE, &mut count), Vec::<String>::new());
+    assert_eq!(files_with(runner.folder.path(), VALUE, &mut count), Vec::<String>::new());
+    assert!(count > 10, "only {count} files of the engine were found");
+    let jobs = runner.folder.path().join("jobs");
+    let job = std::fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(job.join("workspace/go"), "").unwrap();
+    assert_eq!(server.until_complete().await.error, None);
+    runner.finish().await;
+    assert_eq!(files_with(engine.folder(), VALUE, &mut count), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn heavy_a_secret_file_belongs_to_the_steps_user() {
+    for (user, expected) in [(None, "0:0 400\n"), (Some("1234:1235"), "1234:1235 400\n")] {
+        let (engine, server) = (Engine::start().await, Server::start().await);
+        let user = user.map(|user| user.parse().unwrap());
+        let runner = engine.runner(server.port, |isolation| isolation.user = user).await;
+        server.configure(|rules| rules.secrets = vec![secret_file("CONFIG", VALUE)]);
+        server.give(job(&[("check", "/bin/busybox stat -c '%u:%g %a' $CONFIG")]));
+        assert_eq!(server.until_complete().await.error, None);
+        server.recorded(|record| assert_eq!(record.log_text("check"), expected));
+        runner.finish().await;
+    }
+}
 
 #[tokio::test]
 async fn heavy_the_folder_of_secret_files_is_a_tmpfs_of_one_mebibyte() {

@@ -14,4 +14,5 @@ mod materials;
 mod outage;
 mod outputs;
 mod revoked;
+mod secrets;
 mod steps;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_api_types::runner::{Job, JobStep, Network};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use greenroom_api_types::runner::{Job, JobStep, Network, StepSecret};
 
 /// Returns a job with these steps, given by name, which is also the id, and script.
 pub fn job(steps: &[(&str, &str)]) -> Job {
@@ -38,4 +40,19 @@ pub fn step(name: &str, run: &str) -> JobStep {
         variables: BTreeMap::from([("GREENROOM_STAGE".to_owned(), "build".to_owned())]),
         timeout_seconds: None,
     }
+}
+
+/// Returns a secret that is a variable. Its name is `name-of-` and the variable.
+pub fn secret(variable: &str, value: impl AsRef<[u8]>) -> StepSecret {
+    StepSecret {
+        variable: variable.to_owned(),
+        name: format!("name-of-{variable}"),
+        value: STANDARD.encode(value),
+        file: false,
+    }
+}
+
+/// Returns a secret that is a file.
+pub fn secret_file(variable: &str, value: impl AsRef<[u8]>) -> StepSecret {
+    StepSecret { file: true, ..secret(variable, value) }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Cancel, CheckedOut, Complete, Job, StepEnd};
+use greenroom_api_types::runner::{Cancel, CheckedOut, Complete, Job, StepEnd, StepSecret};
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -44,6 +44,8 @@ pub struct Rules {
     pub rejects_starts: bool,
     /// Responds to the start of a step with 409 and this code.
     pub refuse_start: Option<&'static str>,
+    /// The secrets of every step.
+    pub secrets: Vec<StepSecret>,
     /// The maximum length of a log.
     pub log_limit: Option<usize>,
 }

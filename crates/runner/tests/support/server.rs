@@ -14,7 +14,7 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart,
+    CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart, StepStarted,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -193,7 +193,7 @@ async fn start(
     }
     state.record.calls.push(format!("start {step}"));
     state.record.images.extend(start.image_digest.map(|digest| (step, digest)));
-    StatusCode::OK.into_response()
+    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone() } }).into_response()
 }
 
 async fn end(
