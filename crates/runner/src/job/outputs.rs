@@ -1,4 +1,5 @@
-//! Parses the file `$GREENROOM_OUTPUT` of a step: lines of the form `name=value`.
+//! Parses the file `$GREENROOM_OUTPUT` of a step: lines of the form `name=value`. Outputs are visible to every
+//! member, so they must not contain secrets.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,11 +8,13 @@ use std::path::Path;
 
 use greenroom_domain::output::{self, InvalidOutput};
 
+use crate::log::SecretPatterns;
+
 /// The limit of the whole file. The server checks the total size of all outputs of a deployment.
 const MAX_FILE_BYTES: u64 = output::MAX_DEPLOYMENT_BYTES as u64;
 
-/// Reads the outputs. The error is shown to users.
-pub fn read(file: &Path) -> Result<BTreeMap<String, String>, String> {
+/// Reads the outputs. The error is shown to users, after secrets in it were masked.
+pub fn read(file: &Path, secrets: &SecretPatterns) -> Result<BTreeMap<String, String>, String> {
     // A step may have replaced the file by a link, and this process can read more than the step could.
     let kind =
         std::fs::symlink_metadata(file).map_err(|error| format!("the outputs could not be read: {error}"))?;
@@ -26,7 +29,13 @@ pub fn read(file: &Path) -> Result<BTreeMap<String, String>, String> {
         return Err(format!("the outputs are larger than {} KiB", MAX_FILE_BYTES / 1024));
     }
     let text = String::from_utf8(text).map_err(|_| "the outputs are not UTF-8".to_owned())?;
-    parse(&text)
+    let outputs = parse(&text)?;
+    for (name, value) in &outputs {
+        if let Some(secret) = secrets.find(value.as_bytes()).or_else(|| secrets.find(name.as_bytes())) {
+            return Err(format!("output `{name}` holds the secret `{secret}`"));
+        }
+    }
+    Ok(outputs)
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
@@ -84,6 +93,7 @@ mod tests {
 
     #[test]
     fn too_large_files_invalid_utf8_and_links_are_rejected() {
+        let read = |file: &Path| read(file, &SecretPatterns::default());
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("output");
         let line = format!("a={}\n", "x".repeat(32 * 1024 - 3));
@@ -96,5 +106,22 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert!(read(&link).is_err());
+    }
+
+    #[test]
+    fn outputs_with_a_secret_in_any_form_are_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("output");
+        let secrets = SecretPatterns::new([("shop-key", b"hunter22".as_slice())]).unwrap();
+        for (text, expected) in [
+            ("a=1\nurl=https://x:hunter22@y\n", Err("output `url` holds the secret `shop-key`")),
+            ("basic=dXNlcjpodW50ZXIyMg==\n", Err("output `basic` holds the secret `shop-key`")),
+            ("hunter22=1\n", Err("output `hunter22` holds the secret `shop-key`")),
+            ("a=hunter\nb=22\n", Ok(2)),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let found = read(&file, &secrets).map(|outputs| outputs.len());
+            assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+        }
     }
 }

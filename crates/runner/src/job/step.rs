@@ -19,7 +19,7 @@ use super::work::Work;
 use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::error_chain::error_chain;
 use crate::job::outputs;
-use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink};
+use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink, mask};
 
 /// How long a step that has timed out may take to end after SIGTERM.
 pub(super) const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
@@ -108,13 +108,14 @@ impl<B: Backend> Work<'_, B> {
             Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
             Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
         };
-        let end = match Secrets::prepare(started.secrets).await {
-            Ok(secrets) => self.run_allowed(step, running, &secrets).await,
-            Err(interruption) => Some(FinishedStep::not_started(interruption)),
+        let (end, patterns) = match Secrets::prepare(started.secrets).await {
+            Ok(secrets) => (self.run_allowed(step, running, &secrets).await, secrets.patterns),
+            Err(interruption) => (Some(FinishedStep::not_started(interruption)), Arc::default()),
         };
         let Some(end) = end else { return StepOutcome::LeaseEnded };
         let has_timed_out = matches!(end.interruption, Some(Interruption::TimedOut(_)));
-        let report = step_end(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE)));
+        let mut report = step_end(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE), &patterns));
+        report.reason = report.reason.map(|reason| mask(&patterns, &reason));
         match self.report(step, &report).await {
             StepOutcome::Ended if has_timed_out && report.status == StepEndStatus::Failed => {
                 StepOutcome::TimedOut

@@ -85,6 +85,38 @@ async fn a_secret_is_in_no_file_of_the_job_and_in_no_process_but_the_steps() {
 }
 
 #[tokio::test]
+async fn an_output_with_a_secret_fails_the_step() {
+    let server = Server::start().await;
+    let runner = TestRunner::with_processes(server.port);
+    server.configure(|rules| rules.secrets = vec![secret("KEY", VALUE)]);
+    let script = "echo fine=1 > \"$GREENROOM_OUTPUT\"; \
+                  echo basic=$(printf 'user:%s' \"$KEY\" | base64) >> \"$GREENROOM_OUTPUT\"";
+    server.give(job(&[("build", script), ("next", "true")]));
+    assert_eq!(server.until_complete().await.error, None);
+    server.recorded(|record| {
+        assert_eq!(record.calls, ["start build", "end build", "complete"]);
+        let end = record.end("build");
+        assert_eq!((end.status, end.outputs.len()), (StepEndStatus::Failed, 0));
+        assert_eq!(end.reason.as_deref(), Some("output `basic` holds the secret `name-of-KEY`"));
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn the_reason_of_a_failed_step_is_masked() {
+    let server = Server::start().await;
+    let runner = TestRunner::with_processes(server.port);
+    server.configure(|rules| rules.secrets = vec![secret("KEY", "hunter22")]);
+    server.give(job(&[("build", "printf '%s=\\033\\n' \"$KEY\" > \"$GREENROOM_OUTPUT\"")]));
+    server.until_complete().await;
+    server.recorded(|record| {
+        let reason = record.end("build").reason.clone().unwrap();
+        assert!(reason.contains("`***`") && !reason.contains("hunter22"), "{reason}");
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
 async fn a_secret_that_can_not_be_a_variable_fails_the_step_before_it_starts() {
     let server = Server::start().await;
     let runner = TestRunner::with_processes(server.port);
