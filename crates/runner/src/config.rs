@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
+use url::{Host, Url};
 
 use crate::backend::User;
 use crate::backend::container::{Isolation, Ulimit};
@@ -31,6 +32,10 @@ pub struct Config {
     /// The address of the API, including `/api/v1`.
     #[arg(long, env = "GREENROOM_URL")]
     pub url: String,
+    /// Allows a plain `http://` address beyond this machine, although tokens and secrets can be read on the way.
+    /// For tests only.
+    #[arg(long, env = "GREENROOM_RUNNER_ALLOW_PLAIN_HTTP", hide = true)]
+    pub allow_plain_http: bool,
     /// The runner's token, `grr_…`. It is visible in the list of processes; prefer a file.
     #[arg(
         long,
@@ -127,16 +132,26 @@ impl Config {
         }
     }
 
-    /// Returns whether the token would leave this machine over plain HTTP.
-    pub fn sends_token_in_the_clear(&self) -> bool {
-        let Some(rest) = self.url.strip_prefix("http://") else { return false };
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = match authority.strip_prefix('[') {
-            Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-            None => authority.split(':').next().unwrap_or_default(),
+    /// Rejects an address with which tokens and secrets would leave this machine without encryption.
+    pub fn check_encryption(&self) -> anyhow::Result<()> {
+        if self.allow_plain_http || !self.leaves_machine_unencrypted() {
+            return Ok(());
+        }
+        anyhow::bail!(
+            "--url is plain HTTP to another machine: tokens and secrets would be sent without encryption; use https://"
+        )
+    }
+
+    /// Returns whether requests leave this machine over plain HTTP. The address is parsed as the client does.
+    pub fn leaves_machine_unencrypted(&self) -> bool {
+        let Ok(url) = Url::parse(&self.url) else { return false };
+        let is_loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
         };
-        let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-        !is_loopback && host != "localhost"
+        url.scheme() != "https" && !is_loopback
     }
 
     pub fn name(&self) -> anyhow::Result<String> {
@@ -201,17 +216,23 @@ mod tests {
     }
 
     #[test]
-    fn only_remote_plain_http_sends_the_token_in_the_clear() {
-        for (url, is_in_the_clear) in [
+    fn plain_http_beyond_this_machine_is_rejected_unless_it_is_allowed() {
+        for (url, is_rejected) in [
             ("https://greenroom.test/api/v1", false),
             ("http://127.0.0.1:8080/api/v1", false),
             ("http://[::1]:8080/api/v1", false),
             ("http://localhost/api/v1", false),
             ("http://greenroom.test/api/v1", true),
+            ("HTTP://greenroom.test/api/v1", true),
             ("http://10.0.0.1:8080/api/v1", true),
+            ("http://127.0.0.1@greenroom.test/api/v1", true),
+            ("http://localhost:80@greenroom.test/api/v1", true),
+            ("http://localhost.greenroom.test/api/v1", true),
         ] {
             let config = Config { url: url.to_owned(), ..parse("--token a").unwrap() };
-            assert_eq!(config.sends_token_in_the_clear(), is_in_the_clear, "{url}");
+            assert_eq!(config.check_encryption().is_err(), is_rejected, "{url}");
+            let config = Config { url: url.to_owned(), ..parse("--token a --allow-plain-http").unwrap() };
+            assert!(config.check_encryption().is_ok(), "{url}");
         }
     }
 

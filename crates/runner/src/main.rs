@@ -24,6 +24,7 @@ const EXIT_REVOKED: u8 = 77;
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     let config = Config::parse();
+    config.check_encryption()?;
     telemetry::init_logs(&config.log.filter, config.log.format)?;
     let work_dir = WorkDir::take(&config.work_dir)
         .with_context(|| format!("the work folder {} cannot be used", config.work_dir.display()))?;
@@ -60,8 +61,8 @@ async fn run<B: Backend>(config: &Config, work_dir: WorkDir, backend: B) -> anyh
     let stop = Stop::default();
     let mut signal_task = JoinSet::new();
     signal_task.spawn(handle_signals(stop.clone()));
-    if config.sends_token_in_the_clear() {
-        tracing::warn!(url = config.url, "the runner's token is sent without encryption: use https://");
+    if config.leaves_machine_unencrypted() {
+        tracing::warn!(url = config.url, "tokens and secrets are sent without encryption: use https://");
     }
     tracing::info!(url = config.url, concurrency = config.concurrency, backend = ?config.backend, "started");
     match runner.run(stop).await? {

@@ -13,6 +13,7 @@ mod log;
 mod materials;
 mod outage;
 mod outputs;
+mod program;
 mod revoked;
 mod secrets;
 mod steps;
