@@ -15,6 +15,7 @@ use greenroom_runner::config::{BackendKind, Config};
 use greenroom_runner::job::folders::WorkDir;
 use greenroom_runner::runner::{Ending, Runner, Stop};
 use greenroom_runner::telemetry;
+use nix::sys::prctl;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
@@ -23,6 +24,8 @@ const EXIT_REVOKED: u8 = 77;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
+    // No other process of this user can read this one's memory, which contains tokens and secrets.
+    prctl::set_dumpable(false).context("this process could not be protected")?;
     let config = Config::parse();
     config.check_encryption()?;
     telemetry::init_logs(&config.log.filter, config.log.format)?;
