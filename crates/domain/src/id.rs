@@ -89,6 +89,9 @@ ids! {
     PoolId = "pol",
     RunnerId = "run",
     ArtifactId = "art",
+    SecretId = "sec",
+    /// A data key of an organization, which seals the values of its secrets.
+    OrganizationKeyId = "oky",
     EventId = "evt",
 }
 

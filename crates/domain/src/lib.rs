@@ -27,6 +27,7 @@ pub mod role;
 pub mod runner;
 pub mod runner_pool;
 pub mod scope;
+pub mod secret;
 pub mod session;
 pub mod sign_in;
 pub mod slug;

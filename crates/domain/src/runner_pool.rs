@@ -86,11 +86,8 @@ impl Restriction {
             return Some(NotTaken::Pipeline);
         }
         let named = self.environments.as_ref()?;
-        let is_named = |entry: &String| match entry.strip_suffix('*') {
-            Some(prefix) => environment.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()),
-            None => entry == environment,
-        };
-        if named.iter().any(is_named) { None } else { Some(NotTaken::Environment) }
+        let is_named = named.iter().any(|entry| names_environment(entry, environment));
+        if is_named { None } else { Some(NotTaken::Environment) }
     }
 }
 
@@ -108,7 +105,15 @@ pub fn target_environment<'a>(
     target.unwrap_or(NO_ENVIRONMENT)
 }
 
-fn is_environment(text: &str) -> bool {
+/// Returns whether an entry, a name or a template such as `pr-*`, covers an environment.
+pub(crate) fn names_environment(entry: &str, environment: &str) -> bool {
+    match entry.strip_suffix('*') {
+        Some(prefix) => environment.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()),
+        None => entry == environment,
+    }
+}
+
+pub(crate) fn is_environment(text: &str) -> bool {
     match text.strip_suffix('*') {
         // The star matches at least one character of a name.
         Some(prefix) => !prefix.is_empty() && format!("{prefix}x").parse::<Slug>().is_ok(),

@@ -1,0 +1,25 @@
+//! Sealing of secrets. A master key of the installation wraps one data key per organization, and the data key
+//! seals values. Everything that is sealed is bound to its place by associated data: a row that was moved to
+//! another organization, secret, scope or version does not open.
+//!
+//! This crate sees neither the database nor the network, and it logs nothing.
+
+mod associated_data;
+mod data_key;
+mod key_ring;
+mod source;
+
+pub use self::data_key::{DataKey, SealedValue, ValuePlace};
+pub use self::key_ring::{InvalidKeyRing, KeyRing, WrappedKey};
+pub use self::source::{KeySource, Keys, NotLoaded};
+
+/// Why something could not be sealed or opened. It carries no key and no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    #[error("the master key `{0}` is not among the keys of this process")]
+    UnknownMasterKey(String),
+    #[error("the row does not open: it was sealed with another key or for another place, or it is damaged")]
+    NotOpened,
+    #[error("the system's cryptography failed")]
+    Failed,
+}
