@@ -2,8 +2,8 @@
 
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hmac, rand};
-use greenroom_domain::id::{OrganizationId, OrganizationKeyId, SecretId};
-use greenroom_domain::secret::{Secret, SecretScope};
+use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
+use greenroom_domain::secret::{SealedValue, Secret, ValuePlace};
 use zeroize::Zeroizing;
 
 use crate::KeyError;
@@ -22,11 +22,7 @@ impl Cipher {
     }
 
     /// Returns the nonce and the sealed bytes with their tag.
-    pub(crate) fn seal(
-        &self,
-        bound_to: &[u8],
-        plain: &[u8],
-    ) -> Result<([u8; NONCE_LEN], Vec<u8>), KeyError> {
+    pub(crate) fn seal(&self, bound_to: &[u8], plain: &[u8]) -> Result<([u8; NONCE_LEN], Vec<u8>), KeyError> {
         let mut nonce = [0; NONCE_LEN];
         rand::fill(&mut nonce).map_err(|_| KeyError::Failed)?;
         // The room for the tag keeps the plain bytes from being copied when the buffer grows.
@@ -83,22 +79,6 @@ pub struct DataKey {
     id: OrganizationKeyId,
     cipher: Cipher,
     fingerprints: hmac::Key,
-}
-
-/// What a value is bound to, besides its organization and its data key.
-#[derive(Clone, Copy, Debug)]
-pub struct ValuePlace<'a> {
-    pub secret: SecretId,
-    pub scope: &'a SecretScope,
-    pub version: i32,
-}
-
-/// A value as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SealedValue {
-    pub key: OrganizationKeyId,
-    pub nonce: Vec<u8>,
-    pub sealed: Vec<u8>,
 }
 
 impl DataKey {
@@ -162,11 +142,12 @@ impl DataKey {
 mod tests {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
-    use greenroom_domain::id::PipelineId;
+    use greenroom_domain::id::{PipelineId, SecretId};
+    use greenroom_domain::secret::{SecretScope, WrappedKey};
     use uuid::Uuid;
 
     use super::*;
-    use crate::key_ring::{KeyRing, WrappedKey};
+    use crate::key_ring::KeyRing;
 
     const VALUE: &[u8] = b"correct horse battery staple";
 
@@ -199,9 +180,8 @@ mod tests {
             let text = format!("test:{}", STANDARD.encode([7; KEY_BYTES]));
             let ring = KeyRing::parse(&text).unwrap_or_else(|error| panic!("{error}"));
             // The ids of keys are equal in both organizations, as after a row was copied.
-            let key = |own, number| {
-                ring.create(organization(own), OrganizationKeyId::from(uuid(number))).unwrap()
-            };
+            let key =
+                |own, number| ring.create(organization(own), OrganizationKeyId::from(uuid(number))).unwrap();
             let keys = [[key(0, 100), key(0, 101)], [key(1, 100), key(1, 101)]];
             Self { ring, keys }
         }
@@ -277,7 +257,9 @@ mod tests {
             let mut damaged = value.clone();
             damaged.sealed[at] ^= 0x80;
             assert!(!fixture.opens(row, &damaged));
-            assert!(!fixture.opens(row, &SealedValue { sealed: value.sealed[..at].to_vec(), ..value.clone() }));
+            assert!(
+                !fixture.opens(row, &SealedValue { sealed: value.sealed[..at].to_vec(), ..value.clone() })
+            );
         }
         for at in 0..value.nonce.len() {
             let mut damaged = value.clone();

@@ -4,6 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
+use greenroom_domain::secret::WrappedKey;
 use zeroize::Zeroizing;
 
 use crate::KeyError;
@@ -28,21 +29,14 @@ struct MasterKey {
 pub enum InvalidKeyRing {
     #[error("there is no key; expected lines of the form `id:base64`")]
     Empty,
-    #[error("line {0} is not of the form `id:base64`; an id has 1 to 63 of the characters a-z, 0-9, `-`, `_`")]
+    #[error(
+        "line {0} is not of the form `id:base64`; an id has 1 to 63 of the characters a-z, 0-9, `-`, `_`"
+    )]
     Line(usize),
     #[error("line {0} does not have a key of 32 bytes in base64, such as `openssl rand -base64 32` prints")]
     Key(usize),
     #[error("line {0} has the id of an earlier line")]
     Repeated(usize),
-}
-
-/// A data key as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrappedKey {
-    pub id: OrganizationKeyId,
-    /// The id of the master key that wraps it.
-    pub master_key: String,
-    pub wrapped: Vec<u8>,
 }
 
 impl KeyRing {

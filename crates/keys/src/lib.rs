@@ -9,8 +9,8 @@ mod data_key;
 mod key_ring;
 mod source;
 
-pub use self::data_key::{DataKey, SealedValue, ValuePlace};
-pub use self::key_ring::{InvalidKeyRing, KeyRing, WrappedKey};
+pub use self::data_key::DataKey;
+pub use self::key_ring::{InvalidKeyRing, KeyRing};
 pub use self::source::{KeySource, Keys, NotLoaded};
 
 /// Why something could not be sealed or opened. It carries no key and no value.

@@ -163,7 +163,8 @@ mod tests {
     async fn a_file_that_every_user_can_read_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
-        for (mode, rejected) in [(0o600, false), (0o400, false), (0o440, false), (0o644, true), (0o602, true)] {
+        for (mode, rejected) in [(0o600, false), (0o400, false), (0o440, false), (0o644, true), (0o602, true)]
+        {
             write(&path, OLD, mode);
             let read = KeySource::File(path.clone()).read().await;
             assert_eq!(matches!(read, Err(NotLoaded::Permissions(_))), rejected, "{mode:o}");

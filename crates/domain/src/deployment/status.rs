@@ -154,6 +154,10 @@ pub enum Reason {
     ImageNotFound,
     /// The stage's pool takes no jobs of this pipeline, or none that deploy to this environment.
     PoolRestricted,
+    /// A step uses a secret that does not exist for its pipeline and environment.
+    SecretMissing,
+    /// A rule of a secret denies it to a step.
+    SecretDenied,
     /// The stage uses a feature that this installation does not support yet.
     Unsupported,
     /// The definition can't be read any more, or an `if` can't be evaluated.
@@ -189,6 +193,8 @@ text_enum!(Reason {
     RepositoryUnavailable = "repository_unavailable",
     ImageNotFound = "image_not_found",
     PoolRestricted = "pool_restricted",
+    SecretMissing = "secret_missing",
+    SecretDenied = "secret_denied",
     Unsupported = "unsupported",
     InvalidDefinition = "invalid_definition",
     ConditionLimit = "condition_limit",

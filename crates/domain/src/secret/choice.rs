@@ -1,8 +1,11 @@
 //! Which secret a step gets: the one with the narrowest scope, if its policy allows it. A narrower secret that
 //! is denied does not fall back to a broader one.
 
+use std::cmp::Reverse;
+
 use super::policy::{Policy, Usage};
 use super::scope::SecretScope;
+use crate::deployment::Reason;
 use crate::id::{OrganizationId, PipelineId, SecretId};
 use crate::runner_pool::names_environment;
 use crate::text_enum::text_enum;
@@ -81,11 +84,32 @@ pub fn choose<'a>(
     }
 }
 
-fn denied_by(secret: &Candidate, place: &Place<'_>) -> Option<Rule> {
-    if secret.usage.is_some() {
-        return Some(Rule::Usage);
+/// Chooses among the credentials of the platform for one use. Returns `None` if there is none. Of several with
+/// the same scope it is the oldest.
+pub fn choose_credential<'a>(
+    place: &Place<'_>,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+) -> Result<Option<&'a Candidate>, Refusal> {
+    let narrowest = candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let narrowness = candidate.scope.narrowness(place.pipeline, place.environment)?;
+            Some(((narrowness, Reverse(candidate.id)), candidate))
+        })
+        .max_by_key(|(order, _)| *order);
+    let Some((_, chosen)) = narrowest else { return Ok(None) };
+    match denied_by_policy(&chosen.policy, place) {
+        Some(rule) => Err(Refusal::Denied(chosen.id, rule)),
+        None => Ok(Some(chosen)),
     }
-    let Policy { pipelines, environments, pools, branches } = &secret.policy;
+}
+
+fn denied_by(secret: &Candidate, place: &Place<'_>) -> Option<Rule> {
+    if secret.usage.is_some() { Some(Rule::Usage) } else { denied_by_policy(&secret.policy, place) }
+}
+
+fn denied_by_policy(policy: &Policy, place: &Place<'_>) -> Option<Rule> {
+    let Policy { pipelines, environments, pools, branches } = policy;
     if pipelines.as_ref().is_some_and(|named| !named.contains(&place.pipeline)) {
         return Some(Rule::Pipelines);
     }
@@ -111,6 +135,14 @@ fn denied_by(secret: &Candidate, place: &Place<'_>) -> Option<Rule> {
 }
 
 impl Refusal {
+    /// Returns the reason for which the stage fails.
+    pub const fn reason(&self) -> Reason {
+        match self {
+            Self::Missing => Reason::SecretMissing,
+            Self::Denied(..) => Reason::SecretDenied,
+        }
+    }
+
     /// Explains the refusal, and what to do. `name` is the name that the step uses.
     pub fn detail(&self, name: &str, organization: OrganizationId, place: &Place<'_>) -> String {
         let Place { pipeline, environment, pool, branch } = place;
@@ -234,6 +266,25 @@ mod tests {
         let narrow = Candidate { policy, ..secret(11, SecretScope::Pipeline(pipeline(ONE))) };
         let all = [secret(10, SecretScope::Organization), narrow];
         assert_eq!(choose(&place("qa"), &all), Err(Refusal::Denied(all[1].id, Rule::Branches)));
+    }
+
+    #[test]
+    fn a_credential_is_chosen_by_scope_and_policy() {
+        let everywhere = secret(10, SecretScope::Organization);
+        let (older, newer) = (
+            secret(11, SecretScope::Pipeline(pipeline(ONE))),
+            secret(12, SecretScope::Pipeline(pipeline(ONE))),
+        );
+        let chosen = |all: &[&Candidate]| {
+            let found = choose_credential(&place("qa"), all.iter().copied());
+            found.map(|found| found.map(|candidate| candidate.id.uuid().as_u128()))
+        };
+        assert_eq!(chosen(&[]), Ok(None));
+        assert_eq!(chosen(&[&everywhere]), Ok(Some(10)));
+        assert_eq!(chosen(&[&newer, &everywhere, &older]), Ok(Some(11)));
+        let policy = Policy { pools: names(&["other"]), ..Policy::default() };
+        let denied = Candidate { policy, ..older.clone() };
+        assert_eq!(chosen(&[&everywhere, &denied]), Err(Refusal::Denied(older.id, Rule::Pools)));
     }
 
     #[test]

@@ -4,16 +4,24 @@
 mod choice;
 mod policy;
 mod scope;
+mod sealed;
 mod value;
 mod version;
 
-pub use self::choice::{Branch, Candidate, Place, Refusal, Rule, choose};
+pub use self::choice::{Branch, Candidate, Place, Refusal, Rule, choose, choose_credential};
 pub use self::policy::{InvalidPolicy, MAX_ENTRIES, Policy, Usage, UsageKind};
 pub use self::scope::{InvalidScope, ScopeKind, SecretScope};
+pub use self::sealed::{SealedValue, ValuePlace, WrappedKey};
 pub use self::value::{InvalidValue, MAX_BYTES, MAX_STEP_BYTES, MIN_BYTES, Secret};
 pub use self::version::{VersionRefusal, VersionStatus, activated, destroyed};
 
 use crate::id::SecretId;
+use crate::slug::{InvalidSlug, Slug};
+
+/// Returns whether a text can be the name of a secret: a slug, which may be a reserved one.
+pub fn is_name(text: &str) -> bool {
+    !matches!(text.parse::<Slug>(), Err(InvalidSlug::Shape))
+}
 
 /// Returns the subject of a secret's events. That of a pipeline's secret begins with the pipeline, so that
 /// tokens that are limited to pipelines find it.

@@ -6,7 +6,6 @@ use url::Url;
 use super::scope::{ScopeKind, SecretScope};
 use crate::id::PipelineId;
 use crate::runner_pool::is_environment;
-use crate::slug::Slug;
 use crate::text::Branch;
 use crate::text_enum::text_enum;
 
@@ -74,7 +73,7 @@ impl InvalidPolicy {
     /// Returns the place of the mistake in a request.
     pub const fn pointer(&self) -> &'static str {
         match self {
-            Self::Count(pointer) => *pointer,
+            Self::Count(pointer) => pointer,
             Self::Environment(_) => "/policy/environments",
             Self::Pool(_) => "/policy/pools",
             Self::Branch(_) => "/policy/branches",
@@ -112,7 +111,7 @@ impl Policy {
         if let Some(wrong) = find(&self.environments, |name| !is_environment(name)) {
             return Err(InvalidPolicy::Environment(wrong));
         }
-        if let Some(wrong) = find(&self.pools, |name| name.parse::<Slug>().is_err()) {
+        if let Some(wrong) = find(&self.pools, |name| !super::is_name(name)) {
             return Err(InvalidPolicy::Pool(wrong));
         }
         if let Some(wrong) = find(&self.branches, |name| Branch::new(name).is_err()) {

@@ -96,10 +96,7 @@ mod tests {
     fn an_environment_has_a_name_and_belongs_to_a_pipeline() {
         let pipeline = Some(PipelineId::from(Uuid::from_u128(1)));
         let environment = |name: &str| Some(name.to_owned());
-        assert_eq!(
-            SecretScope::new(None, environment("qa")),
-            Err(InvalidScope::EnvironmentWithoutPipeline)
-        );
+        assert_eq!(SecretScope::new(None, environment("qa")), Err(InvalidScope::EnvironmentWithoutPipeline));
         for wrong in ["", "none", "*", "QA", "a b"] {
             let expected = InvalidScope::EnvironmentName(wrong.to_owned());
             assert_eq!(SecretScope::new(pipeline, environment(wrong)), Err(expected));

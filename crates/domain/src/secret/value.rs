@@ -62,7 +62,7 @@ mod tests {
             (vec![b'x'; MIN_BYTES], None),
             (vec![b'x'; MAX_BYTES], None),
             (vec![b'x'; MAX_BYTES + 1], Some(InvalidValue::Length)),
-            (b"hunter\0002".to_vec(), Some(InvalidValue::Nul)),
+            (b"hunter\x002".to_vec(), Some(InvalidValue::Nul)),
             ("pässwort\n".as_bytes().to_vec(), None),
             (vec![0xff; 10], None),
         ] {

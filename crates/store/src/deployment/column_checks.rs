@@ -4,6 +4,7 @@ use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
+use greenroom_domain::secret::{ScopeKind, VersionStatus};
 use greenroom_domain::text_enum::TextEnum;
 use sqlx::migrate::MigrationType;
 
@@ -31,6 +32,12 @@ fn texts<T: TextEnum>(values: &[T]) -> Vec<&'static str> {
 #[test]
 fn checks_of_browser_sessions_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table browser_sessions (", "method in (", ")"), texts(SignInMethod::ALL));
+}
+
+#[test]
+fn checks_of_secrets_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table secrets (", "scope in (", ")"), texts(ScopeKind::ALL));
+    assert_eq!(listed("create table secret_versions (", "status in (", ")"), texts(VersionStatus::ALL));
 }
 
 #[test]
