@@ -1,5 +1,6 @@
 """Builds and migrates greenroomd and runs it as API servers and a worker."""
 
+import base64
 import json
 import os
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from . import postgres, temporal
-from .home import CHECKOUT
+from .home import CHECKOUT, write_private
 from .process import Part, recorded
 from .console import StackError, print_progress, warn
 from .web import is_ok
@@ -66,10 +67,22 @@ def environment(home):
         "GREENROOM_LOG": "info",
         "GREENROOM_LOG_FORMAT": "text",
         "GREENROOM_OBJECTS": f"file://{home.folder / 'objects'}",
+        **secrets_key(home),
         **os.environ,
         "GREENROOM_DATABASE_URL": postgres.url(home),
         "GREENROOM_TEMPORAL_ADDRESS": temporal.address(home),
     }
+
+
+def secrets_key(home):
+    """Returns the setting of the master key of secrets, in a file that only this user can read. It is made once: without it
+    the secrets of the stack can't be opened."""
+    if "GREENROOM_SECRETS_KEY_COMMAND" in os.environ:
+        return {}
+    path = home.folder / "secrets.key"
+    if not path.exists():
+        write_private(path, f"stack:{base64.b64encode(os.urandom(32)).decode()}\n")
+    return {"GREENROOM_SECRETS_KEY_FILE": str(path)}
 
 
 def run(home, binary, *arguments):

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use greenroom_keys::{KeySource, Keys};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 
@@ -187,6 +188,28 @@ impl JobConfig {
     pub fn timing(&self) -> JobTiming {
         let lease = Duration::from_secs(self.job_lease_seconds);
         JobTiming { lease, heartbeat: (lease / 12).max(Duration::from_secs(1)), ..JobTiming::default() }
+    }
+}
+
+/// The master keys of secrets. Without them everything else works.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SecretsConfig {
+    /// A file with the master keys of secrets, which only this user can read: lines `id:base64`, the active key
+    /// first. It is read again on SIGHUP. Without a key, secrets are not available.
+    #[arg(long, env = "GREENROOM_SECRETS_KEY_FILE", conflicts_with = "secrets_key_command")]
+    pub secrets_key_file: Option<PathBuf>,
+    /// A shell command that prints the master keys of secrets, such as a call of a key service. It is run again
+    /// on SIGHUP.
+    #[arg(long, env = "GREENROOM_SECRETS_KEY_COMMAND")]
+    pub secrets_key_command: Option<String>,
+}
+
+impl SecretsConfig {
+    /// Reads the master keys.
+    pub async fn keys(&self) -> anyhow::Result<Keys> {
+        let file = self.secrets_key_file.clone().map(KeySource::File);
+        let source = file.or_else(|| self.secrets_key_command.clone().map(KeySource::Command));
+        Keys::load(source).await.context("can't load the master keys of secrets")
     }
 }
 

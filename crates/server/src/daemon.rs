@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use greenroom_keys::Keys;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{Engine, StoreAdvancer, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
@@ -19,9 +20,10 @@ use crate::app::job::timing::JobTiming;
 use crate::app::live::object_gc;
 use crate::app::objects::Objects;
 use crate::app::sign_in::SignIn;
-use crate::app::{App, Stores};
+use crate::app::{App, Backends, Stores};
 use crate::config::{
-    DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, TemporalConfig, WorkConfig,
+    DatabaseConfig, JobConfig, ListenConfig, OperatorConfig, RetentionConfig, SecretsConfig, TemporalConfig,
+    WorkConfig,
 };
 use crate::http::{operator_router, router};
 use crate::limits::{DEADLINE, LimitSettings, Limits};
@@ -130,8 +132,7 @@ impl Server {
     /// Starts to serve the API on `listener`.
     pub fn start(
         databases: Databases,
-        engine: Engine,
-        objects: Objects,
+        backends: Backends,
         job_timing: JobTiming,
         listener: TcpListener,
         limits: Limits,
@@ -139,7 +140,7 @@ impl Server {
     ) -> Self {
         let stores = Stores { general: databases.requests, reserved: databases.reserved };
         let connections = Connections::of(&limits);
-        let app = App::new(stores, limits, databases.health, engine, objects, job_timing, sign_in);
+        let app = App::new(stores, limits, databases.health, backends, job_timing, sign_in);
         let (tasks, system) = (Tasks::default(), databases.system);
         let health = app.health.clone();
         let all = app.stores().into_iter().chain([&system]).cloned().collect();
@@ -170,6 +171,8 @@ impl Server {
         tasks.run_when_ready(&health, move |stop| async move { own.authentication.record_uses(stop).await });
         let limits = app.limits.clone();
         tasks.run(|stop| async move { limits.forget_idle(stop).await });
+        let keys = app.keys.clone();
+        tasks.run(|stop| reload_keys(keys, stop));
 
         let (listening, stop_accepting) = (TaskTracker::new(), CancellationToken::new());
         let serving = serve(listener, router(app.clone()), connections, stop_accepting.clone());
@@ -207,11 +210,12 @@ pub async fn run_server(
     database: &DatabaseConfig,
     temporal: &TemporalConfig,
     jobs: &JobConfig,
+    secrets: &SecretsConfig,
     listen: &ListenConfig,
     limits: LimitSettings,
     operator: &OperatorConfig,
 ) -> anyhow::Result<()> {
-    let engine = Engine::new(temporal.engine()?);
+    let (engine, keys) = (Engine::new(temporal.engine()?), secrets.keys().await?);
     let databases = Databases::open(database, limits.database_connections, limits.reserved_connections)?;
     let listener = TcpListener::bind(listen.listen)
         .await
@@ -223,7 +227,8 @@ pub async fn run_server(
     let own_url = format!("http://{address}");
     let own_url = own_url.strip_suffix(":80").unwrap_or(&own_url).parse()?;
     let sign_in = SignIn::new(listen.sign_in()?, own_url)?;
-    let server = Server::start(databases, engine, objects, jobs.timing(), listener, limits, sign_in);
+    let backends = Backends { engine, objects, keys };
+    let server = Server::start(databases, backends, jobs.timing(), listener, limits, sign_in);
     serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");
     wait_for_stop_signal().await?;
@@ -237,16 +242,18 @@ pub async fn run_worker(
     database: &DatabaseConfig,
     temporal: &TemporalConfig,
     work: &WorkConfig,
+    secrets: &SecretsConfig,
     operator: &OperatorConfig,
     retention: &RetentionConfig,
 ) -> anyhow::Result<()> {
-    let engine = Engine::new(temporal.engine()?);
+    let (engine, keys) = (Engine::new(temporal.engine()?), secrets.keys().await?);
     // A worker serves no requests, so it never uses the reserved connection.
     let databases = Databases::open(database, work.worker_concurrency, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
     let (store, health) = (databases.system.clone(), databases.health.clone());
     let all = vec![store.clone(), databases.requests.clone()];
     tasks.run(|stop| health::watch(store, all, health, stop));
+    tasks.run(|stop| reload_keys(keys, stop));
     let (store, own) = (databases.system.clone(), engine.clone());
     tasks.run_when_ready(&databases.health, move |stop| installation::identify(store, own, stop));
     let bell = RelayBell::default();
@@ -314,6 +321,31 @@ async fn open_connections(stores: [Store; 2]) {
                 error = &error as &dyn std::error::Error,
                 "could not open all database connections"
             );
+        }
+    }
+}
+
+/// Reads the master keys of secrets again after each SIGHUP. If that fails, the keys that were read before stay
+/// in use.
+async fn reload_keys(keys: Keys, stop: CancellationToken) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        tracing::error!("can't receive SIGHUP: master keys are read at the start only");
+        return;
+    };
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = hangup.recv() => {}
+        }
+        match keys.reload().await {
+            Ok(Some(active)) => tracing::info!(active, "read the master keys of secrets again"),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "could not read the master keys of secrets again; the former ones stay in use"
+                );
+            }
         }
     }
 }

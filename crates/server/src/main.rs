@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::{Parser, Subcommand};
 use greenroom_server::config::{
-    DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, TemporalConfig,
-    WorkConfig,
+    DatabaseConfig, JobConfig, ListenConfig, LogConfig, OperatorConfig, RetentionConfig, SecretsConfig,
+    TemporalConfig, WorkConfig,
 };
 use greenroom_server::limits::LimitSettings;
 use greenroom_server::{admin, daemon, http, telemetry};
@@ -35,6 +35,8 @@ enum Command {
         #[command(flatten)]
         jobs: JobConfig,
         #[command(flatten)]
+        secrets: SecretsConfig,
+        #[command(flatten)]
         listen: ListenConfig,
         #[command(flatten)]
         limits: Box<LimitSettings>,
@@ -49,6 +51,8 @@ enum Command {
         temporal: TemporalConfig,
         #[command(flatten)]
         work: WorkConfig,
+        #[command(flatten)]
+        secrets: SecretsConfig,
         #[command(flatten)]
         operator: OperatorConfig,
         #[command(flatten)]
@@ -77,11 +81,11 @@ async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     telemetry::logs(&arguments.log.filter, arguments.log.format)?;
     match arguments.command {
-        Command::Serve { database, temporal, jobs, listen, limits, operator } => {
-            daemon::run_server(&database, &temporal, &jobs, &listen, *limits, &operator).await
+        Command::Serve { database, temporal, jobs, secrets, listen, limits, operator } => {
+            daemon::run_server(&database, &temporal, &jobs, &secrets, &listen, *limits, &operator).await
         }
-        Command::Worker { database, temporal, work, operator, retention } => {
-            daemon::run_worker(&database, &temporal, &work, &operator, &retention).await
+        Command::Worker { database, temporal, work, secrets, operator, retention } => {
+            daemon::run_worker(&database, &temporal, &work, &secrets, &operator, &retention).await
         }
         Command::Migrate { database, command } => admin::migrate(&database, &command).await,
         Command::Admin { database, command } => admin::admin(&database, &command).await,

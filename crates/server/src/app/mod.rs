@@ -38,6 +38,7 @@ pub mod web_url;
 use std::sync::Arc;
 
 use greenroom_domain::principal::Principal;
+use greenroom_keys::Keys;
 use greenroom_store::{Reachability, Store};
 use greenroom_worker::engine::Engine;
 use greenroom_worker::relay::RelayBell;
@@ -80,6 +81,8 @@ pub struct Parts {
     /// Rung after the commit of a command that wrote a wake-up to the outbox.
     pub relay_bell: RelayBell,
     pub engine: Engine,
+    /// The master keys of secrets.
+    pub keys: Keys,
     /// The object store with logs, artifacts and caches.
     pub objects: Objects,
     /// The logs that this server's streams follow.
@@ -98,6 +101,13 @@ pub struct Parts {
     pub draining: CancellationToken,
 }
 
+/// What a server uses besides the database.
+pub struct Backends {
+    pub engine: Engine,
+    pub objects: Objects,
+    pub keys: Keys,
+}
+
 /// The stores of requests, by their capacity (see [`Capacity`]).
 #[derive(Clone, Debug)]
 pub struct Stores {
@@ -110,8 +120,7 @@ impl App {
         Stores { general: store, reserved }: Stores,
         limits: Limits,
         health: Reachability,
-        engine: Engine,
-        objects: Objects,
+        Backends { engine, objects, keys }: Backends,
         job_timing: JobTiming,
         sign_in: SignIn,
     ) -> Self {
@@ -127,6 +136,7 @@ impl App {
             bell: SequencerBell::default(),
             relay_bell: RelayBell::default(),
             engine,
+            keys,
             objects,
             log_tails: LogTails::default(),
             deployment_tails: DeploymentTails::default(),

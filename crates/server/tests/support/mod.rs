@@ -9,6 +9,8 @@ use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
+use greenroom_keys::{KeySource, Keys};
+use greenroom_server::app::Backends;
 use greenroom_server::app::browser_session::new_secret as new_cookie;
 use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
@@ -34,6 +36,9 @@ pub const COOKIE: &str = "cookie:";
 
 /// A small definition that is valid.
 pub const DEFINITION: &str = "stages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+
+/// A list with one master key of secrets.
+pub const MASTER_KEY: &str = "test:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 pub struct TestServer {
     pub server: Server,
@@ -81,14 +86,24 @@ impl TestServer {
     }
 
     pub async fn start_with(database_url: &str, limits: Limits, sign_in: SignInSettings) -> Self {
+        let command = format!("printf %s '{MASTER_KEY}'");
+        let keys = Keys::load(Some(KeySource::Command(command))).await.unwrap();
+        Self::start_with_keys(database_url, limits, sign_in, keys).await
+    }
+
+    pub async fn start_with_keys(
+        database_url: &str,
+        limits: Limits,
+        sign_in: SignInSettings,
+        keys: Keys,
+    ) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
         let server = Server::start(
             databases,
-            unreachable_engine(),
-            Objects::in_memory(),
+            Backends { engine: unreachable_engine(), objects: Objects::in_memory(), keys },
             JobTiming::default(),
             listener,
             limits,
