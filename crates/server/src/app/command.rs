@@ -49,8 +49,23 @@ pub struct OperationKey {
     /// A second path to store the response under.
     pub alias_path: Option<String>,
     pub key: String,
-    /// A hash of the request's input. The same key with another input is an error of the client.
-    pub fingerprint: Vec<u8>,
+    /// The same key with another input is an error of the client.
+    pub fingerprint: Fingerprint,
+}
+
+/// A hash of a request's input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub hash: Vec<u8>,
+    /// Hashes of the same input under former keys, if the hash is keyed: the response may have been stored
+    /// before the key was replaced.
+    pub former_hashes: Vec<Vec<u8>>,
+}
+
+impl Fingerprint {
+    fn accepts(&self, stored: &[u8]) -> bool {
+        self.hash == stored || self.former_hashes.iter().any(|former| former == stored)
+    }
 }
 
 impl OperationKey {
@@ -158,7 +173,7 @@ impl OpenCommand {
                 "The first request with this Idempotency-Key has not ended yet. Wait a second and repeat this one.",
             )
             .into()),
-            KeyClaim::Completed(stored) if stored.fingerprint == key.fingerprint => {
+            KeyClaim::Completed(stored) if key.fingerprint.accepts(&stored.fingerprint) => {
                 Err(Interruption::Replayed(stored))
             }
             KeyClaim::Completed(_) => Err(Failure::new(
@@ -194,7 +209,7 @@ impl OpenCommand {
     /// Stores the response under the idempotency key and commits. Before the commit nothing has taken effect.
     pub async fn finish<R: Replayable>(mut self, response: R) -> Result<R, Interruption> {
         if let Some(key) = &self.key {
-            let stored = response.to_stored(key.fingerprint.clone());
+            let stored = response.to_stored(key.fingerprint.hash.clone());
             self.command.store_response(&key.scope(), &stored).await?;
             if let Some(alias) = key.alias_scope() {
                 self.command.store_response(&alias, &stored).await?;

@@ -6,7 +6,7 @@ use greenroom_domain::policy::action::{PipelineEdit, SessionHold};
 use greenroom_domain::principal::{Credential, Principal};
 use greenroom_server::app::App;
 use greenroom_server::app::command::{
-    Authorize, CommandRequest, ConnectionUse, Interruption, OperationKey, Replayable,
+    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OperationKey, Replayable,
 };
 use greenroom_server::app::failure::{Code, Failure};
 use greenroom_server::app::session::view::SessionView;
@@ -55,7 +55,7 @@ fn delivery(input: &str) -> OperationKey {
         path: "claim/qa-1".to_owned(),
         alias_path: None,
         key: "delivery-1".to_owned(),
-        fingerprint: input.as_bytes().to_vec(),
+        fingerprint: Fingerprint { hash: input.as_bytes().to_vec(), former_hashes: Vec::new() },
     }
 }
 

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
 use crate::app::App;
-use crate::app::command::OperationKey;
+use crate::app::command::{Fingerprint, OperationKey};
 use crate::app::failure::{Code, Failure};
 use crate::http::rules::openapi::header;
 use crate::http::rules::path::OrganizationPath;
@@ -35,9 +35,16 @@ pub struct IdempotencyKey {
 impl IdempotencyKey {
     /// Returns the key of this operation with this body, if the client sent one.
     pub fn for_body(self, body: &[u8]) -> Option<OperationKey> {
+        let hash = || Fingerprint { hash: Sha256::digest(body).to_vec(), former_hashes: Vec::new() };
+        self.key.is_some().then(hash).and_then(|fingerprint| self.for_fingerprint(fingerprint))
+    }
+
+    /// Returns the key of this operation with a body that has this fingerprint, if the client sent one. A body
+    /// with the value of a secret has a keyed fingerprint, because a short value could be guessed from a plain
+    /// hash.
+    pub fn for_fingerprint(self, fingerprint: Fingerprint) -> Option<OperationKey> {
         let Self { method, path, alias_path, key } = self;
-        let key = key?;
-        Some(OperationKey { method, path, alias_path, key, fingerprint: Sha256::digest(body).to_vec() })
+        Some(OperationKey { method, path, alias_path, key: key?, fingerprint })
     }
 }
 
