@@ -19,6 +19,7 @@ pub mod pipeline;
 pub mod problem;
 pub mod runner;
 pub mod runner_pool;
+pub mod secret;
 pub mod session;
 pub mod session_deployment;
 pub mod session_ending;

@@ -94,6 +94,12 @@ event_types! {
     RunnerCreated       "runner.created"       Audit,
     RunnerRevoked       "runner.revoked"       Audit,
     RunnerPoolUpdated   "runner_pool.updated"  Audit,
+    SecretCreated       "secret.created"       Audit,
+    SecretUpdated       "secret.updated"       Audit,
+    SecretValueSet      "secret.value_set"     Audit,
+    SecretActivated     "secret.activated"     Audit,
+    SecretDestroyed     "secret.destroyed"     Audit,
+    SecretDeleted       "secret.deleted"       Audit,
 }
 
 impl EventType {

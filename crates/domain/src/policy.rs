@@ -116,6 +116,13 @@ policy! {
     // Ending a job, a deployment or a teardown without its runner.
     JobGiveUp           "job.give_up"           Admin        Admin,
     RunnerManage        "runner.manage"         Admin        Admin,
+    // Reading the records of secrets. No action lets a user read a value.
+    SecretRead          "secret.read"           Developer    Write,
+    // Secrets of pipelines and their environments.
+    SecretEdit          "secret.edit"           Maintainer   Write,
+    SecretEditOrganization "secret.edit_organization" Admin  Admin,
+    // Which steps got which secrets.
+    SecretReadLog       "secret.read_log"       Maintainer   Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -144,36 +151,40 @@ mod tests {
     fn table() {
         let mut table = String::new();
         for action in Action::ALL {
-            table += &format!("{:<22}", action.name());
+            table += &format!("{:<25}", action.name());
             for role in Role::ALL {
                 table += if is_allowed(*role, *action) { " ✔" } else { " ·" };
             }
             table += &format!(" {}\n", action.scope());
         }
         insta::assert_snapshot!(table, @r"
-        organization.read      ✔ ✔ ✔ ✔ ✔ read
-        organization.update    · · · ✔ ✔ admin
-        member.read            ✔ ✔ ✔ ✔ ✔ read
-        member.manage          · · · ✔ ✔ admin
-        owner.manage           · · · · ✔ admin
-        token.manage_own       ✔ ✔ ✔ ✔ ✔ write
-        token.manage_all       · · · ✔ ✔ admin
-        pipeline.read          ✔ ✔ ✔ ✔ ✔ read
-        pipeline.edit          · · ✔ ✔ ✔ write
-        pipeline.stop          · · ✔ ✔ ✔ write
-        environment.read       ✔ ✔ ✔ ✔ ✔ read
-        session.hold           · ✔ ✔ ✔ ✔ hold
-        session.end_any        · · ✔ ✔ ✔ write
-        deployment.read        ✔ ✔ ✔ ✔ ✔ read
-        deployment.start       · ✔ ✔ ✔ ✔ start
-        deployment.run_own     · ✔ ✔ ✔ ✔ deploy
-        deployment.run         · ✔ ✔ ✔ ✔ start
-        deployment.run_any     · · ✔ ✔ ✔ write
-        cleanup.manage         · · ✔ ✔ ✔ write
-        job.give_up            · · · ✔ ✔ admin
-        runner.manage          · · · ✔ ✔ admin
-        event.read             ✔ ✔ ✔ ✔ ✔ read
-        event.read_audit       · · · ✔ ✔ admin
+        organization.read         ✔ ✔ ✔ ✔ ✔ read
+        organization.update       · · · ✔ ✔ admin
+        member.read               ✔ ✔ ✔ ✔ ✔ read
+        member.manage             · · · ✔ ✔ admin
+        owner.manage              · · · · ✔ admin
+        token.manage_own          ✔ ✔ ✔ ✔ ✔ write
+        token.manage_all          · · · ✔ ✔ admin
+        pipeline.read             ✔ ✔ ✔ ✔ ✔ read
+        pipeline.edit             · · ✔ ✔ ✔ write
+        pipeline.stop             · · ✔ ✔ ✔ write
+        environment.read          ✔ ✔ ✔ ✔ ✔ read
+        session.hold              · ✔ ✔ ✔ ✔ hold
+        session.end_any           · · ✔ ✔ ✔ write
+        deployment.read           ✔ ✔ ✔ ✔ ✔ read
+        deployment.start          · ✔ ✔ ✔ ✔ start
+        deployment.run_own        · ✔ ✔ ✔ ✔ deploy
+        deployment.run            · ✔ ✔ ✔ ✔ start
+        deployment.run_any        · · ✔ ✔ ✔ write
+        cleanup.manage            · · ✔ ✔ ✔ write
+        job.give_up               · · · ✔ ✔ admin
+        runner.manage             · · · ✔ ✔ admin
+        secret.read               · ✔ ✔ ✔ ✔ write
+        secret.edit               · · ✔ ✔ ✔ write
+        secret.edit_organization  · · · ✔ ✔ admin
+        secret.read_log           · · ✔ ✔ ✔ admin
+        event.read                ✔ ✔ ✔ ✔ ✔ read
+        event.read_audit          · · · ✔ ✔ admin
         ");
     }
 }

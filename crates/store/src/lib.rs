@@ -27,6 +27,7 @@ pub mod log_lines;
 pub mod member;
 pub mod object;
 pub mod organization;
+pub mod organization_key;
 pub mod page;
 pub mod pipeline;
 mod pipeline_limit;
@@ -35,6 +36,7 @@ mod probe;
 mod readiness;
 pub mod runner;
 pub mod runner_pool;
+pub mod secret;
 pub mod session;
 pub mod session_ending;
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub mod precondition;
 pub mod public_url;
 pub mod runner;
 pub mod runner_pool;
+pub mod secret;
 pub mod session;
 pub mod sign_in;
 pub mod token;

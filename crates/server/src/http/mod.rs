@@ -30,6 +30,7 @@ mod router;
 mod rules;
 mod runner;
 mod runner_pool;
+mod secret;
 mod session;
 mod session_wire;
 mod sign_in;

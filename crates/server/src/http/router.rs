@@ -17,7 +17,7 @@ use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
     environment_list, environment_pool, event, give_up, handover, health, live_session, log, log_index,
     log_search, log_stream, me, member, middleware, oidc, organization, pipeline, runner, runner_pool,
-    session, sign_in, sign_in_link, summary, token, transfer, version, watch,
+    secret, session, sign_in, sign_in_link, summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -92,6 +92,14 @@ fn api() -> ApiRouter {
         .routes(routes!(runner::revoke_runner))
         .routes(routes!(runner_pool::list_runner_pools))
         .routes(routes!(runner_pool::get_runner_pool, runner_pool::update_runner_pool))
+        .routes(routes!(secret::list_secrets, secret::create_secret))
+        .routes(routes!(secret::get_secret, secret::update_secret, secret::delete_secret))
+        .routes(routes!(secret::set_secret_value))
+        .routes(routes!(secret::list_secret_versions))
+        .routes(routes!(secret::activate_secret_version))
+        .routes(routes!(secret::destroy_secret_version))
+        .routes(routes!(secret::list_secret_reads))
+        .routes(routes!(secret::list_deployment_secret_reads))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))

@@ -90,6 +90,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     server.post(owner, "/pipelines", body).await;
     let claim = "/pipelines/shop/ephemeral-environments/qa-1/sessions";
     let session = server.post(owner, claim, json!({ "commitId": "0123abc" })).await;
+    let secret = server.post(owner, "/secrets", json!({ "name": "key", "value": "a value" })).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
@@ -107,6 +108,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("artifactId", format!("art_{none}")),
         ("poolName", "default".to_owned()),
         ("provider", "none".to_owned()),
+        ("secretId", secret["id"].as_str().unwrap().to_owned()),
         ("version", "1".to_owned()),
     ]
 }
@@ -212,6 +214,8 @@ async fn extremes_in_a_body_are_invalid_fields() {
                 json!({ "name": "A", "email": format!("{text}@b.test"), "role": "viewer" }),
             ),
             ("/runners", "/name", json!({ "name": text })),
+            ("/secrets", "/name", json!({ "name": text, "value": "a value" })),
+            ("/secrets", "/description", json!({ "name": "a", "description": text, "value": "a value" })),
             (named.as_str(), "/context", json!({ "context": text })),
             (&format!("{of}/qa-1/force-claim"), "/context", json!({ "context": text })),
             (&format!("{of}/claim"), "/context", json!({ "labels": ["qa"], "context": text })),

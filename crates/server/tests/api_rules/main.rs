@@ -38,6 +38,7 @@ mod rejected_tokens;
 mod repositories;
 mod responses;
 mod runner_pools;
+mod secrets;
 mod slow_bodies;
 mod slow_clients;
 mod stream;

@@ -8,8 +8,8 @@ use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
-/// These lists are empty here, because no pipeline of the tests has environments.
-const EMPTY_LISTS: [&str; 2] = ["/ephemeral-environments", "/sessions"];
+/// These lists are empty here: no pipeline of the tests has environments, and there are no secrets.
+const EMPTY_LISTS: [&str; 3] = ["/ephemeral-environments", "/sessions", "/secrets"];
 
 #[tokio::test]
 async fn a_page_has_the_requested_limit_and_offset() {

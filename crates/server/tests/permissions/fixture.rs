@@ -219,11 +219,13 @@ impl PermissionFixture {
     /// Creates a token of the caller that is limited to the pipeline of a target.
     pub async fn token_within(&self, identity: &Identity, target: &str) -> String {
         let (token, first) = (identity.maker.as_deref().unwrap(), target.split('/').next().unwrap());
-        let pipeline = if first.starts_with("dep_") {
-            let path = format!("/organizations/acme/deployments/{first}");
-            self.server.get(&path, token).await.succeeded(200).field("pipelineId")
-        } else {
-            first.to_owned()
+        let records = [("dep_", "deployments"), ("sec_", "secrets")];
+        let pipeline = match records.iter().find(|(prefix, _)| first.starts_with(prefix)) {
+            Some((_, records)) => {
+                let path = format!("/organizations/acme/{records}/{first}");
+                self.server.get(&path, token).await.succeeded(200).field("pipelineId")
+            }
+            None => first.to_owned(),
         };
         let body = json!({ "name": "within", "pipelines": [pipeline] });
         let made = self.server.post("/organizations/acme/api-tokens", token, body).await;

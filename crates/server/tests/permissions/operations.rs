@@ -67,6 +67,8 @@ pub enum Target {
     Step,
     Runner,
     RunnerPool,
+    /// A secret of a pipeline, with two versions.
+    Secret,
 }
 
 pub struct Row {
@@ -111,7 +113,7 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 8] = [
+const NARROWED: [&str; 9] = [
     "list_pipelines",
     "list_organization_environments",
     "list_sessions",
@@ -120,7 +122,12 @@ const NARROWED: [&str; 8] = [
     "list_events",
     "stream_events",
     "create_api_token",
+    "list_secrets",
 ];
+
+/// Operations for which either of two scopes is needed, depending on the body. A token that has neither is
+/// referred to the one that lets it do less.
+pub const LESSER_SCOPE: [(&str, &str); 1] = [("create_secret", WRITE)];
 
 const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
@@ -184,6 +191,14 @@ const RUNNERS: &str = "/organizations/{orgId}/runners";
 const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
 const POOLS: &str = "/organizations/{orgId}/runner-pools";
 const POOL: &str = "/organizations/{orgId}/runner-pools/{poolName}";
+const SECRETS: &str = "/organizations/{orgId}/secrets";
+const SECRET: &str = "/organizations/{orgId}/secrets/{secretId}";
+const SECRET_VALUE: &str = "/organizations/{orgId}/secrets/{secretId}/value";
+const SECRET_VERSIONS: &str = "/organizations/{orgId}/secrets/{secretId}/versions";
+const ACTIVATE: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/activate";
+const DESTROY: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/destroy";
+const SECRET_READS: &str = "/organizations/{orgId}/secrets/{secretId}/reads";
+const DEPLOYMENT_READS: &str = "/organizations/{orgId}/deployments/{deploymentId}/secret-reads";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
@@ -289,6 +304,19 @@ pub const ROWS: &[Row] = &[
     row("get_runner_pool",        ("GET", POOL),          ADMIN,      ADMINISTER, 200, Target::RunnerPool,      none),
     row("update_runner_pool",     ("PATCH", POOL),        ADMIN,      ADMINISTER, 200, Target::RunnerPool,      network),
 
+    row("list_secrets",           ("GET", SECRETS),       DEVELOPER,  WRITE,      200, Target::Nothing,         none),
+    // One of the whole organization; a maintainer can create those of pipelines.
+    row("create_secret",          ("POST", SECRETS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         secret),
+    row("get_secret",             ("GET", SECRET),        DEVELOPER,  WRITE,      200, Target::Secret,          none),
+    row("update_secret",          ("PATCH", SECRET),      MAINTAINER, WRITE,      200, Target::Secret,          described),
+    row("delete_secret",          ("DELETE", SECRET),     MAINTAINER, WRITE,      200, Target::Secret,          none),
+    row("set_secret_value",       ("PUT", SECRET_VALUE),  MAINTAINER, WRITE,      200, Target::Secret,          value),
+    row("list_secret_versions",   ("GET", SECRET_VERSIONS), DEVELOPER, WRITE,     200, Target::Secret,          none),
+    row("activate_secret_version", ("POST", ACTIVATE),    MAINTAINER, WRITE,      200, Target::Secret,          none),
+    row("destroy_secret_version", ("POST", DESTROY),      MAINTAINER, WRITE,      200, Target::Secret,          none),
+    row("list_secret_reads",      ("GET", SECRET_READS),  MAINTAINER, ADMINISTER, 200, Target::Secret,          none),
+    row("list_deployment_secret_reads", ("GET", DEPLOYMENT_READS), MAINTAINER, ADMINISTER, 200, Target::Deployment, none),
+
     row("list_events",            ("GET", EVENTS),        VIEWER,     READ,       200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_event",              ("GET", EVENT),         VIEWER,     READ,       200, Target::Event,           none),
@@ -329,6 +357,18 @@ fn pipeline(name: &str) -> Value {
     json!({ "name": format!("Pipeline {name}"), "definition": DEFINITION })
 }
 
+fn secret(name: &str) -> Value {
+    json!({ "name": name, "value": format!("value of {name}") })
+}
+
+fn described(name: &str) -> Value {
+    json!({ "description": format!("For {name}") })
+}
+
+fn value(name: &str) -> Value {
+    json!({ "value": format!("value of {name}") })
+}
+
 fn because(name: &str) -> Value {
     json!({ "reason": format!("because {name}") })
 }
@@ -356,7 +396,7 @@ fn definition(_: &str) -> Value {
 impl Row {
     /// Returns whether the path names a pipeline.
     pub fn is_of_pipeline(&self) -> bool {
-        self.path.contains("{pipelineId}") || self.path.contains("{deploymentId}")
+        ["{pipelineId}", "{deploymentId}", "{secretId}"].iter().any(|variable| self.path.contains(variable))
     }
 
     pub fn narrows(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The records that the calls are about: each call gets one of its own, in the state that it needs.
 
+use reqwest::Method;
 use serde_json::json;
 
 use crate::fixture::PermissionFixture;
@@ -52,6 +53,16 @@ impl PermissionFixture {
                 let body = json!({ "name": self.unique_name(), "pool": pool });
                 self.server.post(&path, &self.owner.token, body).await.succeeded(201);
                 pool
+            }
+            Target::Secret => {
+                let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let path = format!("/organizations/{organization}/secrets");
+                let body = json!({ "name": "target", "pipelineId": pipeline, "value": "first value" });
+                let id = self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id");
+                let (path, body) = (format!("{path}/{id}/value"), json!({ "value": "second value" }));
+                let set = self.server.request(Method::PUT, &path, Some(&self.owner.token), Some(body)).await;
+                set.succeeded(200);
+                id
             }
             Target::Deployment => self.deployment().await.0,
             Target::Stage => format!("{}/build", self.deployment().await.0),

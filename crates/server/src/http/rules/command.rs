@@ -5,7 +5,9 @@ use axum::response::{IntoResponse, Response};
 use greenroom_domain::policy::Act;
 use greenroom_store::idempotency::StoredResponse;
 
-use crate::app::command::{Authorize, CommandRequest, ConnectionUse, Interruption, OpenCommand, Replayable};
+use crate::app::command::{
+    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OpenCommand, Replayable,
+};
 use crate::app::failure::Failure;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::permit::{AuthenticatedRequest, Permit};
@@ -27,6 +29,16 @@ impl<A: Act, R> Permit<A, R> {
 
     pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<OpenCommand, Interruption> {
         self.command(key, body).open().await
+    }
+
+    /// Opens a command whose body has the value of a secret.
+    pub async fn open_with_fingerprint(
+        &self,
+        key: IdempotencyKey,
+        fingerprint: Fingerprint,
+    ) -> Result<OpenCommand, Interruption> {
+        let request = self.command_without_key();
+        CommandRequest { key: key.for_fingerprint(fingerprint), ..request }.open().await
     }
 }
 

@@ -36,6 +36,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("stepRunId", "stp_0190a0b0-0000-7000-8000-000000000001"),
     ("runnerId", "run_0190a0b0-0000-7000-8000-000000000001"),
     ("poolName", "default"),
+    ("secretId", "sec_0190a0b0-0000-7000-8000-000000000001"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
     ("provider", "example"),
@@ -126,6 +127,9 @@ fn body(schema: &str) -> Option<Value> {
             "repository": "https://git.example.com/acme/guestbook.git",
             "definition": DEFINITION,
         }),
+        "CreateSecret" => {
+            json!({ "name": "shop-deploy-key", "pipelineId": "storefront", "value": "orbit-lantern-quartz" })
+        }
         "CreateRunner" => json!({ "name": "runner-1", "pool": "default" }),
         "DeclineHandover" => json!({ "context": "Five more minutes" }),
         "DeployCommit" => json!({ "commitId": COMMIT }),
@@ -137,11 +141,13 @@ fn body(schema: &str) -> Option<Value> {
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
         "ResumePipeline" => json!({ "reason": "The payment provider is back" }),
         "RetryStage" => json!({ "inputs": "same" }),
+        "SetSecretValue" => json!({ "value": "orbit-lantern-quartz-2", "staged": true }),
         "StopPipeline" => json!({ "mode": "pause", "reason": "The payment provider is down" }),
         "TransferSession" => json!({ "userId": USER }),
         "UpdateMember" => json!({ "role": "maintainer" }),
         "UpdateOrganization" => json!({ "name": "Acme" }),
         "UpdatePipeline" => json!({ "name": "Storefront" }),
+        "UpdateSecret" => json!({ "description": "Deploys the shop" }),
         "UpdateRunnerPool" => json!({ "network": "bridge" }),
         "ValidateDefinition" => json!({ "definition": DEFINITION }),
         _ => return None,

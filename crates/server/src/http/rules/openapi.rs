@@ -66,6 +66,7 @@ fn tags() -> Vec<Tag> {
         tag("environments", "Claim an environment, hold it as a session, deploy to it, and release it"),
         tag("deployments", "View deployments with their stages, steps and logs; cancel and retry them"),
         tag("pipelines", "Manage pipelines and the versions of their definitions; stop and resume pipelines"),
+        tag("secrets", "Manage the secrets that steps get, their versions, and who has read them"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag("identity", "Manage the organization, its members and their tokens"),

@@ -3,7 +3,7 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use greenroom_domain::id::{PipelineId, SessionId};
+use greenroom_domain::id::{PipelineId, SecretId, SessionId};
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -150,6 +150,29 @@ pub struct RunnerPath {
 #[into_params(parameter_in = Path)]
 pub struct RunnerPoolPath {
     pub pool_name: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct SecretPath {
+    pub secret_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct SecretVersionPath {
+    pub secret_id: String,
+    #[param(value_type = i32, minimum = 1)]
+    pub version: String,
+}
+
+impl SecretVersionPath {
+    /// Returns the secret and the version.
+    pub fn parse(&self) -> Result<(SecretId, i32), Failure> {
+        Ok((parse_id(&self.secret_id)?, parse_id(&self.version)?))
+    }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

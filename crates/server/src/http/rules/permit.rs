@@ -62,7 +62,7 @@ pub struct Permit<A, R = InPath> {
     types: PhantomData<(A, R)>,
 }
 
-/// The default: the operation belongs to the pipeline in its path, or to that of the deployment in its path.
+/// The default: the operation belongs to the pipeline in its path, or to that of the deployment or secret there.
 /// A token that is limited to other pipelines gets `404`. If the path has neither, every token that is
 /// limited to some pipelines gets `403`.
 pub struct InPath;

@@ -26,6 +26,10 @@ pub async fn check(app: &App, principal: &Principal, parts: &mut Parts) -> Resul
     } else if let Some(text) = variable("deploymentId") {
         let deployment = parse_id(&text)?;
         app.store.pipeline_of_deployment(organization, deployment).await?
+    } else if let Some(text) = variable("secretId") {
+        let secret =
+            app.store.secret(organization, parse_id(&text)?).await?.ok_or_else(Failure::not_found)?;
+        Some(secret.scope.pipeline().ok_or_else(Failure::token_limited)?)
     } else {
         return Err(Failure::token_limited());
     };

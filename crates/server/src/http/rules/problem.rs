@@ -35,6 +35,7 @@ impl IntoResponse for Failure {
             }
             Code::DatabaseUnavailable
             | Code::ObjectsUnavailable
+            | Code::SecretsUnavailable
             | Code::Busy
             | Code::Overloaded
             | Code::RateLimited

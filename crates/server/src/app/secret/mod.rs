@@ -1,0 +1,226 @@
+//! Secrets: creating, changing and deleting them. No use case returns a value; steps get them when they start
+//! (`app/job`).
+
+pub mod sealing;
+pub mod value;
+mod view;
+
+use greenroom_api_types::secret::{CreateSecret, SecretPolicy, UpdateSecret};
+use greenroom_domain::event::{EventType, NewEvent};
+use greenroom_domain::id::{PipelineId, SecretId};
+use greenroom_domain::policy::Action;
+use greenroom_domain::principal::Principal;
+use greenroom_domain::secret::{
+    InvalidPolicy, InvalidScope, Policy, Secret, SecretScope, Usage, ValuePlace, is_name, subject,
+};
+use greenroom_domain::text::Reason as Description;
+use greenroom_domain::token_grant::PipelineLimit;
+use greenroom_store::Command;
+use greenroom_store::pipeline::PipelineName;
+use greenroom_store::secret::{NewSecret, NewVersion, SecretRecord};
+use uuid::Uuid;
+
+use crate::app::failure::{Code, Failure};
+use crate::app::precondition::IfMatch;
+use crate::app::secret::sealing::OrganizationKeys;
+pub use crate::app::secret::view::{read_of_deployment_view, read_view, secret_view, version_view};
+
+/// Creates a secret with its first version, which is active.
+pub async fn create(
+    command: &mut Command,
+    keys: &OrganizationKeys,
+    request: CreateSecret,
+) -> Result<SecretRecord, Failure> {
+    if !is_name(&request.name) {
+        let rule = "must be 1 to 63 characters: a small letter, then small letters, digits or hyphens";
+        return Err(Failure::field("/name", rule));
+    }
+    allow_create(command.principal(), &request)?;
+    let scope = scope(command, request.pipeline_id.as_deref(), request.environment).await?;
+    let description = description(request.description.as_deref())?;
+    let usage = request.r#use.map(|usage| {
+        let kind =
+            usage.kind.known().ok_or_else(|| Failure::field("/use/kind", "is not one of the kinds"))?;
+        Usage::new(kind, &usage.host).map_err(invalid_policy)
+    });
+    let usage = usage.transpose()?;
+    let policy = policy(command, request.policy, &scope, usage.is_some()).await?;
+    let value = Secret::new(request.value.into_bytes()).map_err(|error| Failure::field("/value", error))?;
+    let id = SecretId::from(Uuid::now_v7());
+    let sealed = keys.seal(ValuePlace { secret: id, scope: &scope, version: 1 }, &value)?;
+    let new = NewSecret {
+        id,
+        name: &request.name,
+        scope: &scope,
+        description: description.as_deref(),
+        policy: &policy,
+        usage: usage.as_ref(),
+        value: NewVersion { value: &sealed, bytes: value.len(), is_staged: false },
+    };
+    let created = command.create_secret(&new).await.map_err(|error| {
+        if error.is_taken("secrets_live_name") {
+            let detail = format!(
+                "There is a secret `{}` in this scope already. Set its value by `PUT …/value`, or choose another name.",
+                request.name
+            );
+            Failure::new(Code::SecretNameTaken, detail)
+        } else {
+            error.into()
+        }
+    })?;
+    record_event(command, EventType::SecretCreated, None, &created).await?;
+    Ok(created)
+}
+
+/// Changes a secret's description and policy.
+pub async fn update(
+    command: &mut Command,
+    id: SecretId,
+    condition: &IfMatch,
+    request: UpdateSecret,
+) -> Result<SecretRecord, Failure> {
+    let before = editable(command, id, condition).await?;
+    let description = match request.description {
+        Some(given) => description(given.as_deref())?,
+        None => before.description.clone(),
+    };
+    let policy = match request.policy {
+        Some(given) => policy(command, given, &before.scope, before.usage.is_some()).await?,
+        None => before.policy.clone(),
+    };
+    if description == before.description && policy == before.policy {
+        return Ok(before);
+    }
+    let updated = command.update_secret(id, description.as_deref(), &policy).await?;
+    record_event(command, EventType::SecretUpdated, Some(&before), &updated).await?;
+    Ok(updated)
+}
+
+/// Deletes a secret and destroys its values. Deleting again changes nothing.
+pub async fn delete(
+    command: &mut Command,
+    id: SecretId,
+    condition: &IfMatch,
+) -> Result<SecretRecord, Failure> {
+    let before = found(command, id).await?;
+    if before.deleted_at.is_some() {
+        return Ok(before);
+    }
+    condition.check(before.revision)?;
+    let deleted = command.delete_secret(id).await?;
+    record_event(command, EventType::SecretDeleted, Some(&before), &deleted).await?;
+    Ok(deleted)
+}
+
+/// Returns a secret that the caller may edit, locked.
+async fn found(command: &mut Command, id: SecretId) -> Result<SecretRecord, Failure> {
+    let secret = command.secret_for_update(id).await?.ok_or_else(Failure::not_found)?;
+    allow_edit(command.principal(), &secret.scope)?;
+    Ok(secret)
+}
+
+/// Returns a secret that is not deleted and that the caller may edit, locked.
+async fn editable(command: &mut Command, id: SecretId, condition: &IfMatch) -> Result<SecretRecord, Failure> {
+    let secret = found(command, id).await?;
+    if secret.deleted_at.is_some() {
+        return Err(Failure::new(Code::InvalidState, "The secret was deleted. Create a new one."));
+    }
+    condition.check(secret.revision)?;
+    Ok(secret)
+}
+
+/// Checks the permission for a new secret before anything else: a key may have to be made for it.
+pub fn allow_create(principal: &Principal, request: &CreateSecret) -> Result<(), Failure> {
+    if request.pipeline_id.is_some() {
+        return Ok(principal.require(Action::SecretEdit)?);
+    }
+    allow_edit(principal, &SecretScope::Organization)?;
+    match principal.pipelines {
+        PipelineLimit::All => Ok(()),
+        PipelineLimit::Only(_) => Err(Failure::token_limited()),
+    }
+}
+
+/// Checks the permission to edit a secret. Those of the whole organization are an admin's.
+pub fn allow_edit(principal: &Principal, scope: &SecretScope) -> Result<(), Failure> {
+    let action = match scope {
+        SecretScope::Organization => Action::SecretEditOrganization,
+        SecretScope::Pipeline(_) | SecretScope::Environment(..) => Action::SecretEdit,
+    };
+    Ok(principal.require(action)?)
+}
+
+/// Returns the scope of a new secret. For a token that is limited to pipelines, others do not exist.
+async fn scope(
+    command: &mut Command,
+    pipeline: Option<&str>,
+    environment: Option<String>,
+) -> Result<SecretScope, Failure> {
+    let limit = command.principal().pipelines.clone();
+    let pipeline = match pipeline {
+        None => None,
+        Some(text) => {
+            let unknown = || Failure::field("/pipelineId", "is not a pipeline of this organization");
+            let name = PipelineName::parse(text).ok_or_else(unknown)?;
+            let found: Option<PipelineId> = command.pipeline_id(&name).await?;
+            Some(found.filter(|id| limit.contains(*id)).ok_or_else(unknown)?)
+        }
+    };
+    SecretScope::new(pipeline, environment).map_err(|invalid| match invalid {
+        InvalidScope::EnvironmentWithoutPipeline | InvalidScope::EnvironmentName(_) => {
+            Failure::field("/environment", invalid)
+        }
+    })
+}
+
+fn description(given: Option<&str>) -> Result<Option<String>, Failure> {
+    let text = given.map(Description::new).transpose();
+    let text = text.map_err(|error| Failure::field("/description", error))?;
+    Ok(text.map(Description::into_string))
+}
+
+async fn policy(
+    command: &mut Command,
+    given: Option<SecretPolicy>,
+    scope: &SecretScope,
+    has_usage: bool,
+) -> Result<Policy, Failure> {
+    let SecretPolicy { pipelines, environments, pools, branches } = given.unwrap_or_default();
+    let pipelines = pipelines.map(|texts| {
+        let ids = texts.iter().enumerate().map(|(at, text)| {
+            text.parse().map_err(|error| Failure::field(&format!("/policy/pipelines/{at}"), error))
+        });
+        ids.collect::<Result<Vec<PipelineId>, _>>()
+    });
+    let policy = Policy { pipelines: pipelines.transpose()?, environments, pools, branches };
+    let policy = policy.checked(scope, has_usage).map_err(invalid_policy)?;
+    let named = PipelineLimit::new(policy.pipelines.clone());
+    if let Some(unknown) = command.unknown_pipeline(&named).await? {
+        let detail = format!("{unknown} is not a pipeline of this organization");
+        return Err(Failure::field("/policy/pipelines", detail));
+    }
+    Ok(policy)
+}
+
+fn invalid_policy(invalid: InvalidPolicy) -> Failure {
+    Failure::field(invalid.pointer(), &invalid)
+}
+
+async fn record_event(
+    command: &mut Command,
+    event_type: EventType,
+    before: Option<&SecretRecord>,
+    after: &SecretRecord,
+) -> Result<(), Failure> {
+    let payload = |secret: &SecretRecord| serde_json::to_value(secret_view(secret.clone())).ok();
+    command
+        .record_event(NewEvent {
+            event_type,
+            subject: subject(&after.scope, after.id),
+            before: before.and_then(payload),
+            after: payload(after),
+            reason: None,
+        })
+        .await?;
+    Ok(())
+}

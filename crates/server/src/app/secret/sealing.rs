@@ -1,0 +1,62 @@
+//! Seals and opens values. The keys of an organization are opened for one request at a time, and kept nowhere.
+
+use std::sync::Arc;
+
+use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
+use greenroom_domain::secret::{SealedValue, Secret, ValuePlace};
+use greenroom_keys::{DataKey, KeyError, KeyRing};
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::app::command::Fingerprint;
+use crate::app::failure::{Code, Failure};
+
+/// The opened data keys of an organization.
+pub struct OrganizationKeys {
+    active: DataKey,
+    former: Vec<DataKey>,
+}
+
+impl OrganizationKeys {
+    /// Opens the organization's data keys. Its first key is made here.
+    pub async fn open(app: &App, organization: OrganizationId) -> Result<Self, Failure> {
+        let ring = ring(app)?;
+        let mut stored = app.store.organization_keys(organization).await?;
+        if stored.first().is_none_or(|key| key.is_retired) {
+            let id = OrganizationKeyId::from(Uuid::now_v7());
+            let new = ring.create(organization, id).map_err(unavailable)?;
+            app.store.add_first_organization_key(organization, &new).await?;
+            stored = app.store.organization_keys(organization).await?;
+        }
+        let mut opened = stored.iter().map(|stored| ring.open_key(organization, &stored.key));
+        let active = opened.next().ok_or(KeyError::NotOpened).flatten().map_err(unavailable)?;
+        // A former key is used to recognize repeated requests only.
+        Ok(Self { active, former: opened.filter_map(Result::ok).collect() })
+    }
+
+    pub fn seal(&self, place: ValuePlace<'_>, value: &Secret) -> Result<SealedValue, Failure> {
+        self.active.seal(place, value).map_err(unavailable)
+    }
+
+    /// Returns the fingerprint of a request with a value in its body.
+    pub fn fingerprint(&self, body: &[u8]) -> Fingerprint {
+        let former_hashes = self.former.iter().map(|key| key.fingerprint(body)).collect();
+        Fingerprint { hash: self.active.fingerprint(body), former_hashes }
+    }
+}
+
+fn ring(app: &App) -> Result<Arc<KeyRing>, Failure> {
+    app.keys.ring().ok_or_else(|| {
+        Failure::new(
+            Code::SecretsUnavailable,
+            "This server has no master key, so secrets can be neither set nor read. Its operator gives it one by \
+             `--secrets-key-file` or `--secrets-key-command`.",
+        )
+    })
+}
+
+fn unavailable(error: KeyError) -> Failure {
+    let detail = "The server can't open the keys of this organization's secrets. Nothing was changed; give the requestId to \
+                  the operator of this server.";
+    Failure::new(Code::SecretsUnavailable, detail).with_source(error)
+}
