@@ -23,8 +23,9 @@ use crate::app::browser_session::new_secret as new_sign_in_secret;
 use crate::app::public_url::PublicUrl;
 use crate::app::sign_in::link;
 use crate::app::token::new_secret;
-use crate::config::DatabaseConfig;
+use crate::config::{DatabaseConfig, SecretsConfig};
 use crate::give_up::{GiveUpCommand, give_up};
+use crate::secret_keys::{reseal, rewrap_keys};
 
 /// How long an operator's command waits for a lock. It can be long: these are row locks, which do not block
 /// readers.
@@ -82,6 +83,15 @@ pub enum AdminCommand {
         /// this one afterwards.
         #[arg(long)]
         renew: bool,
+    },
+    /// Wrap the data keys of all organizations with the active master key, online. Run this after a new master
+    /// key was put first in the list and all daemons have read it; then the old one can be removed.
+    RewrapKeys,
+    /// Make a new data key for an organization, and seal the values of all of its secrets with it, online.
+    Reseal {
+        /// The organization's slug.
+        #[arg(long)]
+        organization: String,
     },
     /// End a job, the occupant of a work slot, or a teardown whose runner does not end it.
     #[command(subcommand)]
@@ -160,7 +170,11 @@ pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> any
     Ok(())
 }
 
-pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow::Result<()> {
+pub async fn admin(
+    database: &DatabaseConfig,
+    secrets: &SecretsConfig,
+    command: &AdminCommand,
+) -> anyhow::Result<()> {
     let store = store(database, LOCK_TIMEOUT).await?;
     if let Some(problem) = store.schema().await?.problem() {
         bail!("{problem}");
@@ -174,6 +188,11 @@ pub async fn admin(database: &DatabaseConfig, command: &AdminCommand) -> anyhow:
         }
         // The daemons' relays deliver the wake-ups.
         AdminCommand::GiveUp(command) => give_up(&store, command).await?,
+        AdminCommand::RewrapKeys => rewrap_keys(&store, &secrets.keys().await?).await?,
+        AdminCommand::Reseal { organization } => {
+            let slug: Slug = option("--organization", organization.parse())?;
+            reseal(&store, &secrets.keys().await?, &slug).await?
+        }
         AdminCommand::WakeAll => json!({ "woken": store.wake_all_deployments().await? }),
         AdminCommand::Installation { renew: false } => {
             json!({ "installationId": store.installation().await? })

@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod give_up;
 pub mod http;
 pub mod limits;
+pub mod secret_keys;
 pub mod serve;
 pub mod telemetry;
 mod write_timeout;

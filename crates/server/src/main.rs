@@ -69,6 +69,8 @@ enum Command {
     Admin {
         #[command(flatten)]
         database: DatabaseConfig,
+        #[command(flatten)]
+        secrets: SecretsConfig,
         #[command(subcommand)]
         command: admin::AdminCommand,
     },
@@ -88,7 +90,7 @@ async fn main() -> anyhow::Result<()> {
             daemon::run_worker(&database, &temporal, &work, &secrets, &operator, &retention).await
         }
         Command::Migrate { database, command } => admin::migrate(&database, &command).await,
-        Command::Admin { database, command } => admin::admin(&database, &command).await,
+        Command::Admin { database, secrets, command } => admin::admin(&database, &secrets, &command).await,
         Command::Openapi => {
             writeln!(std::io::stdout(), "{}", http::document().to_pretty_json()?)?;
             Ok(())

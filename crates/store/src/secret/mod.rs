@@ -3,6 +3,7 @@
 
 mod read;
 mod read_log;
+mod reseal;
 mod version;
 mod write;
 
@@ -12,6 +13,7 @@ use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 
 pub use self::read_log::{DeploymentSecretRead, SecretRead};
+pub use self::reseal::StaleValue;
 pub use self::version::{NewVersion, SecretVersion};
 pub use self::write::NewSecret;
 use crate::StoreError;

@@ -14,6 +14,7 @@ pub mod log;
 pub mod migrate;
 pub mod object;
 pub mod operator;
+pub mod organization_key;
 pub mod password;
 pub mod runner;
 pub mod sequencer;

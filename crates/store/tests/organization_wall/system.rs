@@ -69,6 +69,10 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("delete from idempotency_keys where ctid", "expired responses"),
     (
+        "select k.organization_id, k.id, k.master_key, k.wrapped from organization_keys k",
+        "an operator wraps the data keys of all organizations with a new master key",
+    ),
+    (
         "select r.organization_id, r.id, r.name, r.pool_id, r.revoked_at is not null",
         "authentication of runners: it finds the organization",
     ),

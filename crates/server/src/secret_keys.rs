@@ -1,0 +1,97 @@
+//! `greenroomd admin rewrap-keys` and `reseal`: an operator replaces the master key, or the data key of an
+//! organization, while servers read secrets.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
+use greenroom_domain::secret::{SealedValue, ValuePlace};
+use greenroom_domain::slug::Slug;
+use greenroom_keys::{DataKey, KeyRing, Keys};
+use greenroom_store::Store;
+use greenroom_store::secret::StaleValue;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::app::command::OperatorCommand;
+
+const BATCH_SIZE: i64 = 100;
+
+/// Wraps the data keys of all organizations with the active master key. Each one is a separate statement: a
+/// server that reads a key in between finds the old form or the new one.
+pub async fn rewrap_keys(store: &Store, keys: &Keys) -> anyhow::Result<Value> {
+    let ring = ring(keys)?;
+    let mut rewrapped = 0;
+    loop {
+        let batch = store.organization_keys_of_other_masters(ring.active_id(), BATCH_SIZE).await?;
+        if batch.is_empty() {
+            return Ok(json!({ "masterKey": ring.active_id(), "rewrapped": rewrapped }));
+        }
+        for (organization, before) in batch {
+            let after = ring
+                .rewrap(organization, &before)
+                .with_context(|| format!("can't open the data key {} of {organization}", before.id))?;
+            if let Some(after) = after
+                && store.rewrap_organization_key(organization, &before, &after).await?
+            {
+                rewrapped += 1;
+            }
+        }
+    }
+}
+
+/// Makes a new data key for an organization, and seals all of its values with it. Values that are set
+/// concurrently with the former key are found by the next batch.
+pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<Value> {
+    let ring = ring(keys)?;
+    let Some((organization, _)) = store.organization_by_slug(slug).await? else {
+        bail!("there is no organization `{slug}`");
+    };
+    let new = ring.create(organization, OrganizationKeyId::from(Uuid::now_v7()))?;
+    let Some(mut command) = OperatorCommand::open(store, slug).await? else {
+        bail!("there is no organization `{slug}`");
+    };
+    command.replace_organization_key(&new).await?;
+    command.commit().await?;
+    let new = ring.open_key(organization, &new)?;
+    let former = former_keys(store, &ring, organization).await?;
+    let mut resealed = 0;
+    loop {
+        let batch = store.stale_values(organization, BATCH_SIZE).await?;
+        if batch.is_empty() {
+            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+        }
+        for stale in batch {
+            let sealed = reseal_value(&former, &new, &stale)
+                .with_context(|| format!("can't open version {} of {}", stale.version, stale.secret))?;
+            store.reseal_value(organization, &stale, &sealed).await?;
+            resealed += 1;
+        }
+    }
+}
+
+fn reseal_value(
+    former: &HashMap<OrganizationKeyId, DataKey>,
+    new: &DataKey,
+    stale: &StaleValue,
+) -> anyhow::Result<SealedValue> {
+    let key = former.get(&stale.value.key).context("its data key is missing")?;
+    let place = ValuePlace { secret: stale.secret, scope: &stale.scope, version: stale.version };
+    let value = key.open(place, &stale.value)?;
+    Ok(new.seal(place, &value)?)
+}
+
+async fn former_keys(
+    store: &Store,
+    ring: &KeyRing,
+    organization: OrganizationId,
+) -> anyhow::Result<HashMap<OrganizationKeyId, DataKey>> {
+    let keys = store.organization_keys(organization).await?;
+    let keys = keys.into_iter().filter(|key| key.is_retired);
+    keys.map(|key| Ok((key.key.id, ring.open_key(organization, &key.key)?))).collect()
+}
+
+fn ring(keys: &Keys) -> anyhow::Result<Arc<KeyRing>> {
+    keys.ring().context("give the master keys by --secrets-key-file or --secrets-key-command")
+}
