@@ -1,6 +1,6 @@
 //! The data keys of an organization, wrapped with a master key. This crate can't open them.
 
-use greenroom_domain::id::OrganizationId;
+use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
 use greenroom_domain::secret::WrappedKey;
 
 use crate::transaction::OrgTransaction;
@@ -101,4 +101,22 @@ impl OrgTransaction {
         Ok(())
     }
 
+    /// Returns some of the organization's data keys.
+    pub(crate) async fn organization_keys_of(
+        &mut self,
+        ids: &[OrganizationKeyId],
+    ) -> Result<Vec<WrappedKey>, StoreError> {
+        let organization = self.organization();
+        let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let rows = sqlx::query!(
+            "select id, master_key, wrapped from organization_keys where organization_id = $1 and id = any($2)",
+            organization,
+            &ids,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let key =
+            |row_id: uuid::Uuid, master_key, wrapped| WrappedKey { id: row_id.into(), master_key, wrapped };
+        Ok(rows.into_iter().map(|row| key(row.id, row.master_key, row.wrapped)).collect())
+    }
 }

@@ -30,7 +30,7 @@ pub use limits::{
 pub use model::{
     Approval, Cache, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
     ForceReason, ForceRule, HandoverRule, Lease, Only, Retry, Runner, Scalar, Stage, Step, StepReference,
-    StepWork,
+    StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
 pub use nearest::nearest;

@@ -178,10 +178,44 @@ pub struct Step {
     #[serde(flatten)]
     pub work: StepWork,
     pub variables: BTreeMap<String, String>,
-    /// Name of the variable → name of the secret.
-    pub secrets: BTreeMap<String, String>,
+    /// Name of the variable → the secret.
+    pub secrets: BTreeMap<String, StepSecret>,
     pub timeout_seconds: Option<u64>,
     pub retry: Option<Retry>,
+}
+
+/// A secret that a step gets. In stored definitions it is its name, if it is not a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredSecret", into = "StoredSecret")]
+pub struct StepSecret {
+    pub name: String,
+    /// The value is in a file, and the variable has its path.
+    pub is_file: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredSecret {
+    Name(String),
+    Map { secret: String, file: bool },
+}
+
+impl From<StoredSecret> for StepSecret {
+    fn from(stored: StoredSecret) -> Self {
+        match stored {
+            StoredSecret::Name(name) => Self { name, is_file: false },
+            StoredSecret::Map { secret, file } => Self { name: secret, is_file: file },
+        }
+    }
+}
+
+impl From<StepSecret> for StoredSecret {
+    fn from(secret: StepSecret) -> Self {
+        match secret.is_file {
+            false => Self::Name(secret.name),
+            true => Self::Map { secret: secret.name, file: true },
+        }
+    }
 }
 
 /// What a step runs: a script in an image, or a step of a registry.

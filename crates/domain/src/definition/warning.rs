@@ -68,10 +68,6 @@ fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
             let message = "steps of registries can't be run yet: the stage ends `errored: unsupported`; use `image` and `run`";
             found.push(warning("uses_not_supported", uses.at, path.key("uses"), message.to_owned()));
         }
-        if step.value.secrets.as_ref().is_some_and(|secrets| secrets.len() > 0) {
-            let message = "there are no secrets yet: the stage ends `errored: unsupported`";
-            found.push(warning("secrets_not_supported", step.at, path.key("secrets"), message.to_owned()));
-        }
     }
 }
 

@@ -212,11 +212,8 @@ fn evaluate(
 
 /// Returns why no runner can run this step yet.
 fn unsupported(step: &Step) -> Option<String> {
-    if let StepWork::Registry { uses, .. } = &step.work {
-        return Some(format!("`uses: {uses}`: steps of registries can't be run yet; use `image` and `run`"));
-    }
-    let secret = step.secrets.values().next()?;
-    Some(format!("the secret `{secret}` can't be had: this installation keeps no secrets yet"))
+    let StepWork::Registry { uses, .. } = &step.work else { return None };
+    Some(format!("`uses: {uses}`: steps of registries can't be run yet; use `image` and `run`"))
 }
 
 fn condition_context(definition: &Definition, input: &PlanInput, stage: &Stage) -> ConditionContext {

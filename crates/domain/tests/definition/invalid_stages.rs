@@ -252,6 +252,27 @@ fn steps() {
             Some("deploy-key"),
         ),
         invalid(
+            step("secrets: {API_KEY: [a]}"),
+            (6, 28),
+            "/stages/build/steps/0/secrets/API_KEY",
+            "must be the name of a secret",
+            None,
+        ),
+        invalid(
+            step("secrets: {API_KEY: {file: true}}"),
+            (6, 28),
+            "/stages/build/steps/0/secrets/API_KEY/secret",
+            "needs its name",
+            None,
+        ),
+        invalid(
+            step("secrets: {API_KEY: {secret: a, file: maybe}}"),
+            (6, 46),
+            "/stages/build/steps/0/secrets/API_KEY/file",
+            "must be `true` or `false`",
+            None,
+        ),
+        invalid(
             step("variables: {X: 1}\n        secrets: {X: y}"),
             (7, 19),
             "/stages/build/steps/0/secrets/X",

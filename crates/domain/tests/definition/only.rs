@@ -54,7 +54,6 @@ stages:
         [
             ("approval_not_supported", "/environments/production/approval", 4),
             ("runs_without_environment", "/stages/build", 6),
-            ("secrets_not_supported", "/stages/seed/steps/0/secrets", 7),
             ("approval_not_supported", "/stages/ship/approval", 11),
             ("uses_not_supported", "/stages/ship/steps/0/uses", 13),
         ]

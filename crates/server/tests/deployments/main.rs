@@ -36,6 +36,7 @@ mod retention;
 mod rights;
 mod runners;
 mod runs;
+mod secrets;
 mod uploads;
 mod watchdog;
 mod web_urls;

@@ -46,6 +46,7 @@ pub(crate) struct LockedDeployment {
     pub(crate) purpose: Purpose,
     pub(crate) commit_id: String,
     branch: Option<String>,
+    pub(super) has_repository: bool,
     trigger: Trigger,
     definition_version: i32,
     /// The current version of the pipeline's definition.
@@ -59,6 +60,8 @@ pub(crate) struct LockedDeployment {
     pub(crate) state: Deployment,
     /// Columns of its stages that the machine does not need, by the stages' keys.
     pub(crate) stage_columns: BTreeMap<String, StageColumns>,
+    /// Why stages do not get their secrets, by the stages' keys. Set only while this transaction decides.
+    pub(crate) secret_details: BTreeMap<String, String>,
     /// Who canceled and who last retried it, with the changes of this transaction.
     pub(crate) canceled_by: Option<PersonRecord>,
     pub(crate) retried_by: Option<PersonRecord>,
@@ -109,8 +112,10 @@ impl OrgTransaction {
             plan = Some(deployment.apply_plan(computed));
         }
         self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
+        self.check_secrets(&mut deployment, &definition, plan.as_deref()).await?;
         deployment.state = advance(deployment.state.clone(), input, TIMING, deployment.now);
         deployment.lift_restrictions();
+        deployment.lift_secret_failures();
         self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
         if plan.is_some() {
             self.mark_for_cleanup(&deployment, &definition).await?;
@@ -195,6 +200,7 @@ impl OrgTransaction {
             // Every job proves with its checkout that the commit is on the branch. Without a repository there
             // is no checkout, so conditions get an empty branch.
             branch: row.branch.filter(|_| row.has_repository),
+            has_repository: row.has_repository,
             trigger: parse_column("deployments.trigger", &row.trigger)?,
             definition_version: row.definition_version,
             current_version: row.current_version,
@@ -211,6 +217,7 @@ impl OrgTransaction {
                 stages: Vec::new(),
             },
             stage_columns: BTreeMap::new(),
+            secret_details: BTreeMap::new(),
             canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
             retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
             stored,
@@ -305,6 +312,11 @@ impl OrgTransaction {
 impl LockedDeployment {
     pub(crate) fn definition_version(&self) -> i32 {
         self.definition_version
+    }
+
+    /// Returns the branch that the deployment names, if the pipeline has a repository.
+    pub(super) fn branch(&self) -> Option<&str> {
+        self.branch.as_deref()
     }
 
     fn plan_key(&self) -> PlanKey {

@@ -22,6 +22,7 @@ mod planning;
 mod pool_restriction;
 mod record;
 mod room;
+mod secret_check;
 mod slot;
 mod stage_columns;
 mod stage_record;

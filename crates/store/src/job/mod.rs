@@ -18,7 +18,7 @@ pub use self::assign::{AssignedStep, JobAssignment, JobEnvironment};
 pub use self::checkout::CheckoutOutcome;
 pub use self::complete::{CompletedJob, JobReport};
 pub use self::lease::HeartbeatResult;
-pub use self::step::{StepEndOutcome, StepResult, StepStartOutcome};
+pub use self::step::{AcceptedStart, StepEndOutcome, StepResult, StepStartOutcome};
 pub use self::upload::UploadPermission;
 
 /// A runner that was authenticated by its token.

@@ -9,13 +9,14 @@ use sqlx::PgConnection;
 
 use super::JobCredentials;
 use crate::error::{from_column, parse_column};
+use crate::secret::StepSecrets;
 use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepStartOutcome {
-    Started,
+    /// The step may start as soon as this is committed.
+    Accepted(Box<AcceptedStart>),
     /// The job is not, or no longer, assigned to this runner.
     Gone,
     Canceled,
@@ -23,6 +24,25 @@ pub enum StepStartOutcome {
     Unproven,
     /// The environment is held by another session now.
     FenceOutdated,
+    /// The step does not get one of its secrets. The job has failed.
+    SecretRefused {
+        detail: String,
+        /// The token of the job's task in the engine.
+        task_token: Option<Vec<u8>>,
+    },
+}
+
+/// A step whose start was accepted, in an open transaction. Nothing has happened if it is dropped: a caller
+/// that can't open the secrets drops it.
+pub struct AcceptedStart {
+    pub secrets: StepSecrets,
+    transaction: OrgTransaction,
+}
+
+impl AcceptedStart {
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.transaction.commit().await
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +68,8 @@ pub enum StepEndOutcome {
 
 impl Store {
     /// Lets a step start, unless its fence or lease is stale. Both are checked in the transaction that writes
-    /// `running`. `image_digest` is the digest of the step's image, as reported by the runner.
+    /// `running` and that reads its secrets. `image_digest` is the digest of the step's image, as reported by
+    /// the runner.
     pub async fn begin_step(
         &self,
         credentials: JobCredentials<'_>,
@@ -96,7 +117,8 @@ impl Store {
                      and j.status = 'running' and j.lease_expires_at > clock_timestamp()
                      and d.organization_id = $1 and d.id = j.deployment_id
                    returning coalesce(j.cancel_reason, d.cancel_reason) is not null as canceled,
-                       j.must_prove and j.proven_branch is null as unproven
+                       j.must_prove and j.proven_branch is null as unproven,
+                       j.stage_key, d.pipeline_id, d.definition_version
                ),
                step as (
                    update step_runs s
@@ -104,9 +126,10 @@ impl Store {
                        image_digest = coalesce(s.image_digest, $7)
                    from job
                    where s.organization_id = $1 and s.id = $5 and s.job_id = $2 and s.status in ('pending', 'running')
-                   returning s.id
+                   returning s.position
                )
-               select canceled as "canceled!", unproven as "unproven!", exists (select 1 from step) as "begun!" from job"#,
+               select canceled as "canceled!", unproven as "unproven!", stage_key, pipeline_id, definition_version,
+                   (select position from step) as position from job"#,
             organization,
             credentials.job.uuid(),
             credentials.runner.id.uuid(),
@@ -117,15 +140,35 @@ impl Store {
         )
         .fetch_optional(transaction.connection())
         .await?;
-        match begun {
-            // Returning without a commit rolls back.
-            Some(found) if found.canceled => return Ok(StepStartOutcome::Canceled),
-            Some(found) if found.unproven => return Ok(StepStartOutcome::Unproven),
-            Some(found) if found.begun => {}
-            _ => return Ok(StepStartOutcome::Gone),
+        // Returning without a commit rolls back.
+        let Some(found) = begun else { return Ok(StepStartOutcome::Gone) };
+        if found.canceled {
+            return Ok(StepStartOutcome::Canceled);
         }
-        transaction.commit().await?;
-        Ok(StepStartOutcome::Started)
+        if found.unproven {
+            return Ok(StepStartOutcome::Unproven);
+        }
+        let Some(position) = found.position else { return Ok(StepStartOutcome::Gone) };
+        let definition =
+            transaction.definition_of(found.pipeline_id.into(), found.definition_version).await?;
+        let position: usize = from_column("step_runs.position", position)?;
+        let stage = definition.stage(&found.stage_key);
+        let wanted = stage.and_then(|stage| stage.steps.get(position)).map(|step| &step.secrets);
+        let secrets = match (stage, wanted) {
+            (Some(stage), Some(wanted)) if !wanted.is_empty() => {
+                let environment = stage.environment.as_deref();
+                transaction.read_step_secrets(credentials, step, environment, wanted).await?
+            }
+            _ => Ok(StepSecrets::default()),
+        };
+        match secrets {
+            Ok(secrets) => Ok(StepStartOutcome::Accepted(Box::new(AcceptedStart { secrets, transaction }))),
+            Err(refused) => {
+                let task_token = transaction.fail_for_secret(credentials.job, step, &refused).await?;
+                transaction.commit().await?;
+                Ok(StepStartOutcome::SecretRefused { detail: refused.detail, task_token })
+            }
+        }
     }
 
     /// Records the result of a step. Its whole log has to be stored before.

@@ -4,6 +4,7 @@
 mod read;
 mod read_log;
 mod reseal;
+mod start;
 mod version;
 mod write;
 
@@ -14,6 +15,8 @@ use jiff::Timestamp;
 
 pub use self::read_log::{DeploymentSecretRead, SecretRead};
 pub use self::reseal::StaleValue;
+pub(crate) use self::start::candidate;
+pub use self::start::{ChosenSecret, RefusedSecret, StepSecrets};
 pub use self::version::{NewVersion, SecretVersion};
 pub use self::write::NewSecret;
 use crate::StoreError;

@@ -7,6 +7,7 @@ use super::fields::VALUE;
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located};
+use crate::definition::model::StepSecret;
 use crate::definition::name_rules::{self, RESERVED_PREFIX, VARIABLE_RULE};
 use crate::definition::raw;
 
@@ -24,24 +25,61 @@ impl Check<'_> {
     pub(super) fn secrets(
         &mut self,
         path: Path<'_>,
-        secrets: Option<&Entries<String>>,
+        secrets: Option<&Entries<raw::SecretReference>>,
         variables: Option<&raw::Variables>,
-    ) -> BTreeMap<String, String> {
+    ) -> BTreeMap<String, StepSecret> {
         for (key, _) in secrets.into_iter().flat_map(Entries::iter) {
             if variables.is_some_and(|variables| variables.get(&key.value).is_some()) {
                 let message = format!("{} is a variable of this step already", quote(&key.value));
                 self.report.error(key.at, path.key(&key.value), message);
             }
         }
-        self.entries(path, secrets, |check, path, secret| check.name(path, secret, "secret name"))
+        self.entries(path, secrets, Self::secret)
     }
 
-    fn entries<V>(
+    fn secret(&mut self, path: Path<'_>, reference: &Located<raw::SecretReference>) -> StepSecret {
+        let Located { value, at, bytes } = reference;
+        match value {
+            raw::SecretReference::Name(name) => {
+                let name = Located { value: name.clone(), at: *at, bytes: bytes.clone() };
+                StepSecret { name: self.name(path, &name, "secret name"), is_file: false }
+            }
+            raw::SecretReference::Map(map) => {
+                let name = match &map.secret {
+                    Some(name) => self.name(path.key("secret"), name, "secret name"),
+                    None => {
+                        self.report.error(*at, path.key("secret"), "a secret needs its name: `secret`");
+                        String::new()
+                    }
+                };
+                let is_file = map.file.as_ref().is_some_and(|file| self.is_true(path.key("file"), file));
+                StepSecret { name, is_file }
+            }
+            raw::SecretReference::Other => {
+                let message = format!(
+                    "{} must be the name of a secret, or a map with `secret` and `file`",
+                    path.subject()
+                );
+                self.report.error(*at, path, message);
+                StepSecret { name: String::new(), is_file: false }
+            }
+        }
+    }
+
+    fn is_true(&mut self, path: Path<'_>, value: &Located<raw::Value>) -> bool {
+        let text = value.value.0.as_str();
+        if !matches!(text, "true" | "false") {
+            self.report.error(value.at, path, format!("{} must be `true` or `false`", path.subject()));
+        }
+        text == "true"
+    }
+
+    fn entries<V, T>(
         &mut self,
         path: Path<'_>,
         entries: Option<&Entries<V>>,
-        value: impl Fn(&mut Self, Path<'_>, &Located<V>) -> String,
-    ) -> BTreeMap<String, String> {
+        value: impl Fn(&mut Self, Path<'_>, &Located<V>) -> T,
+    ) -> BTreeMap<String, T> {
         let Some(entries) = entries.filter(|entries| self.map_fits(path, entries, limits::ENTRIES)) else {
             return BTreeMap::new();
         };

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 pub(super) use environment::{Ephemeral, Force, Handover, Lasting, Lease};
 pub(super) use stage::{Approval, Cache, Stage};
-pub(super) use step::{Retry, Step};
+pub(super) use step::{Retry, SecretReference, Step};
 
 use super::located::{Entries, Located};
 use super::{limits, name_rules};

@@ -1,14 +1,19 @@
 //! Raw steps.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserialize, Deserializer};
+use serde_json::json;
 
 use super::super::located::{Entries, Located};
 use super::super::{duration, limits, name_rules};
 use super::{Value, Variables};
 
 /// One thing to do: a script in an image (`image` and `run`), or a step of a registry (`uses`).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(extend("oneOf" = [
     {"required": ["image", "run"], "not": {"anyOf": [{"required": ["with"]}, {"required": ["uses"]}]}},
@@ -39,13 +44,10 @@ pub(in crate::definition) struct Step {
     #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 
-    /// Secrets that the step gets as environment variables: name of the variable, then name of the secret.
-    #[schemars(extend(
-        "propertyNames" = {"pattern": name_rules::VARIABLE},
-        "maxProperties" = limits::ENTRIES,
-        "additionalProperties" = {"type": "string", "pattern": name_rules::NAME}
-    ))]
-    pub(in crate::definition) secrets: Option<Entries<String>>,
+    /// Secrets that the step gets as environment variables: name of the variable, then name of the secret, or
+    /// `{ secret: name, file: true }` to get its value in a file, whose path is the variable's value.
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    pub(in crate::definition) secrets: Option<Entries<SecretReference>>,
 
     /// How long it may run, such as `10m`; `24h` at most.
     #[schemars(regex(pattern = duration::PATTERN))]
@@ -55,8 +57,104 @@ pub(in crate::definition) struct Step {
     pub(in crate::definition) retry: Option<Located<Retry>>,
 }
 
+/// A secret that a step uses: its name, or a map with `secret` and `file`.
+#[derive(Debug)]
+pub(in crate::definition) enum SecretReference {
+    Name(String),
+    Map(SecretMap),
+    /// A number, a list, or nothing.
+    Other,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct SecretMap {
+    pub(in crate::definition) secret: Option<Located<String>>,
+    pub(in crate::definition) file: Option<Located<Value>>,
+}
+
+impl<'de> Deserialize<'de> for SecretReference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = SecretReference;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a secret")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<SecretReference, E> {
+                Ok(SecretReference::Name(name.to_owned()))
+            }
+
+            fn visit_unit<E: de::Error>(self) -> Result<SecretReference, E> {
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<SecretReference, E> {
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_i64<E: de::Error>(self, _: i64) -> Result<SecretReference, E> {
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_u64<E: de::Error>(self, _: u64) -> Result<SecretReference, E> {
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_f64<E: de::Error>(self, _: f64) -> Result<SecretReference, E> {
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<SecretReference, A::Error> {
+                while list.next_element::<de::IgnoredAny>()?.is_some() {}
+                Ok(SecretReference::Other)
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SecretReference, A::Error> {
+                SecretMap::deserialize(MapAccessDeserializer::new(map)).map(SecretReference::Map)
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for SecretReference {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "SecretReference".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let name = json!({ "type": "string", "pattern": name_rules::NAME });
+        json_schema!({
+            "oneOf": [
+                name,
+                {
+                    "type": "object",
+                    "properties": {
+                        "secret": name,
+                        "file": {
+                            "description": "If true, the value is in a file, and the variable has its path.",
+                            "type": "boolean"
+                        }
+                    },
+                    "required": ["secret"],
+                    "additionalProperties": false
+                }
+            ]
+        })
+    }
+}
+
 /// How often a step is retried when the platform fails.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(in crate::definition) struct Retry {
     /// The number of attempts, including the first.

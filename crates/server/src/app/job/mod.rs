@@ -8,7 +8,7 @@ pub mod timing;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{
-    CheckedOut, Complete, Heartbeat, Job, PermanentFailure, StepEnd, StepEndStatus, StepStart,
+    CheckedOut, Complete, Heartbeat, Job, PermanentFailure, StepEnd, StepEndStatus, StepStart, StepStarted,
 };
 use greenroom_domain::deployment::{Reason, StepStatus};
 use greenroom_domain::id::StepRunId;
@@ -28,6 +28,7 @@ use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
 pub use crate::app::job::response::MAX_LOG_BYTES;
 use crate::app::job::response::{job_response, whole_seconds};
+use crate::app::secret::sealing::open_step_secrets;
 use crate::app::token::new_secret_of;
 
 /// The longest time that a request waits for a job.
@@ -138,13 +139,27 @@ pub async fn begin_step(
     credentials: JobCredentials<'_>,
     step: StepRunId,
     start: &StepStart,
-) -> Result<(), Failure> {
+) -> Result<StepStarted, Failure> {
     let digest = start.image_digest.as_deref();
     if digest.is_some_and(|digest| !is_digest(digest)) {
         return Err(Failure::field("/imageDigest", "must be `sha256:` and 64 of the digits 0-9 and a-f"));
     }
     match app.store.begin_step(credentials, step, digest).await? {
-        StepStartOutcome::Started => Ok(()),
+        StepStartOutcome::Accepted(accepted) => {
+            // A step whose secrets can't be opened does not start, and no read is recorded.
+            let organization = credentials.runner.organization_id;
+            let secrets = open_step_secrets(app, organization, &accepted.secrets)?;
+            accepted.commit().await?;
+            Ok(StepStarted { secrets })
+        }
+        StepStartOutcome::SecretRefused { detail, task_token } => {
+            if let Some(task_token) = task_token {
+                end_task(app, task_token, None);
+            }
+            notify(app, true);
+            let detail = format!("The job has failed, because {detail}. End everything that belongs to it.");
+            Err(Failure::new(Code::JobGone, detail))
+        }
         StepStartOutcome::Gone => Err(gone()),
         StepStartOutcome::Unproven => Err(Failure::new(
             Code::InvalidState,
@@ -257,23 +272,27 @@ pub async fn complete(app: &App, credentials: JobCredentials<'_>, end: &Complete
         return Err(other_commit(&own));
     }
     if let Some(task_token) = task_token {
-        let own = app.clone();
-        // This call to the engine carries no data and may fail: then the relay delivers the wake-up from the
-        // outbox.
-        app.detached_tasks.spawn(async move {
-            if own.engine.complete(&task_token).await.is_ok()
-                && let Some(wake_up) = wake_up
-                && let Err(error) = own.store.delete_wake_ups(&[wake_up]).await
-            {
-                tracing::debug!(
-                    error = &error as &dyn std::error::Error,
-                    "could not delete the outbox row; a redundant wake-up will be sent"
-                );
-            }
-        });
+        end_task(app, task_token, wake_up);
     }
     notify(app, false);
     Ok(())
+}
+
+/// Ends a job's task in the engine, and deletes its wake-up from the outbox. This call to the engine carries no
+/// data and may fail: then the relay delivers the wake-up.
+fn end_task(app: &App, task_token: Vec<u8>, wake_up: Option<i64>) {
+    let own = app.clone();
+    app.detached_tasks.spawn(async move {
+        if own.engine.complete(&task_token).await.is_ok()
+            && let Some(wake_up) = wake_up
+            && let Err(error) = own.store.delete_wake_ups(&[wake_up]).await
+        {
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "could not delete the outbox row; a redundant wake-up will be sent"
+            );
+        }
+    });
 }
 
 pub fn fence_outdated() -> Failure {

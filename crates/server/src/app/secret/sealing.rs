@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use greenroom_api_types::runner::StepSecret;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
 use greenroom_domain::secret::{SealedValue, Secret, ValuePlace};
 use greenroom_keys::{DataKey, KeyError, KeyRing};
+use greenroom_store::secret::StepSecrets;
 use uuid::Uuid;
 
 use crate::app::App;
@@ -43,6 +47,36 @@ impl OrganizationKeys {
         let former_hashes = self.former.iter().map(|key| key.fingerprint(body)).collect();
         Fingerprint { hash: self.active.fingerprint(body), former_hashes }
     }
+}
+
+/// Opens the secrets of a step, for its runner.
+pub fn open_step_secrets(
+    app: &App,
+    organization: OrganizationId,
+    sealed: &StepSecrets,
+) -> Result<Vec<StepSecret>, Failure> {
+    if sealed.secrets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ring = ring(app)?;
+    let keys: Vec<DataKey> = sealed
+        .keys
+        .iter()
+        .map(|key| ring.open_key(organization, key))
+        .collect::<Result<_, _>>()
+        .map_err(unavailable)?;
+    let opened = sealed.secrets.iter().map(|secret| {
+        let place = ValuePlace { secret: secret.id, scope: &secret.scope, version: secret.version };
+        let key = keys.iter().find(|key| key.id() == secret.value.key).ok_or(KeyError::NotOpened)?;
+        let value = key.open(place, &secret.value)?;
+        Ok(StepSecret {
+            variable: secret.variable.clone(),
+            name: secret.name.clone(),
+            value: STANDARD.encode(value.reveal()),
+            file: secret.is_file,
+        })
+    });
+    opened.collect::<Result<_, KeyError>>().map_err(unavailable)
 }
 
 fn ring(app: &App) -> Result<Arc<KeyRing>, Failure> {

@@ -11,7 +11,7 @@ use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, LogSize, StepEnd,
-    StepStart,
+    StepStart, StepStarted,
 };
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
@@ -82,9 +82,9 @@ async fn start_step(
     auth: JobAuth,
     path: JobStepPath,
     body: Body<StepStart>,
-) -> Result<Json<Data<()>>, Failure> {
-    job::begin_step(&app, auth.credentials(), step_id(&path)?, &body.value).await?;
-    Ok(Json(Data { data: () }))
+) -> Result<Json<Data<StepStarted>>, Failure> {
+    let started = job::begin_step(&app, auth.credentials(), step_id(&path)?, &body.value).await?;
+    Ok(Json(Data { data: started }))
 }
 
 async fn end_step(

@@ -6,7 +6,7 @@ mod events;
 mod read;
 
 use greenroom_domain::definition::Definition;
-use greenroom_domain::deployment::{Deployment, DeploymentStatus, PlannedStage, Stage, StageStatus};
+use greenroom_domain::deployment::{Deployment, DeploymentStatus, PlannedStage, Reason, Stage, StageStatus};
 use greenroom_domain::event::EventType;
 use jiff::Timestamp;
 
@@ -100,11 +100,14 @@ impl OrgTransaction {
 
     async fn update_stage(&mut self, deployment: &LockedDeployment, stage: &Stage) -> Result<(), StoreError> {
         let organization = self.organization();
+        let is_refused = matches!(stage.reason, Some(Reason::SecretMissing | Reason::SecretDenied));
+        let detail = deployment.secret_details.get(&stage.key).filter(|_| is_refused).map(String::as_str);
         sqlx::query!(
             "update stages
              set status = $4, reason = $5, retry_at = $6, attempt = $7, tried = $8,
                  started_at = case when $9 then coalesce(started_at, $10::timestamptz) else started_at end,
-                 ended_at = case when $11 then $10::timestamptz end
+                 ended_at = case when $11 then $10::timestamptz end,
+                 detail = coalesce($12, case when reason in ('secret_missing', 'secret_denied') then null else detail end)
              where organization_id = $1 and deployment_id = $2 and key = $3",
             organization,
             deployment.id.uuid(),
@@ -117,6 +120,7 @@ impl OrgTransaction {
             stage.status == StageStatus::Running,
             time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             stage.status.is_final(),
+            detail as Option<&str>,
         )
         .execute(self.connection())
         .await?;
