@@ -261,6 +261,51 @@ impl fmt::Debug for StepSecret {
     }
 }
 
+/// A request for the credential with which the runner itself fetches the repository or pulls images.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CredentialRequest {
+    pub kind: CredentialKind,
+    /// The host that it is for; with a port if that is not 443. The runner sends the credential to this host only,
+    /// by https, and to no other one that it is redirected to.
+    #[schema(example = "git.example.com")]
+    pub host: String,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CredentialKind {
+    Checkout,
+    Registry,
+}
+
+/// The response to a request for a credential. No step gets any of it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CredentialResponse {
+    /// Null if there is none for this host: the runner continues without one.
+    pub credential: Option<Credential>,
+    /// Why a credential that exists is denied, for the job's error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied: Option<String>,
+}
+
+/// A credential. `Debug` leaves the value out.
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Credential {
+    /// The secret's name, for messages.
+    pub name: String,
+    /// The bytes of the value, in base64: `user:password`, or a password or token alone.
+    pub value: String,
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Credential").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// How a step ended.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -373,6 +373,50 @@ async fn master_and_data_keys_are_replaced_while_steps_start() {
 }
 
 #[tokio::test]
+async fn a_credential_of_the_platform_is_for_the_runner_and_its_host_only() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    create(&fixture, json!({ "name": "config", "value": "configuration" })).await;
+    let usage = json!({ "kind": "checkout", "host": "git.test:8443" });
+    let body = json!({ "name": "deploy-key", "pipelineId": "shop", "value": "for the shop", "use": usage });
+    let secret = create(&fixture, body).await;
+    let id = fixture.start().await;
+    fixture.advance(&id).await;
+    let failed = stage(&fixture, &id, 0).await;
+    assert_eq!(failed["reason"], "secret_denied");
+    assert!(failed["detail"].as_str().unwrap().contains("rule `use`"), "{failed}");
+    let key =
+        json!({ "name": "deploy-key", "pipelineId": "shop", "environment": "qa-1", "value": "for qa-1" });
+    create(&fixture, key).await;
+
+    let (_, id) = fixture.claim("qa-1", &fixture.owner, "sessions").await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    let read = async |job: &Job, kind: &str, host: &str| {
+        fixture.report(job, "/credentials", json!({ "kind": kind, "host": host })).await
+    };
+    for (kind, host) in
+        [("checkout", "git.test"), ("checkout", "evil.test:8443"), ("registry", "git.test:8443")]
+    {
+        let (status, none) = read(&job, kind, host).await;
+        assert_eq!((status, &none["data"]), (200, &json!({ "credential": null })), "{kind} {host}");
+    }
+    assert_eq!(read(&job, "checkout", "https://git.test").await.0, 422);
+    assert_eq!(reads(&fixture, &secret).await, Vec::<Value>::new());
+    let expected = json!({ "credential": { "name": "deploy-key", "value": base64("for the shop") } });
+    for _ in 0..2 {
+        assert_eq!(read(&job, "checkout", "Git.test:8443").await.1["data"], expected);
+    }
+    let found = reads(&fixture, &secret).await;
+    assert_eq!((found.len(), &found[0]["stepRunId"]), (1, &json!(null)));
+    assert_eq!(read(&fixture.forged_job(), "checkout", "git.test:8443").await.0, 410);
+    let thief = fixture.server.member(&fixture.owner, "acme", "developer").await;
+    fixture.claim("qa-1", &thief, "force-claim").await;
+    let (status, refused) = read(&job, "checkout", "git.test:8443").await;
+    assert!(matches!(status, 409 | 410) && refused.get("data").is_none(), "{refused}");
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn a_swapped_row_does_not_open() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;

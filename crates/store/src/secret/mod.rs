@@ -1,6 +1,7 @@
 //! Secrets: their records, their versions with sealed values, and the log of their reads. This crate can't
 //! open a value.
 
+mod credential;
 mod read;
 mod read_log;
 mod reseal;
@@ -13,6 +14,7 @@ use greenroom_domain::secret::{Policy, SecretScope, Usage};
 use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
 
+pub use self::credential::{AcceptedCredential, CredentialOutcome};
 pub use self::read_log::{DeploymentSecretRead, SecretRead};
 pub use self::reseal::StaleValue;
 pub(crate) use self::start::candidate;

@@ -2,6 +2,7 @@
 
 pub mod credentials;
 pub mod heartbeat_throttle;
+pub mod platform_credential;
 pub mod response;
 pub mod timing;
 

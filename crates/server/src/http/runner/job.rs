@@ -10,8 +10,8 @@ use axum::routing::post;
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, LogSize, StepEnd,
-    StepStart, StepStarted,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
+    DRAINING_HEADER, Heartbeat, LogSize, StepEnd, StepStart, StepStarted,
 };
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
@@ -35,6 +35,7 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/start", post(start_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
+        .route("/runner/jobs/{jobId}/credentials", post(read_credential))
         .route("/runner/jobs/{jobId}/checkout", post(record_checkout))
         .route("/runner/jobs/{jobId}/complete", post(complete))
         .merge(archive::routes())
@@ -95,6 +96,15 @@ async fn end_step(
 ) -> Result<Json<Data<()>>, Failure> {
     job::end_step(&app, auth.credentials(), step_id(&path)?, body.value).await?;
     Ok(Json(Data { data: () }))
+}
+
+async fn read_credential(
+    State(app): State<App>,
+    auth: JobAuth,
+    body: Body<CredentialRequest>,
+) -> Result<Json<Data<CredentialResponse>>, Failure> {
+    let data = job::platform_credential::read(&app, auth.credentials(), &body.value).await?;
+    Ok(Json(Data { data }))
 }
 
 async fn record_checkout(

@@ -1,0 +1,140 @@
+//! Credentials that the platform itself uses for a job: to fetch its repository, or to pull its images. No step
+//! gets them.
+
+use greenroom_domain::deployment::Purpose;
+use greenroom_domain::runner_pool::target_environment;
+use greenroom_domain::secret::{Branch, Candidate, Place, SealedValue, Usage, choose_credential};
+
+use super::start::candidate;
+use super::{ChosenSecret, StepSecrets};
+use crate::error::parse_column;
+use crate::job::{JobCredentials, UploadPermission};
+use crate::transaction::OrgTransaction;
+use crate::{Store, StoreError};
+
+/// The result of a request for a credential.
+pub enum CredentialOutcome {
+    /// The credential may be sent as soon as this is committed; `None` if there is none for this host.
+    Accepted(Option<Box<AcceptedCredential>>),
+    /// A rule denies it. The text explains which one.
+    Denied(String),
+    Gone,
+    FenceOutdated,
+}
+
+/// A credential in an open transaction, which has recorded that it was read.
+pub struct AcceptedCredential {
+    /// The one secret, with its key.
+    pub secrets: StepSecrets,
+    transaction: OrgTransaction,
+}
+
+impl AcceptedCredential {
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.transaction.commit().await
+    }
+}
+
+impl Store {
+    /// Chooses the credential for a host, for a job that has its environment, and records that it was read.
+    pub async fn job_credential(
+        &self,
+        credentials: JobCredentials<'_>,
+        usage: &Usage,
+    ) -> Result<CredentialOutcome, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        // Locks the job, so that it can't end in between.
+        let Some(job) = transaction.authenticated_job(credentials).await? else {
+            return Ok(CredentialOutcome::Gone);
+        };
+        match transaction.upload_permission(credentials).await? {
+            UploadPermission::Granted => {}
+            UploadPermission::Gone => return Ok(CredentialOutcome::Gone),
+            UploadPermission::FenceOutdated => return Ok(CredentialOutcome::FenceOutdated),
+        }
+        let organization = transaction.organization();
+        let row = sqlx::query!(
+            r#"select d.purpose, d.definition_version, e.name as "environment?", p.name as pool, j.proven_branch
+               from jobs j
+               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+               join runner_pools p on p.organization_id = $1 and p.id = j.pool_id
+               left join environments e on e.organization_id = $1 and e.id = d.environment_id
+               where j.organization_id = $1 and j.id = $2"#,
+            organization,
+            credentials.job.uuid(),
+        )
+        .fetch_one(transaction.connection())
+        .await?;
+        let purpose: Purpose = parse_column("deployments.purpose", &row.purpose)?;
+        let definition = transaction.definition_of(job.pipeline_id, row.definition_version).await?;
+        let of_stage = definition.stage(&job.stage).and_then(|stage| stage.environment.as_deref());
+        let place = Place {
+            pipeline: job.pipeline_id,
+            environment: target_environment(purpose, row.environment.as_deref(), of_stage),
+            pool: &row.pool,
+            branch: Branch::Proven(row.proven_branch.as_deref()),
+        };
+        let found = transaction.credentials_for(credentials, &place, usage).await?;
+        let candidates = found.iter().map(|(candidate, _)| candidate);
+        let chosen = match choose_credential(&place, candidates) {
+            Ok(Some(chosen)) => chosen,
+            Ok(None) => return Ok(CredentialOutcome::Accepted(None)),
+            Err(refusal) => {
+                let name = found.first().map(|(_, secret)| secret.name.as_str()).unwrap_or_default();
+                return Ok(CredentialOutcome::Denied(refusal.detail(name, organization.into(), &place)));
+            }
+        };
+        let secret = found.iter().find(|(candidate, _)| candidate.id == chosen.id);
+        let Some((_, secret)) = secret else { return Ok(CredentialOutcome::Accepted(None)) };
+        let secrets = vec![secret.clone()];
+        transaction.record_secret_reads(credentials, None, &secrets).await?;
+        let keys = transaction.organization_keys_of(&[secret.value.key]).await?;
+        let secrets = StepSecrets { secrets, keys };
+        Ok(CredentialOutcome::Accepted(Some(Box::new(AcceptedCredential { secrets, transaction }))))
+    }
+}
+
+impl OrgTransaction {
+    /// Returns the secrets with this use, with the version that the job got before or the active one.
+    async fn credentials_for(
+        &mut self,
+        credentials: JobCredentials<'_>,
+        place: &Place<'_>,
+        usage: &Usage,
+    ) -> Result<Vec<(Candidate, ChosenSecret)>, StoreError> {
+        let organization = self.organization();
+        let rows = sqlx::query!(
+            r#"select s.id, s.name, s.pipeline_id, s.environment, s.policy, s.usage, v.version,
+                      v.key_id as "key_id!", v.nonce as "nonce!", v.sealed as "sealed!"
+               from secrets s
+               left join secret_reads r on r.organization_id = $1 and r.secret_id = s.id and r.job_id = $4
+                   and r.step_run_id is null
+               join secret_versions v on v.organization_id = $1 and v.secret_id = s.id
+                   and v.version = coalesce(r.version, s.active_version) and v.sealed is not null
+               where s.organization_id = $1 and s.deleted_at is null and s.usage = $2
+                 and (s.pipeline_id is null or s.pipeline_id = $3)
+               order by s.id"#,
+            organization,
+            serde_json::json!(usage),
+            place.pipeline.uuid(),
+            credentials.job.uuid(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        let found = rows.into_iter().map(|row| {
+            let candidate =
+                candidate(row.id.into(), (row.pipeline_id, row.environment), row.policy, row.usage)?;
+            let secret = ChosenSecret {
+                variable: String::new(),
+                is_file: false,
+                name: row.name,
+                id: row.id.into(),
+                scope: candidate.scope.clone(),
+                version: row.version,
+                value: SealedValue { key: row.key_id.into(), nonce: row.nonce, sealed: row.sealed },
+            };
+            Ok((candidate, secret))
+        });
+        found.collect()
+    }
+}
