@@ -92,6 +92,8 @@ ids! {
     SecretId = "sec",
     /// A data key of an organization, which seals the values of its secrets.
     OrganizationKeyId = "oky",
+    /// A key that signs id tokens.
+    SigningKeyId = "sgk",
     EventId = "evt",
 }
 

@@ -9,6 +9,7 @@ pub mod deployment;
 pub mod environment;
 pub mod event;
 pub mod id;
+pub mod id_token;
 pub mod lease;
 pub mod lock;
 pub mod log_lines;

@@ -100,17 +100,38 @@ impl KeyRing {
         id: OrganizationKeyId,
         bytes: &KeyBytes,
     ) -> Result<WrappedKey, KeyError> {
-        let master = self.keys.first().ok_or(KeyError::Failed)?;
-        let (nonce, sealed) = master.cipher.seal(&bound_to(organization, id, &master.id), &bytes[..])?;
-        Ok(WrappedKey { id, master_key: master.id.clone(), wrapped: [&nonce[..], &sealed].concat() })
+        let (master_key, wrapped) = self.seal(|master| bound_to(organization, id, master), &bytes[..])?;
+        Ok(WrappedKey { id, master_key, wrapped })
     }
 
     fn opened(&self, organization: OrganizationId, key: &WrappedKey) -> Result<KeyBytes, KeyError> {
-        let master = self.keys.iter().find(|master| master.id == key.master_key);
-        let master = master.ok_or_else(|| KeyError::UnknownMasterKey(key.master_key.clone()))?;
         let opened =
-            master.cipher.open_with_nonce(&bound_to(organization, key.id, &master.id), &key.wrapped)?;
+            self.open(&key.master_key, &bound_to(organization, key.id, &key.master_key), &key.wrapped)?;
         to_key(&opened).ok_or(KeyError::NotOpened)
+    }
+
+    /// Seals bytes with the active master key. Returns its id, and the sealed bytes after their nonce.
+    /// `bound_to` returns the associated data for the id of the master key.
+    pub(crate) fn seal(
+        &self,
+        bound_to: impl Fn(&str) -> Vec<u8>,
+        plain: &[u8],
+    ) -> Result<(String, Vec<u8>), KeyError> {
+        let master = self.keys.first().ok_or(KeyError::Failed)?;
+        let (nonce, sealed) = master.cipher.seal(&bound_to(&master.id), plain)?;
+        Ok((master.id.clone(), [&nonce[..], &sealed].concat()))
+    }
+
+    /// Opens bytes that a master key has sealed.
+    pub(crate) fn open(
+        &self,
+        master_key: &str,
+        bound_to: &[u8],
+        sealed: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        let master = self.keys.iter().find(|master| master.id == master_key);
+        let master = master.ok_or_else(|| KeyError::UnknownMasterKey(master_key.to_owned()))?;
+        master.cipher.open_with_nonce(bound_to, sealed)
     }
 }
 

@@ -2,15 +2,19 @@
 //! seals values. Everything that is sealed is bound to its place by associated data: a row that was moved to
 //! another organization, secret, scope or version does not open.
 //!
+//! Keys that sign id tokens are sealed with the master key directly.
+//!
 //! This crate sees neither the database nor the network, and it logs nothing.
 
 mod associated_data;
 mod data_key;
 mod key_ring;
+mod signing_key;
 mod source;
 
 pub use self::data_key::DataKey;
 pub use self::key_ring::{InvalidKeyRing, KeyRing};
+pub use self::signing_key::SigningKey;
 pub use self::source::{KeySource, Keys, NotLoaded};
 
 /// Why something could not be sealed or opened. It carries no key and no value.

@@ -1,0 +1,5 @@
+//! Id tokens: what a step proves about itself to a relying party, such as a cloud, without a stored secret.
+
+mod signing_key;
+
+pub use self::signing_key::{PublicKey, SealedSigningKey};
