@@ -22,6 +22,8 @@ pub(super) const CONCURRENCY: u64 = 100;
 pub(super) const LABELS: usize = 20;
 /// Variables, secrets and inputs, for each place where they may be defined.
 pub(super) const ENTRIES: usize = 100;
+/// Id tokens of a step. Each one is signed at every refresh.
+pub(super) const ID_TOKENS: usize = 10;
 /// Files and folders that a stage keeps for later stages.
 pub(super) const ARTIFACTS: usize = 20;
 /// Caches of a stage, and files and folders in one.

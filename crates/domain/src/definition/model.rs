@@ -180,6 +180,9 @@ pub struct Step {
     pub variables: BTreeMap<String, String>,
     /// Name of the variable → the secret.
     pub secrets: BTreeMap<String, StepSecret>,
+    /// Name of the variable with the path of an id token → the token's audience.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub id_tokens: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
     pub retry: Option<Retry>,
 }

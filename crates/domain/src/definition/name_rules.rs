@@ -10,6 +10,7 @@ pub(super) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]{0,127}$";
 pub(super) const INPUT: &str = "^[A-Za-z_][A-Za-z0-9_-]{0,62}$";
 pub(super) const IMAGE: &str = "^[A-Za-z0-9][A-Za-z0-9._/:@-]*$";
 pub(super) const CACHE_KEY: &str = "^[A-Za-z0-9][A-Za-z0-9._/:@+=-]{0,127}$";
+pub(super) const AUDIENCE: &str = "^[!-~]{1,255}$";
 pub(super) const STEP_REFERENCE: &str =
     r"^[a-z0-9-]+/[a-z0-9-]+@(v?[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?|sha256:[0-9a-f]{64})$";
 
@@ -17,6 +18,7 @@ pub(super) const NAME_RULE: &str =
     "1 to 63 characters: a small letter, then small letters, digits or hyphens";
 pub(super) const CACHE_KEY_RULE: &str =
     "1 to 128 characters: a letter or digit, then letters, digits and `. _ - / : @ + =`";
+pub(super) const AUDIENCE_RULE: &str = "1 to 255 letters, digits and signs of ASCII, without spaces";
 pub(super) const VARIABLE_RULE: &str = "letters, digits and `_`, not starting with a digit, 128 at most";
 
 /// Prefix of the variables that the platform sets, such as the fence. Definitions can't override them.
@@ -55,6 +57,11 @@ pub fn is_cache_key(text: &str) -> bool {
         byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'+' | b'=' | b'-')
     };
     matches_rule(text, 128, |first| first.is_ascii_alphanumeric(), rest)
+}
+
+/// The audience of an id token: often a URL or the name of a service.
+pub(super) fn is_audience(text: &str) -> bool {
+    matches_rule(text, 255, |first| first.is_ascii_graphic(), |byte| byte.is_ascii_graphic())
 }
 
 /// The parts of `registry/name@version`.

@@ -279,6 +279,41 @@ fn steps() {
             "`X` is a variable of this step already",
             None,
         ),
+        invalid(
+            step("variables: {X: 1}\n        idTokens: {X: y}"),
+            (7, 20),
+            "/stages/build/steps/0/idTokens/X",
+            "`X` is a variable of this step already",
+            None,
+        ),
+        invalid(
+            step("secrets: {X: y}\n        idTokens: {X: y}"),
+            (7, 20),
+            "/stages/build/steps/0/idTokens/X",
+            "`X` is a secret of this step already",
+            None,
+        ),
+        invalid(
+            step("idTokens: {GREENROOM_TOKEN: y}"),
+            (6, 20),
+            "/stages/build/steps/0/idTokens/GREENROOM_TOKEN",
+            "is not free",
+            None,
+        ),
+        invalid(
+            step("idTokens: {X: a b}"),
+            (6, 23),
+            "/stages/build/steps/0/idTokens/X",
+            "`a b` is not a valid audience",
+            None,
+        ),
+        invalid(
+            step("idTokens: {A: a, B: a, C: a, D: a, E: a, F: a, G: a, H: a, I: a, J: a, K: a}"),
+            (6, 80),
+            "/stages/build/steps/0/idTokens",
+            "10",
+            None,
+        ),
     ]);
 }
 

@@ -51,7 +51,7 @@ fn every_field_is_described() -> Result<(), Box<dyn Error>> {
             fields += 1;
         }
     }
-    assert_eq!(fields, 56);
+    assert_eq!(fields, 57);
     assert!(!schema.to_string().contains("\"null\""));
     Ok(())
 }
@@ -104,6 +104,10 @@ fn it_rejects_invalid_definitions() -> Result<(), Box<dyn Error>> {
         step("with: {a: 1}"),
         step("secrets: [API_KEY]"),
         step("secrets: {A: Deploy Key}"),
+        step("idTokens: [TOKEN]"),
+        step("idTokens: {A: a b}"),
+        step("idTokens: {A: ''}"),
+        step("idTokens: {A: {audience: a}}"),
         step("retry: {}"),
         step("retry: {attempts: 11}"),
         only_step("image: a"),

@@ -18,6 +18,7 @@ impl Check<'_> {
             work: self.work(path, step),
             variables: self.variables(path.key("variables"), raw.variables.as_ref()),
             secrets: self.secrets(path.key("secrets"), raw.secrets.as_ref(), raw.variables.as_ref()),
+            id_tokens: self.id_tokens(path.key("idTokens"), raw),
             timeout_seconds: timeout
                 .map(|timeout| self.duration(path.key("timeout"), timeout, limits::MAX_TIMEOUT_SECONDS)),
             retry: raw.retry.as_ref().map(|retry| self.retry(path.key("retry"), retry)),

@@ -1,4 +1,4 @@
-//! The environment of a step: variables and secrets.
+//! The environment of a step: variables, secrets and id tokens.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::definition::diagnostic::{Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located};
 use crate::definition::model::StepSecret;
-use crate::definition::name_rules::{self, RESERVED_PREFIX, VARIABLE_RULE};
+use crate::definition::name_rules::{self, AUDIENCE_RULE, RESERVED_PREFIX, VARIABLE_RULE};
 use crate::definition::raw;
 
 impl Check<'_> {
@@ -17,7 +17,7 @@ impl Check<'_> {
         path: Path<'_>,
         variables: Option<&raw::Variables>,
     ) -> BTreeMap<String, String> {
-        self.entries(path, variables, |check, path, value| {
+        self.entries(path, variables, limits::ENTRIES, |check, path, value| {
             check.checked_text(path, value.at, &value.value.0, VALUE)
         })
     }
@@ -34,7 +34,27 @@ impl Check<'_> {
                 self.report.error(key.at, path.key(&key.value), message);
             }
         }
-        self.entries(path, secrets, Self::secret)
+        self.entries(path, secrets, limits::ENTRIES, Self::secret)
+    }
+
+    pub(super) fn id_tokens(&mut self, path: Path<'_>, step: &raw::Step) -> BTreeMap<String, String> {
+        for (key, _) in step.id_tokens.iter().flat_map(Entries::iter) {
+            let is_variable =
+                step.variables.as_ref().is_some_and(|variables| variables.get(&key.value).is_some());
+            let is_secret = step.secrets.as_ref().is_some_and(|secrets| secrets.get(&key.value).is_some());
+            if is_variable || is_secret {
+                let kind = if is_variable { "variable" } else { "secret" };
+                let message = format!("{} is a {kind} of this step already", quote(&key.value));
+                self.report.error(key.at, path.key(&key.value), message);
+            }
+        }
+        self.entries(path, step.id_tokens.as_ref(), limits::ID_TOKENS, |check, path, audience| {
+            if !name_rules::is_audience(&audience.value) {
+                let message = format!("{} is not a valid audience: {AUDIENCE_RULE}", quote(&audience.value));
+                check.report.error(audience.at, path, message);
+            }
+            audience.value.clone()
+        })
     }
 
     fn secret(&mut self, path: Path<'_>, reference: &Located<raw::SecretReference>) -> StepSecret {
@@ -78,9 +98,10 @@ impl Check<'_> {
         &mut self,
         path: Path<'_>,
         entries: Option<&Entries<V>>,
+        max: usize,
         value: impl Fn(&mut Self, Path<'_>, &Located<V>) -> T,
     ) -> BTreeMap<String, T> {
-        let Some(entries) = entries.filter(|entries| self.map_fits(path, entries, limits::ENTRIES)) else {
+        let Some(entries) = entries.filter(|entries| self.map_fits(path, entries, max)) else {
             return BTreeMap::new();
         };
         let pairs = entries.iter().map(|(key, entry)| {

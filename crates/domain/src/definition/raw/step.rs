@@ -49,6 +49,15 @@ pub(in crate::definition) struct Step {
     #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) secrets: Option<Entries<SecretReference>>,
 
+    /// Id tokens that the step gets in files, which are replaced before they expire: name of the variable with the
+    /// path, then the audience, such as `sts.amazonaws.com`.
+    #[schemars(extend(
+        "propertyNames" = {"pattern": name_rules::VARIABLE},
+        "additionalProperties" = {"type": "string", "pattern": name_rules::AUDIENCE},
+        "maxProperties" = limits::ID_TOKENS
+    ))]
+    pub(in crate::definition) id_tokens: Option<Entries<String>>,
+
     /// How long it may run, such as `10m`; `24h` at most.
     #[schemars(regex(pattern = duration::PATTERN))]
     pub(in crate::definition) timeout: Option<Located<String>>,
