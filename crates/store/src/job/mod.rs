@@ -4,6 +4,7 @@
 mod assign;
 mod checkout;
 mod complete;
+mod id_token;
 mod lease;
 mod step;
 mod upload;
@@ -17,6 +18,7 @@ use crate::transaction::OrgTransaction;
 pub use self::assign::{AssignedStep, JobAssignment, JobEnvironment};
 pub use self::checkout::CheckoutOutcome;
 pub use self::complete::{CompletedJob, JobReport};
+pub use self::id_token::{IdTokenOutcome, RequestedIdTokens};
 pub use self::lease::HeartbeatResult;
 pub use self::step::{AcceptedStart, StepEndOutcome, StepResult, StepStartOutcome};
 pub use self::upload::UploadPermission;

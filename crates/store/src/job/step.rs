@@ -7,7 +7,7 @@ use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
 use sqlx::PgConnection;
 
-use super::JobCredentials;
+use super::{JobCredentials, RequestedIdTokens};
 use crate::error::{from_column, parse_column};
 use crate::secret::StepSecrets;
 use crate::system::sweeper::DueEnvironment;
@@ -36,6 +36,8 @@ pub enum StepStartOutcome {
 /// that can't open the secrets drops it.
 pub struct AcceptedStart {
     pub secrets: StepSecrets,
+    /// The id tokens that the step gets, if any.
+    pub id_tokens: Option<RequestedIdTokens>,
     transaction: OrgTransaction,
 }
 
@@ -76,39 +78,11 @@ impl Store {
         step: StepRunId,
         image_digest: Option<&str>,
     ) -> Result<StepStartOutcome, StoreError> {
-        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let Some((mut transaction, started_at)) = self.check_fence(transaction, credentials).await? else {
+            return Ok(StepStartOutcome::FenceOutdated);
+        };
         let organization = transaction.organization();
-        // The shared lock waits until a concurrent change of the holder has committed; the fence that is read
-        // is then the new one.
-        let place = sqlx::query!(
-            r#"select e.id, e.fence, e.expires_at, d.fence as own, d.purpose
-               from jobs j
-               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
-               join environments e on e.organization_id = $1 and e.id = d.environment_id
-               where j.organization_id = $1 and j.id = $2 for share of e"#,
-            organization,
-            credentials.job.uuid(),
-        )
-        .fetch_optional(transaction.connection())
-        .await?;
-        let mut started_at = None;
-        if let Some(place) = place
-            && place.purpose != Purpose::Teardown.as_str()
-        {
-            if place.own != Some(place.fence) {
-                return Ok(StepStartOutcome::FenceOutdated);
-            }
-            let now = transaction.now().await?;
-            if place.expires_at.is_none_or(|at| at.to_jiff() <= now) {
-                // A session ends when its lease expires, even if that is not recorded yet. Here it is
-                // recorded by a sweep, in its own transaction.
-                transaction.commit().await?;
-                let (organization_id, environment_id) = (credentials.runner.organization_id, place.id.into());
-                self.sweep_environment(DueEnvironment { organization_id, environment_id }).await?;
-                return Ok(StepStartOutcome::FenceOutdated);
-            }
-            started_at = Some(jiff_sqlx::Timestamp::from(now));
-        }
         let begun = sqlx::query!(
             r#"with job as (
                    update jobs j set touched = true
@@ -153,7 +127,8 @@ impl Store {
             transaction.definition_of(found.pipeline_id.into(), found.definition_version).await?;
         let position: usize = from_column("step_runs.position", position)?;
         let stage = definition.stage(&found.stage_key);
-        let wanted = stage.and_then(|stage| stage.steps.get(position)).map(|step| &step.secrets);
+        let definition_of_step = stage.and_then(|stage| stage.steps.get(position));
+        let wanted = definition_of_step.map(|step| &step.secrets);
         let secrets = match (stage, wanted) {
             (Some(stage), Some(wanted)) if !wanted.is_empty() => {
                 let environment = stage.environment.as_deref();
@@ -162,13 +137,65 @@ impl Store {
             _ => Ok(StepSecrets::default()),
         };
         match secrets {
-            Ok(secrets) => Ok(StepStartOutcome::Accepted(Box::new(AcceptedStart { secrets, transaction }))),
+            Ok(secrets) => {
+                let audiences = definition_of_step.map(|step| &step.id_tokens);
+                let id_tokens = match (stage, audiences) {
+                    (Some(stage), Some(audiences)) if !audiences.is_empty() => {
+                        Some(transaction.requested_id_tokens(credentials, stage, audiences).await?)
+                    }
+                    _ => None,
+                };
+                let accepted = AcceptedStart { secrets, id_tokens, transaction };
+                Ok(StepStartOutcome::Accepted(Box::new(accepted)))
+            }
             Err(refused) => {
                 let task_token = transaction.fail_for_secret(credentials.job, step, &refused).await?;
                 transaction.commit().await?;
                 Ok(StepStartOutcome::SecretRefused { detail: refused.detail, task_token })
             }
         }
+    }
+
+    /// Checks the fence and the lease of the environment that a job deploys to, and locks the environment.
+    /// Returns `None` if another session holds it, and else the time of the check, unless nothing was checked.
+    pub(super) async fn check_fence(
+        &self,
+        mut transaction: OrgTransaction,
+        credentials: JobCredentials<'_>,
+    ) -> Result<Option<(OrgTransaction, Option<jiff_sqlx::Timestamp>)>, StoreError> {
+        let organization = transaction.organization();
+        // The shared lock waits until a concurrent change of the holder has committed; the fence that is read
+        // is then the new one.
+        let place = sqlx::query!(
+            r#"select e.id, e.fence, e.expires_at, d.fence as own, d.purpose
+               from jobs j
+               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+               join environments e on e.organization_id = $1 and e.id = d.environment_id
+               where j.organization_id = $1 and j.id = $2 for share of e"#,
+            organization,
+            credentials.job.uuid(),
+        )
+        .fetch_optional(transaction.connection())
+        .await?;
+        let mut started_at = None;
+        if let Some(place) = place
+            && place.purpose != Purpose::Teardown.as_str()
+        {
+            if place.own != Some(place.fence) {
+                return Ok(None);
+            }
+            let now = transaction.now().await?;
+            if place.expires_at.is_none_or(|at| at.to_jiff() <= now) {
+                // A session ends when its lease expires, even if that is not recorded yet. Here it is
+                // recorded by a sweep, in its own transaction.
+                transaction.commit().await?;
+                let (organization_id, environment_id) = (credentials.runner.organization_id, place.id.into());
+                self.sweep_environment(DueEnvironment { organization_id, environment_id }).await?;
+                return Ok(None);
+            }
+            started_at = Some(jiff_sqlx::Timestamp::from(now));
+        }
+        Ok(Some((transaction, started_at)))
     }
 
     /// Records the result of a step. Its whole log has to be stored before.

@@ -21,6 +21,7 @@ pub mod sequencer;
 pub mod session_ending;
 pub mod sign_in;
 pub mod sign_in_link;
+pub mod signing_key;
 pub mod sweeper;
 pub mod token;
 pub mod wake_up;
