@@ -18,7 +18,9 @@ fn key(number: u128) -> SealedSigningKey {
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn a_successor_is_published_before_it_signs(pool: sqlx::PgPool) -> Result<(), Box<dyn std::error::Error>> {
+async fn a_successor_is_published_before_it_signs(
+    pool: sqlx::PgPool,
+) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::new(pool);
     assert!(store.published_signing_keys().await?.keys.is_empty());
     store.add_first_signing_key(&key(1)).await?;
@@ -43,7 +45,9 @@ async fn a_successor_is_published_before_it_signs(pool: sqlx::PgPool) -> Result<
 }
 
 #[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
-async fn an_expired_key_is_neither_published_nor_kept(pool: sqlx::PgPool) -> Result<(), Box<dyn std::error::Error>> {
+async fn an_expired_key_is_neither_published_nor_kept(
+    pool: sqlx::PgPool,
+) -> Result<(), Box<dyn std::error::Error>> {
     let store = Store::new(pool.clone());
     store.add_first_signing_key(&key(1)).await?;
     let soon = Duration::from_millis(1);

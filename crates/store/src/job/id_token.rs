@@ -109,8 +109,7 @@ impl OrgTransaction {
         .await?;
         let purpose = parse_column("deployments.purpose", &row.purpose)?;
         let ephemeral = row.environment.map(|name| TokenEnvironment { name, template: row.template });
-        let environment =
-            TokenEnvironment::of_job(purpose, ephemeral.as_ref(), stage.environment.as_deref());
+        let environment = TokenEnvironment::of_job(purpose, ephemeral.as_ref(), stage.environment.as_deref());
         let identity = StepIdentity {
             organization_id: organization.into(),
             organization: row.organization,

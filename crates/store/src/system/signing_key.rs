@@ -45,15 +45,20 @@ impl Store {
         )
         .fetch_all(&self.pool())
         .await?;
-        let now = sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(&self.pool()).await?;
+        let now =
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(&self.pool()).await?;
         let keys = rows.into_iter().map(|row| {
             let unreadable = |error: serde_json::Error| StoreError::Unreadable {
                 column: "signing_keys.public",
                 value: error.to_string(),
             };
             let public = serde_json::from_value(row.public).map_err(unreadable)?;
-            let key =
-                SealedSigningKey { id: row.id.into(), master_key: row.master_key, sealed: row.sealed, public };
+            let key = SealedSigningKey {
+                id: row.id.into(),
+                master_key: row.master_key,
+                sealed: row.sealed,
+                public,
+            };
             let publish_until = row.publish_until.map(jiff_sqlx::Timestamp::to_jiff);
             Ok(PublishedKey { key, use_from: row.use_from.to_jiff(), publish_until })
         });
