@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use greenroom_domain::runner_pool::Network as DomainNetwork;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -233,6 +234,41 @@ pub struct StepStarted {
     /// The secrets of the step. Only this response contains them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<StepSecret>,
+    /// The id tokens of the step. The runner requests new ones before they expire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub id_tokens: Vec<StepIdToken>,
+}
+
+/// The response to a request for new id tokens of a running step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshedIdTokens {
+    /// All id tokens of the step.
+    #[serde(default)]
+    pub id_tokens: Vec<StepIdToken>,
+}
+
+/// An id token of a step. The runner masks it in everything that it reports.
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepIdToken {
+    /// The variable with the path of the file that contains the token.
+    #[schema(example = "AWS_WEB_IDENTITY_TOKEN_FILE")]
+    pub variable: String,
+    /// The token: a signed JSON Web Token.
+    pub token: String,
+    /// When it expires.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+}
+
+/// Leaves the token out.
+impl fmt::Debug for StepIdToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StepIdToken { variable, expires_at, token: _ } = self;
+        let mut fields = formatter.debug_struct("StepIdToken");
+        fields.field("variable", variable).field("expires_at", expires_at).finish_non_exhaustive()
+    }
 }
 
 /// A secret of a step. The runner masks its value in everything that it reports.

@@ -2,6 +2,7 @@
 //! sign-in link, waking up workflows.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -23,9 +24,9 @@ use crate::app::browser_session::new_secret as new_sign_in_secret;
 use crate::app::public_url::PublicUrl;
 use crate::app::sign_in::link;
 use crate::app::token::new_secret;
-use crate::config::{DatabaseConfig, SecretsConfig};
+use crate::config::{DatabaseConfig, SecretsConfig, id_token_issuer};
 use crate::give_up::{GiveUpCommand, give_up};
-use crate::secret_keys::{reseal, rewrap_keys};
+use crate::secret_keys::{oidc_documents, reseal, rewrap_keys};
 
 /// How long an operator's command waits for a lock. It can be long: these are row locks, which do not block
 /// readers.
@@ -92,6 +93,16 @@ pub enum AdminCommand {
         /// The organization's slug.
         #[arg(long)]
         organization: String,
+    },
+    /// Write the documents by which relying parties verify id tokens, to be served at the issuer's address by
+    /// another web server. Run this at least every half hour: a new key signs an hour after it was published.
+    OidcDocuments {
+        /// The folder. The files are `.well-known/openid-configuration` and `oidc/jwks.json` in it.
+        #[arg(long)]
+        out: PathBuf,
+        /// The issuer, as the servers have it.
+        #[arg(long, env = "GREENROOM_ID_TOKEN_ISSUER", value_parser = id_token_issuer)]
+        id_token_issuer: String,
     },
     /// End a job, the occupant of a work slot, or a teardown whose runner does not end it.
     #[command(subcommand)]
@@ -192,6 +203,9 @@ pub async fn admin(
         AdminCommand::Reseal { organization } => {
             let slug: Slug = option("--organization", organization.parse())?;
             reseal(&store, &secrets.keys().await?, &slug).await?
+        }
+        AdminCommand::OidcDocuments { out, id_token_issuer } => {
+            oidc_documents(&store, &secrets.keys().await?, id_token_issuer, out).await?
         }
         AdminCommand::WakeAll => json!({ "woken": store.wake_all_deployments().await? }),
         AdminCommand::Installation { renew: false } => {

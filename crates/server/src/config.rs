@@ -10,6 +10,7 @@ use greenroom_keys::{KeySource, Keys};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 
+use crate::app::id_token::IdTokenSettings;
 use crate::app::job::timing::JobTiming;
 use crate::app::public_url::PublicUrl;
 use crate::app::sign_in::SignInSettings;
@@ -181,9 +182,31 @@ pub struct JobConfig {
     /// The lease of a job: how many seconds it belongs to its runner after a heartbeat.
     #[arg(long, env = "GREENROOM_JOB_LEASE_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(6..=600))]
     pub job_lease_seconds: u64,
+    /// The issuer of id tokens, if relying parties can't reach this server: an https address without a slash at its
+    /// end, where the files of `greenroomd admin oidc-documents` are served. The public address if left out.
+    #[arg(long, env = "GREENROOM_ID_TOKEN_ISSUER", value_parser = id_token_issuer)]
+    pub id_token_issuer: Option<String>,
+    /// How many seconds an id token is valid.
+    #[arg(long, env = "GREENROOM_ID_TOKEN_SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(10..=3600))]
+    pub id_token_seconds: u64,
+}
+
+/// Reads the issuer of id tokens.
+pub fn id_token_issuer(text: &str) -> Result<String, String> {
+    let is_address = text.strip_prefix("https://").is_some_and(|rest| !rest.is_empty());
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
+    match is_address && is_plain && !text.ends_with('/') {
+        true => Ok(text.to_owned()),
+        false => Err("must be an https address without a query and without a slash at its end".to_owned()),
+    }
 }
 
 impl JobConfig {
+    pub fn id_tokens(&self) -> IdTokenSettings {
+        let lifetime = Duration::from_secs(self.id_token_seconds);
+        IdTokenSettings { issuer: self.id_token_issuer.clone(), lifetime }
+    }
+
     /// The heartbeat interval is short enough that several heartbeats can be lost before the lease expires.
     pub fn timing(&self) -> JobTiming {
         let lease = Duration::from_secs(self.job_lease_seconds);

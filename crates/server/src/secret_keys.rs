@@ -1,7 +1,8 @@
 //! `greenroomd admin rewrap-keys` and `reseal`: an operator replaces the master key, or the data key of an
-//! organization, while servers read secrets.
+//! organization, while servers read secrets. `oidc-documents` writes what relying parties read.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -12,17 +13,30 @@ use greenroom_keys::{DataKey, KeyRing, Keys};
 use greenroom_store::Store;
 use greenroom_store::secret::StaleValue;
 use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::app::command::OperatorCommand;
+use crate::app::id_token::{self, CONFIGURATION_PATH, KEYS_PATH};
 
 const BATCH_SIZE: i64 = 100;
 
-/// Wraps the data keys of all organizations with the active master key. Each one is a separate statement: a
+/// Wraps the signing keys and the data keys of all organizations with the active master key. Each one is a separate statement: a
 /// server that reads a key in between finds the old form or the new one.
 pub async fn rewrap_keys(store: &Store, keys: &Keys) -> anyhow::Result<Value> {
     let ring = ring(keys)?;
     let mut rewrapped = 0;
+    for published in store.published_signing_keys().await?.keys {
+        let before = published.key;
+        let after = ring
+            .rewrap_signing_key(&before)
+            .with_context(|| format!("can't open the signing key {}", before.id))?;
+        if let Some(after) = after
+            && store.rewrap_signing_key(&before, &after).await?
+        {
+            rewrapped += 1;
+        }
+    }
     loop {
         let batch = store.organization_keys_of_other_masters(ring.active_id(), BATCH_SIZE).await?;
         if batch.is_empty() {
@@ -69,6 +83,20 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
             resealed += 1;
         }
     }
+}
+
+/// Writes the documents of the issuer of id tokens to a folder, for a web server that relying parties reach.
+pub async fn oidc_documents(store: &Store, keys: &Keys, issuer: &str, out: &Path) -> anyhow::Result<Value> {
+    let keys = id_token::load(store, &ring(keys)?, &TaskTracker::new()).await?.jwks();
+    let documents = [(CONFIGURATION_PATH, id_token::configuration(issuer)), (KEYS_PATH, keys)]
+        .map(|(path, document)| (out.join(path.trim_start_matches('/')), document));
+    for (file, document) in &documents {
+        let folder = file.parent().unwrap_or(out);
+        std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+        std::fs::write(file, document.to_string())
+            .with_context(|| format!("can't write {}", file.display()))?;
+    }
+    Ok(json!({ "issuer": issuer, "files": documents.map(|(file, _)| file.display().to_string()) }))
 }
 
 fn reseal_value(

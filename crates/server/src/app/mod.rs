@@ -17,6 +17,7 @@ pub mod environment;
 pub mod environment_list;
 pub mod event;
 pub mod failure;
+pub mod id_token;
 pub mod job;
 pub mod live;
 pub mod log;
@@ -49,6 +50,7 @@ use tokio_util::task::TaskTracker;
 
 use self::authentication::Authentication;
 use self::deployment_tail::DeploymentTails;
+use self::id_token::{IdTokenSettings, SigningKeyCache};
 use self::job::heartbeat_throttle::HeartbeatThrottle;
 use self::job::timing::JobTiming;
 use self::live::feed::Feed;
@@ -84,6 +86,9 @@ pub struct Parts {
     pub engine: Engine,
     /// The master keys of secrets.
     pub keys: Keys,
+    pub id_tokens: IdTokenSettings,
+    /// The keys that sign id tokens.
+    pub signing_keys: SigningKeyCache,
     /// The object store with logs, artifacts and caches.
     pub objects: Objects,
     /// The logs that this server's streams follow.
@@ -107,6 +112,7 @@ pub struct Backends {
     pub engine: Engine,
     pub objects: Objects,
     pub keys: Keys,
+    pub id_tokens: IdTokenSettings,
 }
 
 /// The stores of requests, by their capacity (see [`Capacity`]).
@@ -121,7 +127,7 @@ impl App {
         Stores { general: store, reserved }: Stores,
         limits: Limits,
         health: Reachability,
-        Backends { engine, objects, keys }: Backends,
+        Backends { engine, objects, keys, id_tokens }: Backends,
         job_timing: JobTiming,
         sign_in: SignIn,
     ) -> Self {
@@ -138,6 +144,8 @@ impl App {
             relay_bell: RelayBell::default(),
             engine,
             keys,
+            id_tokens,
+            signing_keys: SigningKeyCache::default(),
             objects,
             log_tails: LogTails::default(),
             deployment_tails: DeploymentTails::default(),

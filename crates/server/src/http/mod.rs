@@ -15,6 +15,7 @@ mod event;
 mod give_up;
 mod handover;
 mod health;
+mod id_token;
 mod live_session;
 mod log;
 mod log_index;

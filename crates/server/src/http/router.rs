@@ -15,9 +15,9 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
-    environment_list, environment_pool, event, give_up, handover, health, live_session, log, log_index,
-    log_search, log_stream, me, member, middleware, oidc, organization, pipeline, runner, runner_pool,
-    secret, session, sign_in, sign_in_link, summary, token, transfer, version, watch,
+    environment_list, environment_pool, event, give_up, handover, health, id_token, live_session, log,
+    log_index, log_search, log_stream, me, member, middleware, oidc, organization, pipeline, runner,
+    runner_pool, secret, session, sign_in, sign_in_link, summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -141,6 +141,7 @@ pub fn router(app: App) -> Router {
         }));
     Router::new()
         .nest(API_ROOT, api)
+        .merge(id_token::routes())
         // The document has this operation at `/`, below the address of the API.
         .route(&format!("{API_ROOT}/"), get(version::get_version))
         .fallback(async || Failure::not_found().into_response())

@@ -22,6 +22,7 @@ mod examples;
 mod filters;
 mod fixture;
 mod give_up;
+mod id_tokens;
 mod live;
 mod log_index;
 mod log_lines;

@@ -12,6 +12,7 @@ use greenroom_domain::token_grant::TokenGrant;
 use greenroom_keys::{KeySource, Keys};
 use greenroom_server::app::Backends;
 use greenroom_server::app::browser_session::new_secret as new_cookie;
+use greenroom_server::app::id_token::IdTokenSettings;
 use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
 use greenroom_server::app::sign_in::{SignIn, SignInSettings};
@@ -103,7 +104,12 @@ impl TestServer {
         let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
         let server = Server::start(
             databases,
-            Backends { engine: unreachable_engine(), objects: Objects::in_memory(), keys },
+            Backends {
+                engine: unreachable_engine(),
+                objects: Objects::in_memory(),
+                keys,
+                id_tokens: IdTokenSettings::default(),
+            },
             JobTiming::default(),
             listener,
             limits,

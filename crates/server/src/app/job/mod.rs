@@ -27,6 +27,7 @@ use tokio::sync::oneshot;
 use crate::app::App;
 use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
+use crate::app::id_token;
 pub use crate::app::job::response::MAX_LOG_BYTES;
 use crate::app::job::response::{job_response, whole_seconds};
 use crate::app::secret::sealing::open_step_secrets;
@@ -150,8 +151,18 @@ pub async fn begin_step(
             // A step whose secrets can't be opened does not start, and no read is recorded.
             let organization = credentials.runner.organization_id;
             let secrets = open_step_secrets(app, organization, &accepted.secrets)?;
+            let requested = accepted.id_tokens.clone();
+            if requested.is_some() {
+                id_token::master_keys(app)?;
+            }
             accepted.commit().await?;
-            Ok(StepStarted { secrets })
+            // Signing may read keys with another connection, so the transaction ends before. If it fails, the
+            // runner repeats the request.
+            let id_tokens = match requested {
+                Some(requested) => id_token::sign(app, &requested).await?,
+                None => Vec::new(),
+            };
+            Ok(StepStarted { secrets, id_tokens })
         }
         StepStartOutcome::SecretRefused { detail, task_token } => {
             if let Some(task_token) = task_token {

@@ -11,7 +11,7 @@ use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
-    DRAINING_HEADER, Heartbeat, LogSize, StepEnd, StepStart, StepStarted,
+    DRAINING_HEADER, Heartbeat, LogSize, RefreshedIdTokens, StepEnd, StepStart, StepStarted,
 };
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::{job, log};
+use crate::app::{id_token, job, log};
 use crate::http::rules::body::{Body, read};
 use crate::http::rules::path::parse_id;
 use crate::http::rules::rejected_upload::reject;
@@ -33,6 +33,7 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/acquire", post(acquire))
         .route("/runner/jobs/{jobId}/heartbeat", post(heartbeat))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/start", post(start_step))
+        .route("/runner/jobs/{jobId}/steps/{stepRunId}/id-tokens", post(refresh_id_tokens))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/end", post(end_step))
         .route("/runner/jobs/{jobId}/steps/{stepRunId}/logs", post(append_log))
         .route("/runner/jobs/{jobId}/credentials", post(read_credential))
@@ -86,6 +87,15 @@ async fn start_step(
 ) -> Result<Json<Data<StepStarted>>, Failure> {
     let started = job::begin_step(&app, auth.credentials(), step_id(&path)?, &body.value).await?;
     Ok(Json(Data { data: started }))
+}
+
+async fn refresh_id_tokens(
+    RequestApp(app): RequestApp,
+    auth: JobAuth,
+    path: JobStepPath,
+) -> Result<Json<Data<RefreshedIdTokens>>, Failure> {
+    let data = id_token::refresh(&app, auth.credentials(), step_id(&path)?).await?;
+    Ok(Json(Data { data }))
 }
 
 async fn end_step(
