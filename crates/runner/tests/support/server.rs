@@ -193,7 +193,7 @@ async fn start(
     }
     state.record.calls.push(format!("start {step}"));
     state.record.images.extend(start.image_digest.map(|digest| (step, digest)));
-    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone() } }).into_response()
+    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone(), id_tokens: Vec::new() } }).into_response()
 }
 
 async fn end(
