@@ -1517,6 +1517,196 @@ export interface paths {
         patch: operations["update_runner_pool"];
         trace?: never;
     };
+    "/organizations/{orgId}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List secrets, sorted by name
+         * @description Secrets with the same name are sorted by scope: that of the organization comes first. Deleted secrets are
+         *     not in the list. A token that is limited to pipelines sees only theirs. No value is ever returned. `total` is
+         *     exact up to 10,000.
+         */
+        get: operations["list_secrets"];
+        put?: never;
+        /**
+         * Create a secret with its first value
+         * @description Steps get it by its name, from their next start on. Of several secrets with the same name, a step gets the
+         *     one with the narrowest scope; if a rule of that one denies it, the step gets none. The value can never be
+         *     read back. A secret of the whole organization needs the role admin and the scope `admin`, and must name
+         *     `pipelines` in its policy if it has another rule or a `use`. The same key with the same body returns the
+         *     same record for 24 hours.
+         */
+        post: operations["create_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a secret, without its value
+         * @description The value is never returned. The `ETag` changes with every change of the secret and with every new, activated or
+         *     staged version. A deleted secret stays readable, with `deletedAt`.
+         */
+        get: operations["get_secret"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a secret and destroy all of its values
+         * @description Steps that start after this request don't get it, and its name is free again. Its record, its versions
+         *     without their values, and the log of its reads stay readable. Deleting again changes nothing and returns the
+         *     record.
+         */
+        delete: operations["delete_secret"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a secret's description or policy
+         * @description The new policy holds for steps that start after this request; steps that run keep what they got. Fields that
+         *     are left out stay unchanged, and a request that changes nothing records no event. Name, scope, `use` and
+         *     value can't be changed here.
+         */
+        patch: operations["update_secret"];
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}/value": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the value of a secret: a new version
+         * @description Every step that starts after this request gets the new version; steps that run keep theirs. With `staged`,
+         *     the version is stored and not used until it is activated. The version before is retired and can be activated
+         *     again until it is destroyed. Without an `Idempotency-Key`, each request makes a version.
+         */
+        put: operations["set_secret_value"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a secret, newest first
+         * @description Versions are numbered from 1 without gaps, and are kept for ever; destroyed ones have no value any more.
+         */
+        get: operations["list_secret_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}/versions/{version}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Activate a version of a secret
+         * @description Every step that starts after this request gets it. The version that was active before is retired. A version
+         *     whose value was destroyed can't be activated. Activating the active version changes nothing.
+         */
+        post: operations["activate_secret_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}/versions/{version}/destroy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Destroy the value of a version of a secret
+         * @description The value is deleted and can't be restored. The active version can't be destroyed. Destroying again changes
+         *     nothing. Backups of the database contain the sealed value until they are deleted.
+         */
+        post: operations["destroy_secret_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/secrets/{secretId}/reads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the reads of a secret, newest first
+         * @description There is one entry per secret and step, however often the step's start was repeated. Entries are kept as long
+         *     as the secret's record. `total` is exact up to 10,000.
+         */
+        get: operations["list_secret_reads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/deployments/{deploymentId}/secret-reads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the secrets that a deployment has read, oldest first
+         * @description These are the secrets to rotate if something of the deployment has leaked. There is one entry per secret and
+         *     step. An entry whose `versionStatus` is `active` names a secret that has not been rotated since. `total` is
+         *     exact up to 10,000.
+         */
+        get: operations["list_deployment_secret_reads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/events": {
         parameters: {
             query?: never;
@@ -1971,6 +2161,32 @@ export interface components {
              */
             pool?: string | null;
         };
+        /**
+         * @example {
+         *       "name": "shop-deploy-key",
+         *       "pipelineId": "storefront",
+         *       "value": "orbit-lantern-quartz"
+         *     }
+         */
+        CreateSecret: {
+            description?: string | null;
+            /** @description An environment of the pipeline, lasting or ephemeral, or a template such as `pr-*`. */
+            environment?: string | null;
+            /**
+             * @description The name that steps use. It is unique within the scope.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /**
+             * @description The pipeline, by id or slug. If left out, the secret is one of the whole organization.
+             * @example pip_0190a0b0-0000-7000-8000-000000000001
+             */
+            pipelineId?: string | null;
+            policy?: components["schemas"]["SecretPolicy"] | null;
+            use?: components["schemas"]["SecretUse"] | null;
+            /** @description The value: 6 to 65,536 bytes of UTF-8, without NUL. */
+            value: string;
+        };
         /** @description A token that was just created. */
         CreatedApiToken: components["schemas"]["ApiToken"] & {
             /**
@@ -2396,6 +2612,73 @@ export interface components {
                  * @description The number of jobs that a runner has taken and that have not ended.
                  */
                 running: number;
+            };
+        };
+        Data_Secret: {
+            /** @description A secret, without its value. */
+            data: {
+                /**
+                 * Format: int32
+                 * @description The version that steps get.
+                 */
+                activeVersion: number;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the secret was deleted. Its values are destroyed then.
+                 */
+                deletedAt?: string | null;
+                /** @example Deploys the shop */
+                description?: string | null;
+                /**
+                 * @description The environment, or the template such as `pr-*`, if the scope is `environment`.
+                 * @example production
+                 */
+                environment?: string | null;
+                /** @example sec_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example shop-deploy-key */
+                name: string;
+                /**
+                 * @description The pipeline, if the scope is `pipeline` or `environment`.
+                 * @example pip_0190a0b0-0000-7000-8000-000000000001
+                 */
+                pipelineId?: string | null;
+                policy: components["schemas"]["SecretPolicy"];
+                scope: components["schemas"]["SecretScope"];
+                /**
+                 * Format: date-time
+                 * @description When the secret, or one of its versions, was last changed.
+                 */
+                updatedAt: string;
+                use?: components["schemas"]["SecretUse"] | null;
+            };
+        };
+        Data_SecretVersion: {
+            /** @description A version of a secret, without its value. */
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When it became active for the last time.
+                 */
+                activatedAt?: string | null;
+                /**
+                 * Format: int32
+                 * @description The length of the value.
+                 */
+                bytes: number;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /** Format: date-time */
+                destroyedAt?: string | null;
+                status: components["schemas"]["SecretVersionStatus"];
+                /** Format: int32 */
+                version: number;
             };
         };
         Data_Session: {
@@ -2883,7 +3166,14 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "image_not_found" | "pool_restricted" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "newer_deployment";
+        /** @description A read of a deployment: what to rotate if something of it has leaked. */
+        DeploymentSecretRead: components["schemas"]["SecretRead"] & {
+            /** @example shop-deploy-key */
+            secretName: string;
+            /** @description The status of the version that was read, now. An `active` one has not been rotated since. */
+            versionStatus: components["schemas"]["SecretVersionStatus"];
+        };
         /**
          * @description The status of a deployment. `waiting`: nothing of it runs, and `waitingOn` contains why; `paused`: its pipeline was stopped with `pause`; `canceling`: canceled, but a step still runs; `errored`: the platform failed, not a step; `superseded`: a newer deployment of its session replaced it before it started. Final: `succeeded`, `failed`, `errored`, `canceled`, `superseded`. Clients must accept values that are not listed.
          * @enum {string}
@@ -3254,6 +3544,15 @@ export interface components {
             }[];
             pagination: components["schemas"]["Pagination"];
         };
+        List_DeploymentSecretRead: {
+            data: (components["schemas"]["SecretRead"] & {
+                /** @example shop-deploy-key */
+                secretName: string;
+                /** @description The status of the version that was read, now. An `active` one has not been rotated since. */
+                versionStatus: components["schemas"]["SecretVersionStatus"];
+            })[];
+            pagination: components["schemas"]["Pagination"];
+        };
         List_Event: {
             data: {
                 category: components["schemas"]["EventCategory"];
@@ -3382,6 +3681,99 @@ export interface components {
                  * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
                  */
                 digest: string;
+                /** Format: int32 */
+                version: number;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Secret: {
+            data: {
+                /**
+                 * Format: int32
+                 * @description The version that steps get.
+                 */
+                activeVersion: number;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the secret was deleted. Its values are destroyed then.
+                 */
+                deletedAt?: string | null;
+                /** @example Deploys the shop */
+                description?: string | null;
+                /**
+                 * @description The environment, or the template such as `pr-*`, if the scope is `environment`.
+                 * @example production
+                 */
+                environment?: string | null;
+                /** @example sec_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example shop-deploy-key */
+                name: string;
+                /**
+                 * @description The pipeline, if the scope is `pipeline` or `environment`.
+                 * @example pip_0190a0b0-0000-7000-8000-000000000001
+                 */
+                pipelineId?: string | null;
+                policy: components["schemas"]["SecretPolicy"];
+                scope: components["schemas"]["SecretScope"];
+                /**
+                 * Format: date-time
+                 * @description When the secret, or one of its versions, was last changed.
+                 */
+                updatedAt: string;
+                use?: components["schemas"]["SecretUse"] | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_SecretRead: {
+            data: {
+                /** Format: date-time */
+                at: string;
+                /** Format: int32 */
+                attempt: number;
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /** @example job_0190a0b0-0000-7000-8000-000000000001 */
+                jobId: string;
+                /** @example run_0190a0b0-0000-7000-8000-000000000001 */
+                runnerId: string;
+                /** @example sec_0190a0b0-0000-7000-8000-000000000001 */
+                secretId: string;
+                /** @example deploy */
+                stage: string;
+                /**
+                 * @description Null if the platform itself used the secret for the job.
+                 * @example stp_0190a0b0-0000-7000-8000-000000000001
+                 */
+                stepRunId?: string | null;
+                /** Format: int32 */
+                version: number;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_SecretVersion: {
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When it became active for the last time.
+                 */
+                activatedAt?: string | null;
+                /**
+                 * Format: int32
+                 * @description The length of the value.
+                 */
+                bytes: number;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /** Format: date-time */
+                destroyedAt?: string | null;
+                status: components["schemas"]["SecretVersionStatus"];
                 /** Format: int32 */
                 version: number;
             }[];
@@ -3884,6 +4276,131 @@ export interface components {
          * @enum {string}
          */
         Scope: "read" | "hold" | "deploy" | "start" | "write" | "admin";
+        /** @description A secret, without its value. */
+        Secret: {
+            /**
+             * Format: int32
+             * @description The version that steps get.
+             */
+            activeVersion: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /**
+             * Format: date-time
+             * @description Set if the secret was deleted. Its values are destroyed then.
+             */
+            deletedAt?: string | null;
+            /** @example Deploys the shop */
+            description?: string | null;
+            /**
+             * @description The environment, or the template such as `pr-*`, if the scope is `environment`.
+             * @example production
+             */
+            environment?: string | null;
+            /** @example sec_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @example shop-deploy-key */
+            name: string;
+            /**
+             * @description The pipeline, if the scope is `pipeline` or `environment`.
+             * @example pip_0190a0b0-0000-7000-8000-000000000001
+             */
+            pipelineId?: string | null;
+            policy: components["schemas"]["SecretPolicy"];
+            scope: components["schemas"]["SecretScope"];
+            /**
+             * Format: date-time
+             * @description When the secret, or one of its versions, was last changed.
+             */
+            updatedAt: string;
+            use?: components["schemas"]["SecretUse"] | null;
+        };
+        /** @description Which stages get a secret. All rules must hold; a rule that is left out or null holds always. */
+        SecretPolicy: {
+            /** @description The commit must have been proven to be on one of these branches by the job's checkout. */
+            branches?: string[] | null;
+            /** @description Names of environments, templates such as `pr-*`, or `none` for stages that deploy to no environment. */
+            environments?: string[] | null;
+            /**
+             * @description Ids of pipelines. Only for a secret of the whole organization, which must name them if it has another
+             *     rule or a `use`.
+             */
+            pipelines?: string[] | null;
+            /** @description Names of runner pools. */
+            pools?: string[] | null;
+        };
+        /** @description A read of a secret: a step, or the platform for a job, got a version. */
+        SecretRead: {
+            /** Format: date-time */
+            at: string;
+            /** Format: int32 */
+            attempt: number;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /** @example job_0190a0b0-0000-7000-8000-000000000001 */
+            jobId: string;
+            /** @example run_0190a0b0-0000-7000-8000-000000000001 */
+            runnerId: string;
+            /** @example sec_0190a0b0-0000-7000-8000-000000000001 */
+            secretId: string;
+            /** @example deploy */
+            stage: string;
+            /**
+             * @description Null if the platform itself used the secret for the job.
+             * @example stp_0190a0b0-0000-7000-8000-000000000001
+             */
+            stepRunId?: string | null;
+            /** Format: int32 */
+            version: number;
+        };
+        /**
+         * @description For which deployments a secret is meant. Of several with the same name, a step gets the one with the narrowest scope. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        SecretScope: "organization" | "pipeline" | "environment";
+        /** @description What the platform itself uses a secret for. */
+        SecretUse: {
+            /**
+             * @description The only host that the secret is sent to, by https; with a port if it is not 443.
+             * @example git.example.com
+             */
+            host: string;
+            kind: components["schemas"]["SecretUseKind"];
+        };
+        /**
+         * @description What the platform itself uses a secret for. `checkout`: to fetch the repository; `registry`: to pull images. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        SecretUseKind: "checkout" | "registry";
+        /** @description A version of a secret, without its value. */
+        SecretVersion: {
+            /**
+             * Format: date-time
+             * @description When it became active for the last time.
+             */
+            activatedAt?: string | null;
+            /**
+             * Format: int32
+             * @description The length of the value.
+             */
+            bytes: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /** Format: date-time */
+            destroyedAt?: string | null;
+            status: components["schemas"]["SecretVersionStatus"];
+            /** Format: int32 */
+            version: number;
+        };
+        /**
+         * @description The status of a version. `active`: steps get this one; `staged`: it was set in advance; `retired`: it was active before, and can be again; `destroyed`: its value was deleted. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        SecretVersionStatus: "staged" | "active" | "retired" | "destroyed";
         Session: {
             /** Format: date-time */
             claimedAt?: string | null;
@@ -3998,6 +4515,18 @@ export interface components {
         };
         /** @enum {string} */
         SessionStatus: "queued" | "active" | "released" | "expired" | "overridden" | "canceled";
+        /**
+         * @example {
+         *       "staged": true,
+         *       "value": "orbit-lantern-quartz-2"
+         *     }
+         */
+        SetSecretValue: {
+            /** @description If true, the version is stored and not used until it is activated; false if left out. */
+            staged?: boolean;
+            /** @description The value: 6 to 65,536 bytes of UTF-8, without NUL. */
+            value: string;
+        };
         /** @description A link with which a member signs in for the first time. */
         SignInLink: {
             /** Format: date-time */
@@ -4240,6 +4769,18 @@ export interface components {
              *     to jobs that are queued, or taken by a runner, from now on.
              */
             pipelines?: string[] | null;
+        };
+        /**
+         * @description Changes to a secret. Fields that are left out stay unchanged. Its name, scope and `use` can't be changed,
+         *     and its value is set by `PUT …/value`.
+         * @example {
+         *       "description": "Deploys the shop"
+         *     }
+         */
+        UpdateSecret: {
+            /** @description `null` removes it. */
+            description?: string | null;
+            policy?: components["schemas"]["SecretPolicy"] | null;
         };
         /**
          * @example {
@@ -15156,6 +15697,1307 @@ export interface operations {
             };
             /** @description The body's content type is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secrets: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+                /** @description Include only secrets of this pipeline and its environments, by id or slug. */
+                pipelineId?: string;
+                /** @description Include only secrets with this name. */
+                name?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List secrets, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Secret"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSecret"];
+            };
+        };
+        responses: {
+            /** @description Create a secret with its first value */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Secret"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a secret, without its value */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Secret"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a secret and destroy all of its values */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Secret"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_secret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateSecret"];
+            };
+        };
+        responses: {
+            /** @description Change a secret's description or policy */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Secret"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_secret_value: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSecretValue"];
+            };
+        };
+        responses: {
+            /** @description Set the value of a secret: a new version */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_SecretVersion"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secret_versions: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the versions of a secret, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_SecretVersion"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    activate_secret_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Activate a version of a secret */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_SecretVersion"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    destroy_secret_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Destroy the value of a version of a secret */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_SecretVersion"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secret_reads: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                secretId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the reads of a secret, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_SecretRead"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_deployment_secret_reads: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the secrets that a deployment has read, oldest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_DeploymentSecretRead"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
