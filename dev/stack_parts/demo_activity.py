@@ -23,11 +23,13 @@ def seed(home, seeding):
     if demo_history.insert(home, seeding.saved["acmeId"]):
         print_progress("demo", f"{demo_history.DAYS} days of earlier sessions")
     activity = Activity(home, seeding)
+    activity.create_secrets()
     activity.create_sessions()
     activity.deploy_pipelines()
     activity.create_tokens()
     if process.recorded(home, "runner"):
         activity.await_deployments()
+    activity.rotate_secrets()
     demo_history.move_into_past(home, seeding.saved["acmeId"], activity.ages)
     seeding.saved["activity"] = {"holding": activity.holding, "waiting": activity.waiting, "examples": activity.examples}
     seeding.save()
@@ -52,12 +54,12 @@ class Activity:
     def token(self, who):
         return self.tokens[f"{who}:{PROGRAMS[who]}" if who in PROGRAMS else who]
 
-    def post(self, who, path, body, key):
+    def post(self, who, path, body, key, method="POST"):
         headers = {"Idempotency-Key": f"demo-{key}"}
-        status, response = call("POST", f"{self.base}{path}", self.token(who), body, timeout=30, headers=headers)
+        status, response = call(method, f"{self.base}{path}", self.token(who), body, timeout=30, headers=headers)
         if status not in (200, 201, 202):
             raise StackError(
-                f"POST {path} for the demo returned {status}", f"dev/stack logs server{self.home.flag}", str(response)
+                f"{method} {path} for the demo returned {status}", f"dev/stack logs server{self.home.flag}", str(response)
             )
         return response["data"]
 
@@ -147,6 +149,34 @@ class Activity:
                 self.deployments.append(deployment["id"])
             else:
                 self.examples["waitingDeploymentId"] = deployment["id"]
+
+    def create_secrets(self):
+        """Creates the secrets that steps of storefront.yaml get. Their values open nothing, and are the same in every demo: a seeding
+        that continues has to send the same requests."""
+        storefront = self.pipelines["storefront"]
+        deploy_key = {
+            "name": "shop-deploy-key",
+            "pipelineId": storefront,
+            "description": "Signs in to the cluster of the shop",
+            "policy": {"pools": ["default"]},
+            "value": "demo-deploy-key-of-the-shop-1",
+        }
+        sandbox_key = {
+            "name": "payment-sandbox-key",
+            "description": "The payment provider's sandbox, for tests",
+            "policy": {"pipelines": [storefront], "environments": ["qa-1", "qa-2", "qa-3", "load-1", "load-2", "pr-*"]},
+            "value": "demo-key-of-the-payment-sandbox-1\n",
+        }
+        self.deploy_key = self.post("maintainer", "/secrets", deploy_key, "secret-deploy-key")["id"]
+        self.sandbox_key = self.post("admin", "/secrets", sandbox_key, "secret-sandbox-key")["id"]
+
+    def rotate_secrets(self):
+        """Sets a second version of each. Deployments have read the first one: of the deploy key it is retired, of the other one still
+        active, because the second one is only staged."""
+        value = {"value": "demo-deploy-key-of-the-shop-2"}
+        self.post("maintainer", f"/secrets/{self.deploy_key}/value", value, "secret-deploy-key-2", "PUT")
+        value = {"value": "demo-key-of-the-payment-sandbox-2\n", "staged": True}
+        self.post("admin", f"/secrets/{self.sandbox_key}/value", value, "secret-sandbox-key-2", "PUT")
 
     def create_tokens(self):
         """Creates the tokens that Maya Berg sees among her own. Their secrets are not kept, so they are never used."""

@@ -349,12 +349,21 @@ def move_into_past(home, organization, ages):
                 from moved_deployments m
                 join jobs j on j.organization_id = m.organization_id and j.deployment_id = m.id
                 where r.organization_id = j.organization_id and r.job_id = j.id;""",
+            f"""update secret_reads r set {moved("read_at")}
+                from moved_deployments m where r.organization_id = m.organization_id and r.deployment_id = m.id;""",
             f"""update jobs j set {moved("queued_at", "started_at")}, {moved("ended_at", by="ended")}
                 from moved_deployments m where j.organization_id = m.organization_id and j.deployment_id = m.id;""",
             f"""update stages s set {moved("started_at")}, {moved("ended_at", by="ended")}
                 from moved_deployments m where s.organization_id = m.organization_id and s.deployment_id = m.id;""",
             f"""update deployments d set {moved("started_at", "planned_at")}, {moved("ended_at", by="ended")}
                 from moved_deployments m where d.organization_id = m.organization_id and d.id = m.id;""",
+            f"""update secret_versions v set created_at = created_at - interval '{SEEDED_DAYS_AGO} days',
+                    activated_at = activated_at - interval '{SEEDED_DAYS_AGO} days'
+                where organization_id = '{known["organization"]}' and version = 1
+                  and created_at > clock_timestamp() - interval '1 day';""",
+            f"""update secrets s set created_at = v.created_at from secret_versions v
+                where s.organization_id = '{known["organization"]}' and v.organization_id = s.organization_id and v.secret_id = s.id
+                  and v.version = 1;""",
             # Also of those that still run: lists are in the order of ids, which is the order of the sessions.
             f"""update deployments d set {moved("created_at")}
                 from moved_sessions m where d.organization_id = m.organization_id and d.session_id = m.id;""",
