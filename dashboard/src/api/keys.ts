@@ -9,6 +9,9 @@ export const keys = {
   summary: (org: string) => ["org", org, "summary"] as const,
   tokens: (org: string) => ["org", org, "tokens"] as const,
   runners: (org: string) => ["org", org, "runners"] as const,
+  /** Lists of secrets, and all reads of one secret. */
+  secrets: (org: string) => ["org", org, "secrets"] as const,
+  secret: (org: string, secret: string) => ["org", org, "secrets", "one", secret] as const,
   pools: (org: string) => ["org", org, "pools"] as const,
   pipelines: (org: string) => ["org", org, "pipelines"] as const,
   pipeline: (org: string, pipeline: string) => ["org", org, "pipeline", pipeline] as const,

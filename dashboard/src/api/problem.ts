@@ -44,6 +44,8 @@ const BY_CODE: Record<string, Kind> = {
   session_expired: "ended",
   session_canceled: "ended",
   precondition_failed: "stale",
+  // The server's own title: no key is set, which is not the same as being busy.
+  secrets_unavailable: "conflict",
   invalid_request: "invalid",
   invalid_definition: "invalid",
   rate_limited: "busy",

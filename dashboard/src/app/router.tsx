@@ -112,6 +112,25 @@ const apiTokens = createRoute({
   ),
 });
 
+const secrets = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/secrets",
+  validateSearch: v.object({ pipeline: text, offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/secret")),
+    "SecretList",
+  ),
+});
+
+const secret = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/secrets/$secret",
+  component: lazyRouteComponent(
+    once(() => import("@/features/secret")),
+    "SecretPage",
+  ),
+});
+
 const session = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/environments/$env/sessions/$session",
@@ -187,6 +206,8 @@ const routes = root.addChildren([
     general,
     members,
     apiTokens,
+    secrets,
+    secret,
   ]),
 ]);
 

@@ -1,7 +1,7 @@
 // Checked by the compiler only: every status of the API has its look in `ui/state.ts`. A status that is added to
 // the document fails the build here until it has one.
 import type { components } from "@/api/schema.gen";
-import type { PipelineState, RunnerState, SessionState, WorkState } from "@/ui/state";
+import type { PipelineState, RunnerState, SecretVersionState, SessionState, WorkState } from "@/ui/state";
 
 type Schemas = components["schemas"];
 type Covers<Known, Status extends Known> = Status;
@@ -12,4 +12,5 @@ export type Stage = Covers<WorkState, Schemas["StageStatus"]>;
 export type Step = Covers<WorkState, Schemas["StepStatus"]>;
 export type Attempt = Covers<WorkState, Schemas["AttemptStatus"]>;
 export type Runner = Covers<RunnerState, Schemas["RunnerStatus"]>;
+export type SecretVersion = Covers<SecretVersionState, Schemas["SecretVersionStatus"]>;
 export type Pipeline = Covers<PipelineState, Schemas["PipelineStatus"]>;

@@ -23,6 +23,8 @@ test("every address", () => {
     general: paths.general("acme"),
     members: paths.members("acme"),
     apiTokens: paths.apiTokens("acme"),
+    secrets: paths.secrets("acme", { pipeline: "storefront" }),
+    secret: paths.secret("acme", "sec_1"),
   }).toEqual({
     signIn: "/sign-in?return=%2Fo%2Facme%3Fq%3Da+b",
     home: "/o/acme",
@@ -42,6 +44,8 @@ test("every address", () => {
     general: "/o/acme/settings/general",
     members: "/o/acme/settings/members",
     apiTokens: "/o/acme/settings/api-tokens",
+    secrets: "/o/acme/settings/secrets?pipeline=storefront",
+    secret: "/o/acme/settings/secrets/sec_1",
   });
 });
 

@@ -48,6 +48,8 @@ export const paths = {
   general: (org: string) => join("o", org, "settings", "general"),
   members: (org: string) => join("o", org, "settings", "members"),
   apiTokens: (org: string) => join("o", org, "settings", "api-tokens"),
+  secrets: (org: string, query: { pipeline?: string } = {}) => withQuery(join("o", org, "settings", "secrets"), query),
+  secret: (org: string, secret: string) => join("o", org, "settings", "secrets", secret),
   components: () => "/dev/ui",
 };
 

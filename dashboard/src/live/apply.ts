@@ -21,6 +21,7 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["pipeline.", onPipeline],
   ["member.", ({ org, stale }) => [keys.members(org), keys.me(org)].forEach((key) => stale.invalidate(key))],
   ["token.", ({ org, stale }) => stale.invalidate(keys.tokens(org))],
+  ["secret.", ({ org, stale }) => stale.invalidate(keys.secrets(org))],
   ["runner", ({ org, stale }) => [keys.runners(org), keys.pools(org)].forEach((key) => stale.invalidate(key))],
   ["organization.", ({ org, stale }) => stale.invalidate(keys.record(org))],
 ];

@@ -36,6 +36,7 @@ import {
   lastingWords,
   pipelineWords,
   runnerWords,
+  secretVersionWords,
   sessionWords,
   workWords,
 } from "@/texts/en/state";
@@ -50,6 +51,7 @@ export type ApprovalState = keyof typeof approvalWords;
 export type LastingState = keyof typeof lastingWords;
 export type PipelineState = keyof typeof pipelineWords;
 export type RunnerState = keyof typeof runnerWords;
+export type SecretVersionState = keyof typeof secretVersionWords;
 
 type Look = [tone: Tone, icon: LucideIcon];
 
@@ -116,6 +118,13 @@ const RUNNER: Record<RunnerState, Look> = {
   revoked: ["slate", CircleSlash],
 };
 
+const SECRET_VERSION: Record<SecretVersionState, Look> = {
+  staged: ["blue", Clock],
+  active: ["green", CircleCheck],
+  retired: ["slate", Archive],
+  destroyed: ["slate", CircleSlash],
+};
+
 function lookUp<Key extends string>(looks: Record<Key, Look>, words: Record<Key, string>, key: string): State {
   if (!Object.hasOwn(looks, key)) return { tone: "slate", icon: CircleDashed, word: key };
   const [tone, icon] = looks[key as Key];
@@ -142,6 +151,7 @@ export const approvalState = (key: string): State => lookUp(APPROVAL, approvalWo
 export const lastingState = (key: string): State => lookUp(LASTING, lastingWords, key);
 export const pipelineState = (key: string): State => lookUp(PIPELINE, pipelineWords, key);
 export const runnerState = (key: string): State => lookUp(RUNNER, runnerWords, key);
+export const secretVersionState = (key: string): State => lookUp(SECRET_VERSION, secretVersionWords, key);
 
 /** All states by noun, for the page that shows every component. */
 export const ALL_STATES: Record<string, State[]> = {
@@ -152,5 +162,6 @@ export const ALL_STATES: Record<string, State[]> = {
   "Lasting environment": Object.keys(LASTING).map(lastingState),
   Pipeline: Object.keys(PIPELINE).map(pipelineState),
   Runner: Object.keys(RUNNER).map(runnerState),
+  "Version of a secret": Object.keys(SECRET_VERSION).map(secretVersionState),
   Unknown: [workState("hibernating")],
 };

@@ -14,6 +14,12 @@ test("breadcrumbs follow the address", () => {
     "qa-1",
   ]);
   expect(labels("/o/acme/settings/api-tokens")).toEqual(["acme", "Settings", "API Tokens"]);
+  expect(labels("/o/acme/settings/secrets/sec_0190a0b0-0000-7000-8000-000000000001")).toEqual([
+    "acme",
+    "Settings",
+    "Secrets",
+    "sec_…00000001",
+  ]);
   expect(labels("/dev/ui")).toEqual([]);
 });
 

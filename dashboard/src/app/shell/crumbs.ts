@@ -19,6 +19,7 @@ const SECTIONS: Record<string, string> = {
   general: shell.general,
   members: shell.members,
   "api-tokens": shell.apiTokens,
+  secrets: shell.secrets,
 };
 
 /** The pipeline that an address belongs to, as it stands there. */
@@ -44,7 +45,7 @@ export function crumbsOf(
   rest.forEach((part, index) => {
     to += `/${encodeURIComponent(part)}`;
     const isPipeline = index === 1 && rest[0] === "pipelines";
-    const label = index % 2 === 0 || rest[0] === "settings" ? (SECTIONS[part] ?? part) : shortId(part);
+    const label = index % 2 === 0 || rest[0] === "settings" ? (SECTIONS[part] ?? shortId(part)) : shortId(part);
     const siblings = siblingsOf(rest, index);
     crumbs.push({ label: isPipeline ? (name("pipeline", part) ?? part) : label, to, siblings });
   });

@@ -22,6 +22,7 @@ export const MAIN: readonly Entry[] = [
 ];
 
 export const ORGANIZATION: readonly Entry[] = [
+  { label: shell.secrets, to: (org) => paths.secrets(org) },
   { label: shell.runners, to: (org) => paths.runners(org) },
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org), key: "g s" },
@@ -33,6 +34,7 @@ export const SETTINGS: readonly Entry[] = [
   { label: shell.general, to: (org) => paths.general(org) },
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
+  { label: shell.secrets, to: (org) => paths.secrets(org) },
 ];
 
 /** Turns to confirm, and requests to hand over. */

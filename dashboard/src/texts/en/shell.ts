@@ -14,6 +14,7 @@ export const shell = {
   general: "General",
   members: "Members",
   apiTokens: "API Tokens",
+  secrets: "Secrets",
   signOut: "Sign out",
   profile: "Profile",
   othersThan: (name: string) => `Others beside ${name}`,

@@ -52,4 +52,6 @@ export const lastingWords = { live: "Live", held: "Held", frozen: "Frozen" };
 
 export const pipelineWords = { active: "Active", stopped: "Stopped", archived: "Archived" };
 
+export const secretVersionWords = { staged: "Staged", active: "Active", retired: "Retired", destroyed: "Destroyed" };
+
 export const runnerWords = { online: "Online", draining: "Draining", offline: "Offline", revoked: "Revoked" };

@@ -1,0 +1,52 @@
+// The rules of a secret in a form.
+import { useQuery } from "@tanstack/react-query";
+import { pipelinesQuery } from "@/api/pipeline";
+import type { Problem } from "@/api/problem";
+import type { Secret } from "@/api/types";
+import { secret as texts } from "@/texts/en/secret";
+import { Field } from "@/ui/Field";
+import { Ticks } from "@/ui/Ticks";
+import type { Rules } from "./form";
+
+type Props = {
+  org: string;
+  scope: Secret["scope"];
+  rules: Rules;
+  lacksPipelines: boolean;
+  problem: Problem | undefined;
+  onChange: (rules: Rules) => void;
+};
+
+export function RuleFields({ org, scope, rules, lacksPipelines, problem, onChange }: Props) {
+  const pipelines = useQuery({ ...pipelinesQuery(org), enabled: scope === "organization" });
+  const field = (rule: "environments" | "branches" | "pools", hint?: string) => (
+    <Field
+      label={texts.policy[rule]}
+      hint={hint}
+      error={problem?.field(`/policy/${rule}`)}
+      className="font-mono"
+      autoComplete="off"
+      spellCheck={false}
+      value={rules[rule]}
+      onChange={(event) => onChange({ ...rules, [rule]: event.target.value })}
+    />
+  );
+  return (
+    <fieldset className="flex flex-col gap-3 rounded-6 border border-line p-3">
+      <legend className="px-1 text-13 font-strong">{texts.rules}</legend>
+      <p className="text-13 text-ink3">{texts.rulesHint}</p>
+      {scope === "organization" && (
+        <Ticks
+          legend={texts.policy.pipelines}
+          error={lacksPipelines ? texts.mistakes.pipelines : problem?.field("/policy/pipelines")}
+          ticks={(pipelines.data?.data ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          values={rules.pipelines}
+          onChange={(chosen) => onChange({ ...rules, pipelines: chosen })}
+        />
+      )}
+      {scope !== "environment" && field("environments", texts.environmentsHint)}
+      {field("branches", texts.branchesHint)}
+      {field("pools")}
+    </fieldset>
+  );
+}

@@ -1,0 +1,2 @@
+export { SecretList } from "./SecretList";
+export { SecretPage } from "./SecretPage";
