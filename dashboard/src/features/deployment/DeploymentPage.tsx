@@ -18,6 +18,7 @@ import { DeploymentFacts } from "./DeploymentFacts";
 import { DeploymentHead } from "./DeploymentHead";
 import { Waiting } from "./Waiting";
 import { failureOf, pickStage, pickStep } from "./pick";
+import { SecretReads } from "./SecretReads";
 import { StageGraph } from "./StageGraph";
 import { StageSteps } from "./StageSteps";
 
@@ -91,7 +92,12 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
             </>
           )
         }
-        aside={<DeploymentFacts org={org} deployment={deployment} />}
+        aside={
+          <>
+            <DeploymentFacts org={org} deployment={deployment} />
+            <SecretReads org={org} deployment={deployment} />
+          </>
+        }
       />
     </>
   );
