@@ -7,6 +7,8 @@ export type Column<Row> = {
   cell: (row: Row) => ReactNode;
   /** Shown on phones too. At most three columns fit. */
   phone?: boolean;
+  /** Has a line of its own on phones, above the others. */
+  line?: boolean;
   end?: boolean;
   /** Stays in one line, such as a time. */
   tight?: boolean;
@@ -50,6 +52,7 @@ export function Table<Row>({ label, columns, rows, rowKey }: Props<Row>) {
                     "h-row px-2 py-1 align-middle max-md:h-auto max-md:last:ml-auto",
                     column.end && "text-right",
                     column.tight && "whitespace-nowrap",
+                    column.line && "max-md:w-full",
                     !column.phone && "max-md:hidden",
                   )}
                 >

@@ -58,6 +58,7 @@ function columns(org: string, now: number): Column<SecretRead>[] {
         stepRunId ? (
           <Link to={paths.deployment(org, deploymentId, { stage, step: stepRunId })} className="text-13 underline">
             {texts.openStep}
+            <span className="sr-only"> {shortId(deploymentId)}</span>
           </Link>
         ) : (
           <span className="text-13 text-ink2">{texts.platform}</span>
@@ -76,9 +77,9 @@ function columns(org: string, now: number): Column<SecretRead>[] {
       cell: ({ at }) => {
         const time = timeOf(at) ?? now;
         return (
-          <time dateTime={at} title={full(time)} className="text-13 text-ink2">
+          <span title={full(time)} className="text-13 text-ink2">
             {ago(time, now)}
-          </time>
+          </span>
         );
       },
     },

@@ -22,6 +22,7 @@ function columns({ org, nameOf, showsReads }: Omit<Props, "secrets">): Column<Se
     {
       name: texts.name,
       phone: true,
+      line: true,
       cell: (secret) => (
         <span className="flex flex-col py-1">
           <Link to={paths.secret(org, secret.id)} className="font-strong wrap-anywhere hover:underline">
@@ -46,7 +47,13 @@ function columns({ org, nameOf, showsReads }: Omit<Props, "secrets">): Column<Se
   if (!showsReads) return all;
   return [
     ...all,
-    { name: texts.lastRead, tight: true, end: true, cell: (secret) => <LastRead org={org} secret={secret.id} /> },
+    {
+      name: texts.lastRead,
+      phone: true,
+      tight: true,
+      end: true,
+      cell: (secret) => <LastRead org={org} secret={secret.id} />,
+    },
   ];
 }
 

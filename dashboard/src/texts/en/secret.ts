@@ -52,7 +52,7 @@ export const secret = {
   forms: { text: "Text", file: "File" },
   value: "Value",
   valueHint: "6 bytes to 64 KiB, sent exactly as it is here. It is not shown again.",
-  file: "File",
+  file: "File with the value",
   fileHint: "Text of 6 bytes to 64 KiB. It is sent as it is.",
   again: "The page has not kept the value: enter it again.",
   mistakes: {
