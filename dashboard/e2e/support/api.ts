@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Person, Stack } from "./stack";
 
-/** The slugs of the tests' pipelines start with it. */
+/** The slugs of the tests' pipelines, and the names of their secrets, start with it. */
 export const PIPELINE_PREFIX = "ui-";
 
 export type Json = Record<string, unknown>;

@@ -6,6 +6,8 @@ export type Screen = { name: string; person: Person | undefined; path: string };
 
 type Pipeline = { id: string; slug: string };
 type Environment = { envName: string; lock: { status: string; sessionId?: string; holder?: { id: string } } };
+type Secret = { id: string; name: string };
+type Read = { deploymentId: string };
 type Deployment = { id: string; status: string; pipeline: string };
 
 /** Looks in the demo for one record of each kind. A screen whose record is missing is left out. */
@@ -29,6 +31,9 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const listed = await api.get<Deployment[]>("/deployments?limit=100");
   const deployments = listed.filter(({ pipeline: slug }) => !slug.startsWith(PIPELINE_PREFIX));
   const failed = deployments.find(({ status }) => status === "failed");
+  const secrets = await api.get<Secret[]>("/secrets?limit=100");
+  const secret = secrets.find(({ name }) => name === "shop-deploy-key");
+  const read = secret && (await api.get<Read[]>(`/secrets/${secret.id}/reads?limit=1`))[0];
   const good = deployments.find(({ status }) => status === "succeeded");
   const screens: (Screen | undefined)[] = [
     { name: "sign-in", person: undefined, path: "/sign-in" },
@@ -65,6 +70,12 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "runners-refused", person: "developer", path: `${at}/runners` },
     { name: "members", person: "admin", path: `${at}/settings/members` },
     { name: "api-tokens", person: "developer", path: `${at}/settings/api-tokens` },
+    { name: "secrets", person: "admin", path: `${at}/settings/secrets` },
+    { name: "secrets-developer", person: "developer", path: `${at}/settings/secrets` },
+    { name: "secrets-refused", person: "viewer", path: `${at}/settings/secrets` },
+    secret && { name: "secret", person: "admin", path: `${at}/settings/secrets/${secret.id}` },
+    secret && { name: "secret-developer", person: "developer", path: `${at}/settings/secrets/${secret.id}` },
+    read && { name: "deployment-secrets", person: "admin", path: `${at}/deployments/${read.deploymentId}` },
     { name: "general", person: "admin", path: `${at}/settings/general` },
     { name: "profile", person: "developer", path: "/me" },
     { name: "not-there", person: "developer", path: `${at}/pipelines/there-is-none` },
