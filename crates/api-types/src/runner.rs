@@ -131,6 +131,8 @@ pub enum PermanentFailure {
     RepositoryUnavailable,
     /// The registry has no such image, or denies access to it.
     ImageNotFound,
+    /// A rule denies the credential for the repository or the registry to this job, or its value is not one.
+    SecretDenied,
 }
 
 /// The network of the steps that a pool's runners execute.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use greenroom_api_types::runner::{
-    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job,
-    LogSize, StepEnd, StepStart, StepStarted,
+    Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
+    DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart, StepStarted,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -88,6 +88,17 @@ impl JobClient {
             request = request.header(DRAINING_HEADER, "true");
         }
         read(self.send(request).await?).await
+    }
+
+    /// Returns the credential with which this runner fetches the repository or pulls images from a host.
+    pub async fn credential(&self, request: &CredentialRequest) -> Result<CredentialResponse> {
+        let path = ["credentials"];
+        match self.send(self.request(Method::POST, &path, SHORT_TIMEOUT).json(request)).await {
+            Ok(response) => read_secret(response).await,
+            // A server without secrets has no such operation.
+            Err(Error::Refused { status: 404, .. }) => Ok(CredentialResponse::default()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Reports the commit that was checked out.

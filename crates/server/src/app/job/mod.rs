@@ -266,6 +266,7 @@ const fn reason_of(failure: PermanentFailure) -> Reason {
         PermanentFailure::CommitNotOnBranch => Reason::CommitNotOnBranch,
         PermanentFailure::RepositoryUnavailable => Reason::RepositoryUnavailable,
         PermanentFailure::ImageNotFound => Reason::ImageNotFound,
+        PermanentFailure::SecretDenied => Reason::SecretDenied,
     }
 }
 
