@@ -5,12 +5,14 @@
 //! - [`job`]: runs one job;
 //! - [`backend`]: runs the steps in containers or processes;
 //! - [`log`]: ships the steps' output to the server;
-//! - [`checkout`], [`archive`]: fill the workspace.
+//! - [`checkout`], [`archive`]: fill the workspace;
+//! - [`credential`]: what the runner itself needs to fetch a repository and to pull images.
 
 pub mod archive;
 pub mod backend;
 pub mod checkout;
 pub mod config;
+pub mod credential;
 mod error_chain;
 pub mod job;
 pub mod log;

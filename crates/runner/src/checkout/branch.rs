@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use greenroom_api_types::runner::MustBeOn;
 
+use super::beside;
+use super::credential_helper::Grant;
 use super::error::{CheckoutError, GitError};
 use super::network::Route;
 use super::program::Git;
@@ -15,6 +17,7 @@ use super::program::Git;
 pub(super) struct Remote<'a> {
     pub(super) repository: &'a str,
     pub(super) route: &'a Route,
+    pub(super) grant: Option<&'a Grant>,
 }
 
 /// Returns the proven branch, or an error if the commit may not be used.
@@ -24,11 +27,11 @@ pub(super) async fn prove(
     remote: Remote<'_>,
     workspace: &Path,
 ) -> Result<String, CheckoutError> {
-    let folder = RemoveOnDrop(branches_folder(workspace));
+    let folder = RemoveOnDrop(beside(workspace, "-branches"));
     tokio::fs::create_dir_all(&folder.0)
         .await
         .map_err(|error| CheckoutError::transient(format!("could not create a folder: {error}")))?;
-    let git = Git::new(&folder.0, remote.route);
+    let git = Git::new(&folder.0, remote);
     git.run(&["init", "--quiet", "--bare"]).await?;
     let history = History { git, repository: remote.repository, commit };
     let named = match &must.branch {
@@ -106,19 +109,12 @@ impl History<'_> {
     }
 
     fn fetch_failed(&self, error: GitError) -> CheckoutError {
-        CheckoutError::fetch(error, self.git.is_private())
+        self.git.fetch_failed(error)
     }
 
     async fn has_commit(&self) -> bool {
         self.git.run(&["cat-file", "-e", &format!("{}^{{commit}}", self.commit)]).await.is_ok()
     }
-}
-
-/// Returns a folder next to the workspace, which no step can access.
-fn branches_folder(workspace: &Path) -> PathBuf {
-    let mut name = workspace.file_name().unwrap_or_default().to_owned();
-    name.push("-branches");
-    workspace.with_file_name(name)
 }
 
 /// Removes a folder on drop, also if the checkout is aborted.

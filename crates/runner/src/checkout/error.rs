@@ -2,6 +2,8 @@
 
 use greenroom_api_types::runner::PermanentFailure;
 
+use crate::credential::CredentialError;
+
 /// A failed checkout. The message is shown to everyone who can see the deployment. The output of git is
 /// written to the runner's log only, because it reveals which addresses and ports are reachable in the
 /// runner's network.
@@ -39,11 +41,13 @@ impl CheckoutError {
 
     /// Classifies a failed fetch by git's standard error. In a private network permanent errors look the same
     /// as others, because they would reveal that a server listens there.
-    pub(super) fn fetch(error: GitError, is_private: bool) -> Self {
+    /// `secret` is the name of the one that was used.
+    pub(super) fn fetch(error: GitError, is_private: bool, secret: Option<&str>) -> Self {
         let failed = if is_permanent(&error.stderr) && !is_private {
-            Self::repository(
-                "could not fetch: the address is not that of a repository which this runner may read",
-            )
+            let with = secret.map(|name| format!(" with the secret `{name}`")).unwrap_or_default();
+            Self::repository(format!(
+                "could not fetch: the address is not that of a repository which this runner may read{with}"
+            ))
         } else {
             Self::could_not_fetch()
         };
@@ -52,6 +56,12 @@ impl CheckoutError {
 
     pub(super) fn with_source(self, source: GitError) -> Self {
         CheckoutError { source: Some(source), ..self }
+    }
+}
+
+impl From<CredentialError> for CheckoutError {
+    fn from(error: CredentialError) -> Self {
+        CheckoutError { failure: error.failure, ..Self::transient(error.message) }
     }
 }
 
@@ -110,7 +120,7 @@ mod tests {
     fn every_error_in_a_private_network_has_the_same_message() {
         for stderr in ["fatal: repository 'http://10.0.0.1/x/' not found", "fatal: Connection refused"] {
             let error = GitError { verb: "fetch".to_owned(), code: Some(128), stderr: stderr.to_owned() };
-            let error = CheckoutError::fetch(error, true);
+            let error = CheckoutError::fetch(error, true, Some("key"));
             assert_eq!((error.to_string().as_str(), error.failure), ("could not fetch", None));
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             assert_eq!(cause, Some(format!("git fetch failed: {stderr}")));

@@ -5,21 +5,26 @@
 
 mod branch;
 mod cidr;
+mod credential_helper;
 mod error;
 mod network;
+mod origin;
 mod program;
 mod ssh;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use greenroom_api_types::runner::{CheckedOut, Source};
+use greenroom_api_types::runner::{CheckedOut, CredentialKind, Source};
 
 use self::branch::Remote;
 pub use self::cidr::Cidr;
+use self::credential_helper::Grant;
 pub use self::error::CheckoutError;
 pub use self::network::{Access, Protocols};
+use self::origin::Origin;
 use self::program::Git;
+use crate::credential::Credentials;
 
 /// The timeout of the whole checkout. A stage's own timeout may be shorter.
 const TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -29,8 +34,13 @@ const MIN_ID_LENGTH: usize = 4;
 
 /// Checks out the commit into an empty folder. Returns its full id, and the proven branch if the source
 /// demands one.
-pub async fn checkout(source: &Source, folder: &Path, access: &Access) -> Result<CheckedOut, CheckoutError> {
-    let work = fetch_and_check_out(source, folder, access);
+pub async fn checkout(
+    source: &Source,
+    folder: &Path,
+    access: &Access,
+    credentials: &impl Credentials,
+) -> Result<CheckedOut, CheckoutError> {
+    let work = fetch_and_check_out(source, folder, access, credentials);
     match tokio::time::timeout(TIMEOUT, work).await {
         Ok(done) => done,
         Err(_) => {
@@ -44,6 +54,7 @@ async fn fetch_and_check_out(
     source: &Source,
     folder: &Path,
     access: &Access,
+    credentials: &impl Credentials,
 ) -> Result<CheckedOut, CheckoutError> {
     let id = source.commit_id.to_ascii_lowercase();
     if id.len() < MIN_ID_LENGTH
@@ -57,7 +68,9 @@ async fn fetch_and_check_out(
         return Err(CheckoutError::repository(message));
     }
     let route = access.route(&source.repository).await?;
-    let git = Git::new(folder, &route);
+    let grant = grant(&source.repository, folder, credentials).await?;
+    let remote = Remote { repository: &source.repository, route: &route, grant: grant.as_ref() };
+    let git = Git::new(folder, remote);
     if !route.settings.is_empty() {
         program::check_version(&git.run(&["version"]).await?)?;
     }
@@ -73,13 +86,29 @@ async fn fetch_and_check_out(
         return Err(CheckoutError::transient(message));
     }
     let branch = match &source.must_be_on {
-        Some(must) => {
-            let remote = Remote { repository: &source.repository, route: &route };
-            Some(branch::prove(must, &commit, remote, folder).await?)
-        }
+        Some(must) => Some(branch::prove(must, &commit, remote, folder).await?),
         None => None,
     };
     Ok(CheckedOut { commit_id: commit, branch })
+}
+
+/// Requests the credential for the repository's server, if it can have one.
+async fn grant(
+    repository: &str,
+    workspace: &Path,
+    credentials: &impl Credentials,
+) -> Result<Option<Grant>, CheckoutError> {
+    let Some(origin) = Origin::parse(repository) else { return Ok(None) };
+    let credential = credentials.get(CredentialKind::Checkout, origin.host()).await?;
+    let folder = beside(workspace, "-credential");
+    Ok(credential.map(|credential| Grant { credential, origin, folder }))
+}
+
+/// Returns the path of a folder next to the workspace, which no step can access.
+fn beside(workspace: &Path, suffix: &str) -> PathBuf {
+    let mut name = workspace.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    workspace.with_file_name(name)
 }
 
 /// Fetches only the commit itself, without its history. Returns whether that worked: not every server serves
@@ -99,7 +128,7 @@ async fn fetch_only(git: &Git, repository: &str, id: &str) -> bool {
 async fn fetch_everything(git: &Git, repository: &str) -> Result<(), CheckoutError> {
     let (branches, tags) = ("+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/remotes/origin-tags/*");
     let fetched = git.fetch(&[], repository, &[branches, tags]).await;
-    fetched.map_err(|error| CheckoutError::fetch(error, git.is_private()))?;
+    fetched.map_err(|error| git.fetch_failed(error))?;
     // git treats an empty response of any server as a repository without branches.
     if git.is_private() && git.run(&["for-each-ref", "--count=1"]).await?.trim().is_empty() {
         return Err(CheckoutError::could_not_fetch());

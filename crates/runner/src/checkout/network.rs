@@ -87,7 +87,7 @@ impl Access {
         let mut route = Route { protocols, ..Route::default() };
         let Some(remote) = RemoteAddress::parse(repository)? else { return Ok(route) };
         let mut name = remote.host.to_owned();
-        if remote.is_ssh {
+        if remote.is_ssh() {
             // The operator's ssh settings may map the host to another name, or connect through a jump host.
             match ssh::settings_of(remote.host).await {
                 Some(SshHost { is_proxied: true, .. }) => return Ok(Route { is_private: true, ..route }),
@@ -97,7 +97,7 @@ impl Access {
         }
         let Some(found) = resolve(&name, remote.port).await else {
             let has_proxy = PROXY_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
-            if has_proxy && !remote.is_ssh {
+            if has_proxy && !remote.is_ssh() {
                 return Ok(Route { is_private: true, ..route });
             }
             return Err(CheckoutError::could_not_fetch());
@@ -110,7 +110,7 @@ impl Access {
             ));
         };
         route.is_private = allowed.iter().any(|address| self.is_private(*address));
-        if remote.is_ssh {
+        if remote.is_ssh() {
             let known_as = if remote.port == 22 {
                 remote.host.to_owned()
             } else {
@@ -189,16 +189,18 @@ fn to_ipv4_if_embedded(address: IpAddr) -> IpAddr {
 
 /// The host and port of a repository on a network.
 #[derive(Debug, PartialEq, Eq)]
-struct RemoteAddress<'a> {
-    host: &'a str,
-    port: u16,
-    is_ssh: bool,
+pub(super) struct RemoteAddress<'a> {
+    /// `http`, `https` or `ssh`.
+    pub(super) scheme: &'a str,
+    pub(super) host: &'a str,
+    pub(super) port: u16,
+    pub(super) has_userinfo: bool,
 }
 
 impl<'a> RemoteAddress<'a> {
     /// Returns `None` for a path on this machine. Everything that can't be parsed is rejected, because git
     /// may support it: `git+ssh://`, or `http::ADDRESS` for a remote helper.
-    fn parse(repository: &'a str) -> Result<Option<Self>, CheckoutError> {
+    pub(super) fn parse(repository: &'a str) -> Result<Option<Self>, CheckoutError> {
         let rejected =
             || CheckoutError::repository(format!("could not fetch: `{repository}` is not an address"));
         let (scheme, rest) = match repository.split_once("://") {
@@ -219,7 +221,11 @@ impl<'a> RemoteAddress<'a> {
             Some(digits) if !digits.is_empty() => digits.parse().map_err(|_| rejected())?,
             _ => default_port,
         };
-        Ok(Some(RemoteAddress { host, port, is_ssh: scheme == "ssh" }))
+        Ok(Some(RemoteAddress { scheme, host, port, has_userinfo: authority.contains('@') }))
+    }
+
+    fn is_ssh(&self) -> bool {
+        self.scheme == "ssh"
     }
 
     /// Parses `user@host:path`. Returns `None` for a path, which has a slash before the first colon.
@@ -230,7 +236,8 @@ impl<'a> RemoteAddress<'a> {
                 if after.starts_with(':') || !is_host(host) {
                     return Err(NotAnAddress);
                 }
-                Ok(Some(RemoteAddress { host, port: 22, is_ssh: true }))
+                let has_userinfo = before.contains('@');
+                Ok(Some(RemoteAddress { scheme: "ssh", host, port: 22, has_userinfo }))
             }
             _ => Ok(None),
         }
@@ -312,7 +319,7 @@ mod tests {
     #[test]
     fn host_and_port_are_parsed() {
         let remote = |text| {
-            RemoteAddress::parse(text).unwrap().map(|remote| (remote.host, remote.port, remote.is_ssh))
+            RemoteAddress::parse(text).unwrap().map(|remote| (remote.host, remote.port, remote.is_ssh()))
         };
         assert_eq!(remote("http://git.test/x"), Some(("git.test", 80, false)));
         assert_eq!(remote("https://a:b@git.test:8443/x"), Some(("git.test", 8443, false)));

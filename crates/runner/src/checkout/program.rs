@@ -8,6 +8,8 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
+use super::branch::Remote;
+use super::credential_helper::{Grant, Helper};
 use super::error::{CheckoutError, GitError};
 use super::network::Route;
 
@@ -48,11 +50,12 @@ const SETTINGS: [&str; 10] = [
 pub(super) struct Git {
     folder: PathBuf,
     route: Route,
+    grant: Option<Grant>,
 }
 
 impl Git {
-    pub(super) fn new(folder: &Path, route: &Route) -> Self {
-        Git { folder: folder.to_owned(), route: route.clone() }
+    pub(super) fn new(folder: &Path, remote: Remote<'_>) -> Self {
+        Git { folder: folder.to_owned(), route: remote.route.clone(), grant: remote.grant.cloned() }
     }
 
     /// Returns whether errors must not reveal which server is at the repository's address.
@@ -68,19 +71,35 @@ impl Git {
         refspecs: &[&str],
     ) -> Result<(), GitError> {
         let fixed = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
-        self.run(&[&fixed[..], options, &["--", repository], refspecs].concat()).await.map(drop)
+        let arguments = [&fixed[..], options, &["--", repository], refspecs].concat();
+        // Only this call gets the credential, and only while it runs.
+        let helper = match &self.grant {
+            Some(grant) => Some(Helper::start(grant).map_err(|error| could_not_run("fetch", &error))?),
+            None => None,
+        };
+        let settings = helper.as_ref().map(Helper::settings).unwrap_or_default();
+        self.run_with(settings, &arguments).await.map(drop).map_err(|error| match &self.grant {
+            // The server may have put it into a message.
+            Some(grant) => GitError { stderr: grant.credential.mask(&error.stderr), ..error },
+            None => error,
+        })
+    }
+
+    pub(super) fn fetch_failed(&self, error: GitError) -> CheckoutError {
+        let secret = self.grant.as_ref().map(|grant| grant.credential.name());
+        CheckoutError::fetch(error, self.is_private(), secret)
     }
 
     /// Runs git and returns its standard output. If this future is dropped, git is killed with all processes
     /// that it has started.
     pub(super) async fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
+        self.run_with(&[], arguments).await
+    }
+
+    async fn run_with(&self, settings: &[String], arguments: &[&str]) -> Result<String, GitError> {
         let verb = arguments.first().copied().unwrap_or_default();
-        let failed = |error: std::io::Error| GitError {
-            verb: verb.to_owned(),
-            code: None,
-            stderr: format!("it could not be run: {error}"),
-        };
-        let mut child = self.command(arguments).spawn().map_err(failed)?;
+        let failed = |error: std::io::Error| could_not_run(verb, &error);
+        let mut child = self.command(settings, arguments).spawn().map_err(failed)?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(|id| Group(Pid::from_raw(id)));
         let (output, stderr, status) = tokio::join!(
             read_beginning(child.stdout.take()),
@@ -97,7 +116,7 @@ impl Git {
         Err(GitError { verb: verb.to_owned(), code: status.code(), stderr: without_passwords(stderr.trim()) })
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    fn command(&self, settings: &[String], arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
         for name in FORWARDED_VARIABLES {
@@ -115,7 +134,8 @@ impl Git {
             // Do not search parent folders for a repository: the work folder may itself be in one.
             .env("GIT_CEILING_DIRECTORIES", self.folder.parent().unwrap_or(&self.folder))
             .env("LC_ALL", "C");
-        for setting in SETTINGS.into_iter().chain(self.route.settings.iter().map(String::as_str)) {
+        let own = self.route.settings.iter().chain(settings).map(String::as_str);
+        for setting in SETTINGS.into_iter().chain(own) {
             command.args(["-c", setting]);
         }
         command
@@ -128,6 +148,10 @@ impl Git {
             .kill_on_drop(true);
         command
     }
+}
+
+fn could_not_run(verb: &str, error: &std::io::Error) -> GitError {
+    GitError { verb: verb.to_owned(), code: None, stderr: format!("it could not be run: {error}") }
 }
 
 /// The first version with `http.curloptResolve`. An older one would ignore the setting and connect to any

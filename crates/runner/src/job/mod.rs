@@ -1,6 +1,7 @@
 //! Runs a job from its first heartbeat to its last: checkout, inputs, caches, steps, artifact, report.
 //! Whether a step may run is decided by the server at each step's start.
 
+mod credentials;
 pub mod folders;
 mod heartbeat;
 pub mod lease;
@@ -21,6 +22,7 @@ use greenroom_client::JobClient;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use self::credentials::PlatformCredentials;
 use self::folders::JobFolder;
 use self::lease::{CanceledBy, Cancellation, Lease};
 use self::liveness::StartSignal;
@@ -95,6 +97,7 @@ pub async fn run<B: Backend>(
     let lease = Arc::new(lease);
     let start_signal = Arc::new(StartSignal::default());
     let mut background = spawn_background_tasks(&job, client, folder, &lease, &start_signal, stop);
+    let credentials = PlatformCredentials::new(client, &lease);
     let work = Work {
         job: &job,
         client,
@@ -104,6 +107,7 @@ pub async fn run<B: Backend>(
         slot,
         backend,
         access,
+        credentials: &credentials,
         deadline,
     };
     work.run_and_report().await;
@@ -160,6 +164,7 @@ impl<B: Backend> Work<'_, B> {
             error = Some(reason);
             failure = None;
         }
+        let error = error.map(|error| self.credentials.mask(&error));
         if let Some(error) = &error {
             tracing::warn!(error, "the job failed");
         }
@@ -217,7 +222,7 @@ impl<B: Backend> Work<'_, B> {
     /// Checks out the source, unpacks the inputs, and prepares the backend. Returns the resolved images.
     async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, JobError> {
         if let Some(source) = &self.job.source {
-            let done = checkout(source, &self.folder.workspace(), self.access).await;
+            let done = checkout(source, &self.folder.workspace(), self.access, self.credentials).await;
             let done = done.map_err(|error| {
                 tracing::warn!(error = error_chain(&error), "the checkout failed");
                 JobError { failure: error.failure, message: format!("the checkout failed: {error}") }

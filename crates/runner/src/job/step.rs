@@ -108,7 +108,7 @@ impl<B: Backend> Work<'_, B> {
             Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
             Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
         };
-        let (end, patterns) = match Secrets::prepare(started.secrets).await {
+        let (end, patterns) = match Secrets::prepare(started.secrets, self.credentials.received()).await {
             Ok(secrets) => (self.run_allowed(step, running, &secrets).await, secrets.patterns),
             Err(interruption) => (Some(FinishedStep::not_started(interruption)), Arc::default()),
         };

@@ -6,6 +6,7 @@ use greenroom_api_types::runner::Job;
 use greenroom_client::JobClient;
 use tokio::time::Instant;
 
+use super::credentials::PlatformCredentials;
 use super::folders::JobFolder;
 use super::lease::Lease;
 use super::liveness::StartSignal;
@@ -21,6 +22,7 @@ pub(super) struct Work<'a, B> {
     pub(super) slot: u32,
     pub(super) backend: &'a B,
     pub(super) access: &'a Access,
+    pub(super) credentials: &'a PlatformCredentials<'a>,
     /// When the stage times out.
     pub(super) deadline: Instant,
 }

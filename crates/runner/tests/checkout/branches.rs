@@ -2,6 +2,7 @@
 
 use greenroom_api_types::runner::{MustBeOn, PermanentFailure, Source};
 use greenroom_runner::checkout::checkout;
+use greenroom_runner::credential::NoCredentials;
 
 use crate::git_server::{GitServer, Repository, ServerMode};
 use crate::support::test_runner::local_access;
@@ -47,7 +48,7 @@ async fn prove(
         commit_id: commit_id.to_owned(),
         must_be_on: Some(MustBeOn { branch: branch.map(str::to_owned), any_of }),
     };
-    let done = checkout(&source, folder.path(), &local_access()).await;
+    let done = checkout(&source, folder.path(), &local_access(), &NoCredentials).await;
     done.map(|done| done.branch).map_err(|error| error.failure)
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use greenroom_api_types::runner::{CheckedOut, MustBeOn, Source};
 use greenroom_runner::checkout::checkout;
+use greenroom_runner::credential::NoCredentials;
 
 use crate::git_server::{GitServer, Repository, ServerMode};
 use crate::support::test_runner::local_access;
@@ -29,7 +30,7 @@ async fn check_out(server: &GitServer, commit_id: &str) -> CheckoutResult {
     let folder = tempfile::tempdir().unwrap();
     let (repository, commit_id) = (server.url.clone(), commit_id.to_owned());
     let source = Source { repository, commit_id, must_be_on: None };
-    let result = checkout(&source, folder.path(), &local_access()).await;
+    let result = checkout(&source, folder.path(), &local_access(), &NoCredentials).await;
     let result = result.map(|done| done.commit_id).map_err(|error| error.to_string());
     CheckoutResult { folder, result }
 }
@@ -145,7 +146,7 @@ async fn neither_address_nor_credentials_are_left_in_the_workspace() {
                 commit_id,
                 must_be_on: Some(MustBeOn { branch: Some("main".to_owned()), any_of: Vec::new() }),
             };
-            let done = checkout(&source, folder.path(), &local_access()).await.unwrap();
+            let done = checkout(&source, folder.path(), &local_access(), &NoCredentials).await.unwrap();
             assert_eq!(done, CheckedOut { commit_id: id.clone(), branch: Some("main".to_owned()) });
             let host = server.url.trim_start_matches("http://").split('/').next().unwrap();
             for secret in ["hunter2", host] {

@@ -7,6 +7,7 @@ mod support;
 
 mod branches;
 mod commits;
+mod credentials;
 mod git_server;
 mod jobs;
 mod rejections;

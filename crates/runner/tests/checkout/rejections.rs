@@ -4,6 +4,7 @@ use std::path::Path;
 
 use greenroom_api_types::runner::{PermanentFailure, Source};
 use greenroom_runner::checkout::{Access, CheckoutError, Protocols, checkout};
+use greenroom_runner::credential::NoCredentials;
 
 use crate::git_server::{GitServer, Repository, ServerMode};
 use crate::support::test_runner::local_access;
@@ -11,7 +12,9 @@ use crate::support::test_runner::local_access;
 async fn checkout_error(repository: &str, commit_id: &str, access: &Access) -> CheckoutError {
     let folder = tempfile::tempdir().unwrap();
     let (repository, commit_id) = (repository.to_owned(), commit_id.to_owned());
-    checkout(&Source { repository, commit_id, must_be_on: None }, folder.path(), access).await.unwrap_err()
+    checkout(&Source { repository, commit_id, must_be_on: None }, folder.path(), access, &NoCredentials)
+        .await
+        .unwrap_err()
 }
 
 fn access_with_files() -> Access {
@@ -50,7 +53,10 @@ async fn a_repository_on_this_machines_disk_is_rejected_by_default() {
         assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable), "{address}: {error}");
         let folder = tempfile::tempdir().unwrap();
         let source = Source { repository: address, commit_id: id.clone(), must_be_on: None };
-        assert_eq!(checkout(&source, folder.path(), &access_with_files()).await.unwrap().commit_id, id);
+        assert_eq!(
+            checkout(&source, folder.path(), &access_with_files(), &NoCredentials).await.unwrap().commit_id,
+            id
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use greenroom_api_types::runner::{Job, Network, PermanentFailure, Source};
 use greenroom_runner::backend::container::Container;
 use greenroom_runner::backend::{Backend, Running, StepPlan, StepValues};
 use greenroom_runner::checkout::{Access, Cidr, Protocols, checkout};
+use greenroom_runner::credential::NoCredentials;
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinSet;
 
@@ -172,7 +173,7 @@ async fn heavy_a_checkout_reports_the_same_error_for_open_and_closed_private_por
         for repository in [format!("http://{address}:8080/x"), format!("http://{address}:8081/x")] {
             let (commit_id, folder) = ("0123456".to_owned(), tempfile::tempdir().unwrap());
             let source = Source { repository, commit_id, must_be_on: None };
-            let error = checkout(&source, folder.path(), &access).await.unwrap_err();
+            let error = checkout(&source, folder.path(), &access, &NoCredentials).await.unwrap_err();
             errors.push((error.to_string(), error.failure));
         }
         errors

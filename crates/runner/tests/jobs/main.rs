@@ -6,6 +6,7 @@
 mod support;
 
 mod cancel;
+mod credentials;
 mod drain;
 mod dummy;
 mod lease;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use greenroom_api_types::runner::{Job, JobStep, Network, StepSecret};
+use greenroom_api_types::runner::{
+    Credential, CredentialKind, CredentialRequest, CredentialResponse, Job, JobStep, Network, StepSecret,
+};
 
 /// Returns a job with these steps, given by name, which is also the id, and script.
 pub fn job(steps: &[(&str, &str)]) -> Job {
@@ -55,4 +57,16 @@ pub fn secret(variable: &str, value: impl AsRef<[u8]>) -> StepSecret {
 /// Returns a secret that is a file.
 pub fn secret_file(variable: &str, value: impl AsRef<[u8]>) -> StepSecret {
     StepSecret { file: true, ..secret(variable, value) }
+}
+
+/// Returns the request for a credential of a host, and its response with this value. The secret's name is
+/// `name-of-` and the host.
+pub fn credential(
+    kind: CredentialKind,
+    host: &str,
+    value: impl AsRef<[u8]>,
+) -> (CredentialRequest, CredentialResponse) {
+    let credential = Credential { name: format!("name-of-{host}"), value: STANDARD.encode(value) };
+    let response = CredentialResponse { credential: Some(credential), denied: None };
+    (CredentialRequest { kind, host: host.to_owned() }, response)
 }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Cancel, CheckedOut, Complete, Job, StepEnd, StepSecret};
+use greenroom_api_types::runner::{
+    Cancel, CheckedOut, Complete, CredentialRequest, CredentialResponse, Job, StepEnd, StepSecret,
+};
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -19,6 +21,7 @@ pub struct Record {
     pub artifact: Option<Vec<u8>>,
     pub caches: HashMap<String, Vec<u8>>,
     pub checkout: Option<CheckedOut>,
+    pub credential_requests: Vec<CredentialRequest>,
     /// The image digests of started steps.
     pub images: HashMap<String, String>,
     pub complete: Option<Complete>,
@@ -46,6 +49,10 @@ pub struct Rules {
     pub refuse_start: Option<&'static str>,
     /// The secrets of every step.
     pub secrets: Vec<StepSecret>,
+    /// The responses to requests for credentials; to all others the response is that there is none.
+    pub credentials: Vec<(CredentialRequest, CredentialResponse)>,
+    /// Responds to requests for credentials with 503.
+    pub rejects_credentials: bool,
     /// The maximum length of a log.
     pub log_limit: Option<usize>,
 }

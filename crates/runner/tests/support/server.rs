@@ -14,7 +14,8 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
-    CheckedOut, Complete, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart, StepStarted,
+    CheckedOut, Complete, CredentialRequest, CredentialResponse, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize,
+    StepEnd, StepStart, StepStarted,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -57,6 +58,7 @@ impl Server {
             .route("/{job}/artifact", put(put_artifact))
             .route("/{job}/artifacts/{artifact}", get(get_artifact))
             .route("/{job}/caches/{key}", get(get_cache).put(put_cache))
+            .route("/{job}/credentials", post(credentials))
             .route("/{job}/checkout", post(checkout))
             .route("/{job}/complete", post(complete))
             .layer(axum::middleware::from_fn_with_state(Arc::clone(&state), check_request));
@@ -193,7 +195,8 @@ async fn start(
     }
     state.record.calls.push(format!("start {step}"));
     state.record.images.extend(start.image_digest.map(|digest| (step, digest)));
-    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone(), id_tokens: Vec::new() } }).into_response()
+    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone(), id_tokens: Vec::new() } })
+        .into_response()
 }
 
 async fn end(
@@ -286,6 +289,18 @@ async fn put_cache(
     }
     state.lock().unwrap().record.caches.insert(key, body.to_vec());
     StatusCode::OK.into_response()
+}
+
+async fn credentials(State(state): State<Shared>, Json(request): Json<CredentialRequest>) -> Response {
+    let mut state = state.lock().unwrap();
+    if state.rules.rejects_credentials {
+        state.record.rejected_calls += 1;
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let found = state.rules.credentials.iter().find(|(wanted, _)| *wanted == request);
+    let data = found.map_or_else(CredentialResponse::default, |(_, response)| response.clone());
+    state.record.credential_requests.push(request);
+    Json(Data { data }).into_response()
 }
 
 async fn checkout(State(state): State<Shared>, Json(done): Json<CheckedOut>) -> Response {
