@@ -28,7 +28,7 @@ def missing(building):
     if not TEMPORAL_PROGRAM.exists() and importlib.util.find_spec("ensurepip") is None:
         needed.append("python3-venv")
     if platform.system() == "Linux":
-        later = [name for name in ("podman", "runc", "iptables", "git") if not program(name)]
+        later = [name for name in ("podman", "runc", "iptables", "git", "docker-registry") if not program(name)]
         # The image that tests run in is made of its programs.
         if not any(os.access(path, os.X_OK) for path in ("/bin/busybox", "/usr/bin/busybox")):
             later.append("busybox-static")

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{Backend, Ended, Images, NotReady, Result, Running, StepPlan, StepValues};
+use crate::credential::Credentials;
 
 const EXIT_TERMINATED: i32 = 128 + 15;
 const EXIT_KILLED: i32 = 128 + 9;
@@ -33,7 +34,12 @@ impl Backend for Dummy {
         Ok(())
     }
 
-    async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
+    async fn ready(
+        &self,
+        _job: &Job,
+        _slot: u32,
+        _credentials: &impl Credentials,
+    ) -> std::result::Result<Images, NotReady> {
         Ok(Images::new())
     }
 

@@ -11,7 +11,7 @@
 //! - [`Backend::sweep`], before the first job and after the last: removes everything that this runner, or a
 //!   previous process of it, has left.
 //! - [`Backend::ready`], once per job: prepares everything that its steps need and that may be slow or fail,
-//!   such as images and a network. No concurrent job has the same slot.
+//!   such as images and a network. It gets the credentials of registries. No concurrent job has the same slot.
 //! - [`Backend::prepare`]: prepares a step without running any part of it. Between this and the start, the
 //!   runner requests the start from the server, whose decision may have changed while an image was pulled.
 //! - [`Running::start`]: starts the step with its values, and returns its output. Standard output and error
@@ -44,6 +44,7 @@ use greenroom_api_types::runner::{Job, Network};
 use tokio::io::AsyncRead;
 
 pub use self::values::StepValues;
+use crate::credential::{CredentialError, Credentials};
 
 /// The exit code of `greenroom-entry` when the runner was silent for too long; also defined in
 /// `crates/entry/src/main.rs`.
@@ -85,6 +86,9 @@ pub enum NotReady {
     ImageNotFound(BackendError),
     #[error(transparent)]
     Other(#[from] BackendError),
+    /// A credential can't be used.
+    #[error(transparent)]
+    Credential(#[from] CredentialError),
 }
 
 /// An image, as its name was resolved by [`Backend::ready`].
@@ -161,6 +165,7 @@ pub trait Backend: Send + Sync + 'static {
         &self,
         job: &Job,
         slot: u32,
+        credentials: &impl Credentials,
     ) -> impl Future<Output = std::result::Result<Images, NotReady>> + Send;
     fn prepare(&self, plan: &StepPlan) -> impl Future<Output = Result<Self::Running>> + Send;
     /// Returns user and group that have to own the workspace's files, if not the runner's own.

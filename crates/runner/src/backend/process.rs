@@ -18,6 +18,7 @@ use super::{
     Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
     Running, StepPlan, StepValues, values,
 };
+use crate::credential::Credentials;
 
 /// The signal on which the entrypoint kills the whole step.
 const KILL_ALL: Signal = Signal::SIGUSR1;
@@ -41,7 +42,12 @@ impl Backend for Process {
         Ok(())
     }
 
-    async fn ready(&self, _job: &Job, _slot: u32) -> std::result::Result<Images, NotReady> {
+    async fn ready(
+        &self,
+        _job: &Job,
+        _slot: u32,
+        _credentials: &impl Credentials,
+    ) -> std::result::Result<Images, NotReady> {
         if !self.entry.is_file() {
             return Err(
                 BackendError::message(format!("there is no entrypoint at {}", self.entry.display())).into()

@@ -107,7 +107,9 @@ fn answer(request: &str, grant: &Grant) -> Option<Zeroizing<String>> {
     if field("action") != Some("get") {
         return None;
     }
-    let origin = Origin::parse(&format!("{}://{}/", field("protocol")?, field("host")?))?;
+    // git decodes escapes in the host, so that it can contain anything.
+    let host = field("host").filter(|host| !host.contains(['/', '?', '#']))?;
+    let origin = Origin::parse(&format!("{}://{host}/", field("protocol")?))?;
     let credential = &grant.credential;
     if origin != grant.origin || field("username").is_some_and(|name| name != credential.username()) {
         tracing::warn!("git has asked for a credential of another server, and got none");

@@ -232,10 +232,12 @@ impl<B: Backend> Work<'_, B> {
             reported.map_err(|error| format!("could not report the checkout: {error}"))?;
         }
         materials.unpack_inputs().await?;
-        self.backend.ready(self.job, self.slot).await.map_err(|error| {
-            tracing::warn!(error = error_chain(&error), "could not prepare the job");
-            let failure = match error {
+        self.backend.ready(self.job, self.slot, self.credentials).await.map_err(|error| {
+            let chain = self.credentials.mask(&error_chain(&error));
+            tracing::warn!(error = chain, "could not prepare the job");
+            let failure = match &error {
                 NotReady::ImageNotFound(_) => Some(PermanentFailure::ImageNotFound),
+                NotReady::Credential(error) => error.failure,
                 NotReady::Other(_) => None,
             };
             JobError { failure, message: error.to_string() }

@@ -23,6 +23,11 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// Starts an engine that pulls from this registry without encryption.
+    pub async fn start_with(registry: Option<&str>) -> Self {
         let folder = tempfile::Builder::new().prefix("gr-").tempdir().unwrap();
         fs::write(
             folder.path().join("containers.conf"),
@@ -39,6 +44,9 @@ impl Engine {
             part("run")
         );
         fs::write(folder.path().join("storage.conf"), storage).unwrap();
+        let registries =
+            registry.map(|host| format!("[[registry]]\nlocation = \"{host}\"\ninsecure = true\n"));
+        fs::write(folder.path().join("registries.conf"), registries.unwrap_or_default()).unwrap();
         create_image(folder.path());
         let socket = folder.path().join("engine.sock");
         let service = podman(folder.path())
@@ -144,6 +152,7 @@ fn podman(folder: &Path) -> Command {
         .current_dir(folder)
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
         .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
+        .env("CONTAINERS_REGISTRIES_CONF", folder.join("registries.conf"))
         .stdin(Stdio::null());
     command
 }
@@ -155,7 +164,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-const INSTALL: &str = "apt-get install podman runc iptables busybox-static";
+pub const INSTALL: &str = "apt-get install podman runc iptables busybox-static docker-registry";
 
 fn create_image(folder: &Path) {
     let busybox =

@@ -1,5 +1,5 @@
 //! The container backend on a real engine: Podman, started by each test in a temporary folder. Requires
-//! `apt-get install podman runc iptables busybox-static`, and `cargo xtask entry` for the static entrypoint.
+//! `apt-get install podman runc iptables busybox-static docker-registry`, and `cargo xtask entry` for the static entrypoint.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 #[path = "../support/mod.rs"]
@@ -11,5 +11,6 @@ mod isolation;
 mod lifecycle;
 mod network;
 mod output;
+mod registry;
 mod secrets;
 mod writable;

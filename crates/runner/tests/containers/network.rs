@@ -35,7 +35,7 @@ async fn prepare_step(
     slot: u32,
     script: &str,
 ) -> (<Container as Backend>::Running, JoinSet<()>) {
-    let images = backend.ready(&bridge_job(), slot).await.unwrap();
+    let images = backend.ready(&bridge_job(), slot, &NoCredentials).await.unwrap();
     let image = images.values().next().unwrap().reference.clone();
     let step = StepPlan { slot, image, network: Network::Bridge, ..plan(folder, script, 600) };
     (backend.prepare(&step).await.unwrap(), keep_changing_liveness_file(&step))
@@ -132,7 +132,7 @@ async fn heavy_a_runner_removes_its_networks_and_those_of_a_previous_process() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let other = tempfile::tempdir().unwrap();
     let theirs = engine.backend(other.path(), |_| {}).await;
-    theirs.ready(&bridge_job(), 0).await.unwrap();
+    theirs.ready(&bridge_job(), 0, &NoCredentials).await.unwrap();
     let runner = engine.runner(server.port, |_| {}).await;
     server.give(Job { network: Network::Bridge, ..job(&[("check", "ip -4 addr show dev eth0")]) });
     assert_eq!(server.until_complete().await.error, None);

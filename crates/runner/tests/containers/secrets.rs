@@ -15,7 +15,7 @@ const VALUE: &str = "correct-horse-battery";
 
 /// Returns the files below a folder that contain the text. What the containers' own tmpfs contain is not
 /// visible here.
-fn files_with(folder: &Path, text: &str, count: &mut usize) -> Vec<String> {
+pub fn files_with(folder: &Path, text: &str, count: &mut usize) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else { continue };

@@ -4,31 +4,78 @@ use bollard::Docker;
 use bollard::errors::Error;
 use bollard::query_parameters::CreateImageOptionsBuilder;
 use futures_util::TryStreamExt;
+use greenroom_api_types::runner::CredentialKind;
 
+use super::private_images::PrivateImages;
+use super::registry;
 use crate::backend::{BackendError, Image, NotReady};
+use crate::credential::{Credential, Credentials};
 
 /// Resolves an image and pulls it if it is missing. An image that exists on this machine is not compared with
 /// the registry, so a tag may refer to an older image here than on another runner. The digest records which
 /// image a step used. All steps of the job use the image that the name refers to now.
-pub(super) async fn provide(docker: &Docker, image: &str) -> Result<Image, NotReady> {
+///
+/// An image that was pulled with a credential is pulled again, so that the registry decides whether this job may
+/// use it as well.
+pub(super) async fn provide(
+    docker: &Docker,
+    image: &str,
+    private: &PrivateImages,
+    credentials: &impl Credentials,
+) -> Result<Image, NotReady> {
     if let Some(found) = inspect(docker, image).await? {
-        return Ok(found);
+        if !found.repositories.iter().any(|name| private.contains(name)) {
+            return Ok(found.image);
+        }
+        if !found.repositories.iter().any(|name| is_named(name, repository(image))) {
+            // By its id, which no registry is asked for.
+            let error = format!("the image {image} is private: use its name with the registry");
+            return Err(NotReady::ImageNotFound(BackendError::message(error)));
+        }
     }
-    pull(docker, image).await?;
+    match registry::host(image) {
+        Some(host) => match credentials.get(CredentialKind::Registry, &host).await? {
+            Some(credential) => pull_private(docker, image, (&host, &credential), private).await?,
+            None => pull(docker, image).await?,
+        },
+        None => pull(docker, image).await?,
+    }
     let vanished = || BackendError::message(format!("the image {image} was pulled, but does not exist"));
-    Ok(inspect(docker, image).await?.ok_or_else(vanished)?)
+    Ok(inspect(docker, image).await?.ok_or_else(vanished)?.image)
 }
 
-async fn inspect(docker: &Docker, image: &str) -> Result<Option<Image>, BackendError> {
+/// An image on this machine.
+struct Found {
+    image: Image,
+    /// All of its names, without tag and digest.
+    repositories: Vec<String>,
+}
+
+async fn inspect(docker: &Docker, image: &str) -> Result<Option<Found>, BackendError> {
     match docker.inspect_image(image).await {
         Ok(found) => {
             let id = found.id.unwrap_or_else(|| image.to_owned());
-            let digest = digest(image, &id, &found.repo_digests.unwrap_or_default());
-            Ok(Some(Image { reference: id, digest }))
+            let digests = found.repo_digests.unwrap_or_default();
+            let digest = digest(image, &id, &digests);
+            let names = digests.iter().chain(found.repo_tags.iter().flatten());
+            let repositories = names.map(|name| repository(name).to_owned()).collect();
+            Ok(Some(Found { image: Image { reference: id, digest }, repositories }))
         }
         Err(Error::DockerResponseServerError { status_code: 404, .. }) => Ok(None),
         Err(error) => Err(BackendError::new(format!("the image {image} could not be inspected"), error)),
     }
+}
+
+async fn pull_private(
+    docker: &Docker,
+    image: &str,
+    (host, credential): (&str, &Credential),
+    private: &PrivateImages,
+) -> Result<(), NotReady> {
+    private
+        .add(repository(image))
+        .map_err(|error| BackendError::new("could not record that an image is private", error))?;
+    pull(&registry::with_credential(docker, host, credential), image).await
 }
 
 async fn pull(docker: &Docker, image: &str) -> Result<(), NotReady> {
@@ -50,9 +97,13 @@ fn digest(image: &str, id: &str, repo_digests: &[String]) -> String {
         |known: &String| known.split_once('@').map(|(name, digest)| (name.to_owned(), digest.to_owned()));
     let known: Vec<(String, String)> = repo_digests.iter().filter_map(parts).collect();
     let named = repository(image);
-    let is_named = |name: &str| name == named || name.ends_with(&format!("/{named}"));
-    let own = known.iter().find(|(name, _)| is_named(name)).or_else(|| known.first());
+    let own = known.iter().find(|(name, _)| is_named(name, named)).or_else(|| known.first());
     own.map_or_else(|| id.to_owned(), |(_, digest)| digest.clone())
+}
+
+/// Returns whether an image's full name is what a shorter one refers to.
+fn is_named(full: &str, name: &str) -> bool {
+    full == name || full.ends_with(&format!("/{name}"))
 }
 
 /// Returns the name without tag and digest.

@@ -4,10 +4,13 @@ mod entrypoint;
 mod image;
 mod isolation;
 mod network;
+mod private_images;
+mod registry;
 mod running;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bollard::query_parameters::{
@@ -17,8 +20,10 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 use greenroom_api_types::runner::{Job, Network};
 
 pub use self::isolation::{Isolation, Ulimit};
+use self::private_images::PrivateImages;
 pub use self::running::ContainerStep;
 use super::{Backend, BackendError, Images, NotReady, Result, StepPlan, User};
+use crate::credential::Credentials;
 
 /// The timeout of one request to the container engine. Waiting for a container and reading output have none.
 const REQUEST_TIMEOUT_SECONDS: u64 = 60;
@@ -38,6 +43,7 @@ pub struct Container {
     work_dir: PathBuf,
     entry: PathBuf,
     isolation: Isolation,
+    private_images: Arc<PrivateImages>,
     /// Part of the names of this runner's networks.
     runner_hash: String,
 }
@@ -62,7 +68,11 @@ impl Container {
         let docker = docker.map_err(failed)?.negotiate_version().await.map_err(failed)?;
         let (work_dir, entry) = (work_dir.to_owned(), entry.to_owned());
         let runner_hash = network::runner_hash(runner, &work_dir);
-        Ok(Container { docker, runner: runner.to_owned(), work_dir, entry, isolation, runner_hash })
+        let private_images = PrivateImages::load(&work_dir)
+            .map_err(|error| BackendError::new("the list of private images can't be read", error))?;
+        let private_images = Arc::new(private_images);
+        let runner = runner.to_owned();
+        Ok(Container { docker, runner, work_dir, entry, isolation, private_images, runner_hash })
     }
 
     fn labels(&self) -> HashMap<String, String> {
@@ -78,17 +88,20 @@ impl Container {
     }
 
     /// Pulls the missing images of a job's steps, and resolves all of them.
-    async fn images(&self, job: &Job) -> std::result::Result<Images, NotReady> {
+    async fn images(
+        &self,
+        job: &Job,
+        credentials: &impl Credentials,
+    ) -> std::result::Result<Images, NotReady> {
         let mut images = Images::new();
         for step in &job.steps {
             if images.contains_key(&step.image) {
                 continue;
             }
-            let image = tokio::time::timeout(PULL_TIMEOUT, image::provide(&self.docker, &step.image))
-                .await
-                .map_err(|_| {
-                    BackendError::message(format!("the image {} took too long to pull", step.image))
-                })??;
+            let provide = image::provide(&self.docker, &step.image, &self.private_images, credentials);
+            let image = tokio::time::timeout(PULL_TIMEOUT, provide).await.map_err(|_| {
+                BackendError::message(format!("the image {} took too long to pull", step.image))
+            })??;
             images.insert(step.image.clone(), image);
         }
         Ok(images)
@@ -119,14 +132,19 @@ impl Backend for Container {
         self.remove_networks().await
     }
 
-    async fn ready(&self, job: &Job, slot: u32) -> std::result::Result<Images, NotReady> {
+    async fn ready(
+        &self,
+        job: &Job,
+        slot: u32,
+        credentials: &impl Credentials,
+    ) -> std::result::Result<Images, NotReady> {
         // Checked again, because the file may have been replaced since the runner started.
         entrypoint::check(&self.entry)?;
         if job.network != Network::Bridge {
-            return self.images(job).await;
+            return self.images(job, credentials).await;
         }
         let clear = async { self.clear_slot(slot).await.map_err(NotReady::from) };
-        let (images, is_held) = tokio::try_join!(self.images(job), clear)?;
+        let (images, is_held) = tokio::try_join!(self.images(job, credentials), clear)?;
         if let (false, Some(image)) = (is_held, images.values().next()) {
             self.create_network(slot, &image.reference).await?;
         }
