@@ -9,5 +9,6 @@ mod branches;
 mod commits;
 mod credentials;
 mod git_server;
+mod https;
 mod jobs;
 mod rejections;
