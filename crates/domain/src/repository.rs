@@ -20,8 +20,9 @@ pub enum InvalidRepository {
     #[error(transparent)]
     Text(#[from] InvalidText),
     #[error(
-        "must not contain a user name or password, which every member could read; use ssh with the runner's deploy key, \
-         such as git@host:team/project.git (see docs/runner.md, \"Private repositories\")"
+        "must not contain a user name or password, which every member could read; create a secret with \
+         `use: {{kind: checkout}}` (see docs/secrets.md), or use ssh with the runner's deploy key, such as \
+         git@host:team/project.git"
     )]
     Credentials,
     #[error(
