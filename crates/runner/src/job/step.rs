@@ -8,6 +8,7 @@ use bytes::Bytes;
 use greenroom_api_types::runner::{JobStep, StepEnd, StepEndStatus, StepStart};
 use greenroom_client::{Appended, JobClient};
 use jiff::Timestamp;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ use super::work::Work;
 use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
 use crate::error_chain::error_chain;
 use crate::job::outputs;
-use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Masker, Pump, Sink, mask};
+use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Pump, Sink, mask};
 
 /// How long a step that has timed out may take to end after SIGTERM.
 pub(super) const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
@@ -187,7 +188,7 @@ impl<B: Backend> Work<'_, B> {
         };
         self.start_signal.notify();
         let signals = LogSignals::default();
-        let masker = Masker::new(Arc::clone(&secrets.patterns));
+        let (_, patterns) = watch::channel(Arc::clone(&secrets.patterns));
         let sink = StepLog {
             client: self.client.clone(),
             lease: self.lease.clone(),
@@ -195,7 +196,7 @@ impl<B: Backend> Work<'_, B> {
         };
         let limits = Limits { bytes: self.job.log_limit_bytes };
         let mut pump = JoinSet::new();
-        pump.spawn(Pump::new(sink, masker, limits, signals.clone()).run(output));
+        pump.spawn(Pump::new(sink, patterns, limits, signals.clone()).run(output));
 
         let (ended, interruption) = self.wait_for_end(step, running, &signals).await?;
         signals.step_ended.cancel();

@@ -3,7 +3,8 @@
 //!
 //! Every byte that belongs to an occurrence of a secret, in any of its [`forms`](super::forms), is masked, also
 //! where occurrences overlap; each contiguous run of masked bytes becomes one `***`. The automaton's state is
-//! kept between pieces, so the cost does not depend on how the input is split.
+//! kept between pieces, so the cost does not depend on how the input is split. While a step runs it can get
+//! further secrets, such as renewed id tokens: then the patterns are replaced within the stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ pub struct Masker {
     patterns: Arc<SecretPatterns>,
     /// The state of the automaton after the input so far.
     state: StateID,
-    /// The last bytes of the input. Those before `written` are only kept because removing them would move the
-    /// others.
+    /// The last bytes of the input: at least those that are not written yet, and those that may be the
+    /// beginning of an occurrence. The latter may be written already, if they are masked.
     held: Vec<u8>,
     /// The position of the first held byte.
     held_from: usize,
@@ -48,11 +49,17 @@ impl Masker {
         }
     }
 
+    pub fn patterns(&self) -> &Arc<SecretPatterns> {
+        &self.patterns
+    }
+
     /// Adds input, and appends to `out` what is decided: everything before the first byte that may belong to
     /// an incomplete occurrence, and whatever is masked directly after that.
     pub fn push(&mut self, input: &[u8], out: &mut Vec<u8>) {
         let Some(search) = &self.patterns.search else {
+            self.finish(out);
             out.extend_from_slice(input);
+            self.in_mask &= input.is_empty();
             return;
         };
         let position = self.held_from + self.held.len();
@@ -60,8 +67,34 @@ impl Masker {
         self.state = walk(search, self.state, input, |length, end| {
             add_run(&mut self.masked, position + end - length, position + end);
         });
-        let undecided = search.depth(self.state);
-        self.write(position + input.len() - undecided, out);
+        self.write(self.undecided_from(), out);
+    }
+
+    /// Uses other patterns for the input from here on. Occurrences of patterns that are in both sets are masked
+    /// also if they have already begun. So are those of new patterns, unless their first bytes are written.
+    pub fn replace_patterns(&mut self, patterns: Arc<SecretPatterns>) {
+        let from = self.undecided_from();
+        self.patterns = patterns;
+        let Some(search) = &self.patterns.search else {
+            // Whatever is held is written with the next input.
+            return;
+        };
+        let mut runs: Vec<(usize, usize)> = self.masked.drain(..).collect();
+        self.state = walk(search, search.start(), &self.held[from - self.held_from..], |length, end| {
+            runs.push((from + end - length, from + end));
+        });
+        runs.sort_unstable_by_key(|&(_, end)| end);
+        for (start, end) in runs {
+            if end > self.written {
+                add_run(&mut self.masked, start.max(self.written), end);
+            }
+        }
+    }
+
+    /// Returns the position of the first byte that may belong to an incomplete occurrence.
+    fn undecided_from(&self) -> usize {
+        let undecided = self.patterns.search.as_ref().map_or(0, |search| search.depth(self.state));
+        self.held_from + self.held.len() - undecided
     }
 
     /// Ends the input and writes all held bytes.
@@ -92,11 +125,11 @@ impl Masker {
                 }
             }
         }
-        let written = self.written - self.held_from;
+        let unused = self.written.min(decided) - self.held_from;
         // Not more often, because the rest has to be moved each time.
-        if written * 2 >= self.held.len() {
-            self.held.drain(..written);
-            self.held_from = self.written;
+        if unused * 2 >= self.held.len() {
+            self.held.drain(..unused);
+            self.held_from += unused;
         }
     }
 }
@@ -203,18 +236,64 @@ mod tests {
         out
     }
 
+    fn is_beginning(forms: &[Vec<u8>], rest: &[u8]) -> bool {
+        forms.iter().any(|form| form.len() > rest.len() && form.starts_with(rest))
+    }
+
     /// What has to be written when the input so far is `text`: all but its longest end that is the beginning of
     /// a form, and what is already masked.
     fn specified_so_far(forms: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
         let mut is_masked = marked(forms, text);
-        let is_beginning =
-            |rest: &[u8]| forms.iter().any(|form| form.len() > rest.len() && form.starts_with(rest));
-        let mut decided = (0..text.len()).find(|&start| is_beginning(&text[start..])).unwrap_or(text.len());
+        let undecided = (0..text.len()).find(|&start| is_beginning(forms, &text[start..]));
+        let mut decided = undecided.unwrap_or(text.len());
         while is_masked.get(decided) == Some(&true) {
             decided += 1;
         }
         is_masked.truncate(decided);
         write_marked(text, &is_masked)
+    }
+
+    /// The positions and secrets of each change of the patterns.
+    type Changes = Vec<(usize, Vec<Vec<u8>>)>;
+
+    /// The specification with changes: an occurrence of a form is masked if the form was known when the
+    /// occurrence began, or if nothing of the occurrence was decided when the form became known.
+    fn specified_with_changes(secrets: &[Vec<u8>], changes: &Changes, text: &[u8]) -> Vec<u8> {
+        let mut known = forms(secrets);
+        let mut is_masked = marked(&known, text);
+        for (position, added) in changes {
+            let undecided = (0..*position).find(|&start| is_beginning(&known, &text[start..*position]));
+            let from = undecided.unwrap_or(*position);
+            let added = forms(added);
+            for (index, is_marked) in marked(&added, &text[from..]).into_iter().enumerate() {
+                is_masked[from + index] |= is_marked;
+            }
+            known.extend(added);
+        }
+        write_marked(text, &is_masked)
+    }
+
+    fn masked_with_changes(
+        secrets: &[Vec<u8>],
+        changes: &Changes,
+        text: &[u8],
+        piece: usize,
+    ) -> Result<Vec<u8>, TestCaseError> {
+        let mut known = secrets.to_vec();
+        let mut masker = Masker::new(patterns(&known));
+        let (mut out, mut position) = (Vec::new(), 0);
+        for (until, added) in changes.iter().cloned().chain([(text.len(), Vec::new())]) {
+            for piece in text[position..until].chunks(piece) {
+                masker.push(piece, &mut out);
+            }
+            position = until;
+            known.extend(added);
+            masker.replace_patterns(patterns(&known));
+            let longest = forms(&known).iter().map(Vec::len).max().unwrap_or(0);
+            prop_assert!(masker.held.len() <= 2 * longest);
+        }
+        masker.finish(&mut out);
+        Ok(out)
     }
 
     fn pieces<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
@@ -270,6 +349,50 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_masked_if_the_patterns_change_within_it() {
+        let text = b"before hunter22 after";
+        for cut in 0..=text.len() {
+            let mut masker = Masker::new(patterns(&["hunter22"]));
+            let mut out = Vec::new();
+            masker.push(&text[..cut], &mut out);
+            masker.replace_patterns(patterns(&["hunter22", "other-one"]));
+            masker.push(&text[cut..], &mut out);
+            masker.push(b" other-one", &mut out);
+            masker.finish(&mut out);
+            assert_eq!(out, b"before *** after ***", "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_change_within_overlapping_occurrences_adds_no_mask() {
+        let mut masker = Masker::new(patterns(&["aaaaaa"]));
+        let mut out = Vec::new();
+        for piece in [b"-aaaaaaa".as_slice(), b"a", b"a-"] {
+            masker.push(piece, &mut out);
+            masker.replace_patterns(patterns(&["aaaaaa", "hunter22"]));
+        }
+        masker.finish(&mut out);
+        assert_eq!(out, b"-***-");
+    }
+
+    #[test]
+    fn held_bytes_are_written_if_there_are_no_more_patterns() {
+        let mut masker = Masker::new(patterns(&["hunter22"]));
+        let mut out = Vec::new();
+        masker.push(b"a hunter22 hunt", &mut out);
+        masker.replace_patterns(Arc::default());
+        masker.push(b"er22 ", &mut out);
+        assert_eq!(out, b"a *** hunter22 ");
+        masker.replace_patterns(patterns(&["hunter22"]));
+        masker.push(b"hunter22", &mut out);
+        masker.replace_patterns(Arc::default());
+        masker.push(b"-", &mut out);
+        masker.replace_patterns(patterns(&["hunter22"]));
+        masker.push(b"hunter22", &mut out);
+        assert_eq!(out, b"a *** hunter22 ***-***");
+    }
+
+    #[test]
     fn a_short_value_is_not_masked() {
         assert_eq!(masked(&["12345", ""], &[b"12345"]), b"12345");
         assert_eq!(masked(&["123456"], &[b"123456"]), b"***");
@@ -312,6 +435,23 @@ mod tests {
                 prop_assert_eq!(&out, &specified_so_far(&forms, &text[..length]));
                 prop_assert!(masker.held.len() <= 2 * longest);
             }
+        }
+
+        #[test]
+        fn the_masker_matches_the_specification_when_patterns_are_added(
+            secrets in proptest::collection::vec(letters(1..12), 0..3),
+            text in letters(0..200),
+            changes in proptest::collection::btree_map(
+                0..200_usize, proptest::collection::vec(letters(1..12), 0..2), 0..4,
+            ),
+            piece in 1..30_usize,
+        ) {
+            let changes: Changes =
+                changes.into_iter().map(|(position, added)| (position.min(text.len()), added)).collect();
+            prop_assert_eq!(
+                masked_with_changes(&secrets, &changes, &text, piece)?,
+                specified_with_changes(&secrets, &changes, &text)
+            );
         }
 
         #[test]

@@ -3,15 +3,17 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use jiff::Timestamp;
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Masker;
+use super::{Masker, SecretPatterns};
 
 /// A piece is sent when it has reached this size or this age.
 const FLUSH_BYTES: usize = 512 * 1024;
@@ -62,6 +64,8 @@ pub struct Limits {
 /// Output that was read and masked, and is not being sent yet.
 struct LogBuffer {
     masker: Masker,
+    /// The patterns that are masked in what is read from now on.
+    patterns: watch::Receiver<Arc<SecretPatterns>>,
     bytes: Vec<u8>,
     /// When the first of these bytes was read.
     since: Option<(Instant, Timestamp)>,
@@ -90,9 +94,17 @@ pub struct LogSignals {
 type PendingAppend<'a> = Pin<Box<dyn Future<Output = Result<u64, LogEnd>> + Send + 'a>>;
 
 impl<S: Sink> Pump<S> {
-    pub fn new(sink: S, masker: Masker, limits: Limits, signals: LogSignals) -> Self {
+    /// Patterns that are sent before the step can print their values are masked from their first occurrence on.
+    pub fn new(
+        sink: S,
+        patterns: watch::Receiver<Arc<SecretPatterns>>,
+        limits: Limits,
+        signals: LogSignals,
+    ) -> Self {
+        let masker = Masker::new(Arc::clone(&patterns.borrow()));
         let buffer = LogBuffer {
             masker,
+            patterns,
             bytes: Vec::new(),
             since: None,
             remaining: limits.bytes,
@@ -167,6 +179,11 @@ impl<S: Sink> Pump<S> {
 
 impl LogBuffer {
     fn add(&mut self, read: &[u8]) {
+        // Compared after the read: these bytes may contain values that the step has got in the meantime.
+        let patterns = Arc::clone(&self.patterns.borrow());
+        if !Arc::ptr_eq(&patterns, self.masker.patterns()) {
+            self.masker.replace_patterns(patterns);
+        }
         let before = self.bytes.len();
         self.masker.push(read, &mut self.bytes);
         self.enforce_limit(before);
@@ -265,6 +282,8 @@ fn local_time() -> Timestamp {
 mod tests {
     use std::sync::Mutex;
 
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     /// Stores at most `max_bytes` of a piece, as a server does whose connection was cut.
@@ -297,8 +316,8 @@ mod tests {
 
     async fn pump(sink: &PartialSink, limit: u64, output: &[u8]) -> (LogEnd, bool) {
         let signals = LogSignals::default();
-        let masker = Masker::new(std::sync::Arc::default());
-        let pump = Pump::new(sink, masker, Limits { bytes: limit }, signals.clone());
+        let (_, patterns) = watch::channel(Arc::default());
+        let pump = Pump::new(sink, patterns, Limits { bytes: limit }, signals.clone());
         (pump.run(output).await, signals.kill_step.is_cancelled())
     }
 
@@ -310,6 +329,28 @@ mod tests {
             assert_eq!(pump(&sink, u64::MAX, &text).await, (LogEnd::Complete(5_000_000), false));
             assert!(*sink.log.lock().unwrap() == text);
         }
+    }
+
+    #[tokio::test]
+    async fn patterns_that_are_added_are_masked_in_what_is_written_after_them() {
+        let sink = sink(usize::MAX, u64::MAX);
+        let known = |secrets: &[&str]| {
+            let secrets = secrets.iter().map(|secret| ("secret", secret.as_bytes()));
+            Arc::new(SecretPatterns::new(secrets).unwrap())
+        };
+        let (sender, patterns) = watch::channel(known(&["hunter22"]));
+        let pump = Pump::new(&sink, patterns, Limits { bytes: u64::MAX }, LogSignals::default());
+        let (mut writer, output) = tokio::io::duplex(64);
+        let write = async move {
+            writer.write_all(b"hunter22 renewed-1 hun").await.unwrap();
+            // Longer than the pump takes to read it.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            sender.send_replace(known(&["hunter22", "renewed-1"]));
+            writer.write_all(b"ter22 renewed-1").await.unwrap();
+        };
+        let (end, ()) = tokio::join!(pump.run(output), write);
+        assert_eq!(end, LogEnd::Complete(21));
+        assert_eq!(String::from_utf8_lossy(&sink.log.lock().unwrap()), "*** renewed-1 *** ***");
     }
 
     #[tokio::test]
