@@ -17,7 +17,7 @@ use tokio::io::{AsyncWriteExt, DuplexStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backend, Ended, Images, NotReady, Result, Running, StepPlan, StepValues};
+use super::{Backend, Ended, Images, NotReady, Result, Running, StepFiles, StepPlan, StepValues};
 use crate::credential::Credentials;
 
 const EXIT_TERMINATED: i32 = 128 + 15;
@@ -64,14 +64,10 @@ impl Running for DummyStep {
     type Output = DuplexStream;
 
     /// The values are not used: nothing that runs could read them.
-    async fn start(&mut self, _values: &StepValues) -> Result<DuplexStream> {
+    async fn start(&mut self, _values: &StepValues) -> Result<(DuplexStream, StepFiles)> {
         let (writer, reader) = tokio::io::duplex(PIPE_BYTES);
         self.simulation.spawn(simulate(self.script.clone(), writer, self.stop.clone()));
-        Ok(reader)
-    }
-
-    async fn replace_file(&mut self, _name: &str, _value: &[u8]) -> Result<()> {
-        Ok(())
+        Ok((reader, StepFiles::none()))
     }
 
     async fn wait(&mut self) -> Result<Ended> {

@@ -14,10 +14,9 @@
 //!   such as images and a network. It gets the credentials of registries. No concurrent job has the same slot.
 //! - [`Backend::prepare`]: prepares a step without running any part of it. Between this and the start, the
 //!   runner requests the start from the server, whose decision may have changed while an image was pulled.
-//! - [`Running::start`]: starts the step with its values, and returns its output. Standard output and error
-//!   are one stream. If it is not read, the step blocks; no byte is dropped. The stream ends when no process
-//!   of the step runs any more.
-//! - [`Running::replace_file`]: replaces a file among the values of a step that has started.
+//! - [`Running::start`]: starts the step with its values, and returns its output and its files. Standard output
+//!   and error are one stream. If it is not read, the step blocks; no byte is dropped. The stream ends when no
+//!   process of the step runs any more. Files among the values can be replaced while the step runs.
 //! - [`Running::wait`]: waits until the step has ended. May be dropped and called again.
 //! - [`Running::stop`]: sends SIGTERM to every process of the step's group, and returns immediately.
 //! - [`Running::kill`]: **after it has returned without an error, no process of the step runs any more.** May
@@ -43,7 +42,7 @@ use std::time::Duration;
 use greenroom_api_types::runner::{Job, Network};
 use tokio::io::AsyncRead;
 
-pub use self::values::StepValues;
+pub use self::values::{StepFiles, StepValues};
 use crate::credential::{CredentialError, Credentials};
 
 /// The exit code of `greenroom-entry` when the runner was silent for too long; also defined in
@@ -68,11 +67,6 @@ impl BackendError {
 
     pub(crate) fn new(context: impl Into<String>, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         BackendError::Caused { context: context.into(), source: cause.into() }
-    }
-
-    /// The entrypoint can't be given the step's values.
-    fn values(cause: std::io::Error) -> Self {
-        BackendError::new("the step's values could not be sent", cause)
     }
 }
 
@@ -177,8 +171,10 @@ pub trait Backend: Send + Sync + 'static {
 pub trait Running: Send {
     type Output: AsyncRead + Send + Unpin + 'static;
 
-    fn start(&mut self, values: &StepValues) -> impl Future<Output = Result<Self::Output>> + Send;
-    fn replace_file(&mut self, name: &str, value: &[u8]) -> impl Future<Output = Result<()>> + Send;
+    fn start(
+        &mut self,
+        values: &StepValues,
+    ) -> impl Future<Output = Result<(Self::Output, StepFiles)>> + Send;
     fn wait(&mut self) -> impl Future<Output = Result<Ended>> + Send;
     fn stop(&mut self) -> impl Future<Output = Result<()>> + Send;
     fn kill(&mut self) -> impl Future<Output = Result<()>> + Send;

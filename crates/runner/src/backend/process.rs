@@ -12,11 +12,11 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use nix::unistd::Pid;
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStdout, Command};
 
 use super::{
     Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
-    Running, StepPlan, StepValues, values,
+    Running, StepFiles, StepPlan, StepValues,
 };
 use crate::credential::Credentials;
 
@@ -83,15 +83,13 @@ impl Backend for Process {
             .stderr(Stdio::null())
             // A Ctrl-C of the terminal must only reach the runner, which then terminates its steps.
             .process_group(0);
-        Ok(ProcessStep { command, child: None, input: None, values_folder })
+        Ok(ProcessStep { command, child: None, values_folder })
     }
 }
 
 pub struct ProcessStep {
     command: Command,
     child: Option<Child>,
-    /// The entrypoint's standard input.
-    input: Option<ChildStdin>,
     /// Only exists if the step has values that are files.
     values_folder: PathBuf,
 }
@@ -114,7 +112,7 @@ impl ProcessStep {
 impl Running for ProcessStep {
     type Output = ChildStdout;
 
-    async fn start(&mut self, values: &StepValues) -> Result<ChildStdout> {
+    async fn start(&mut self, values: &StepValues) -> Result<(ChildStdout, StepFiles)> {
         let failed = |error| BackendError::new("the step could not be started", error);
         if values.has_files() {
             create_values_folder(&self.values_folder)?;
@@ -122,16 +120,11 @@ impl Running for ProcessStep {
         let mut child = self.command.spawn().map_err(failed)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         self.child = Some(child);
-        let (Some(mut input), Some(output)) = (input, output) else {
+        let (Some(input), Some(output)) = (input, output) else {
             return Err(BackendError::message("the step has no input or no output"));
         };
-        values.send(&mut input).await.map_err(BackendError::values)?;
-        self.input = Some(input);
-        Ok(output)
-    }
-
-    async fn replace_file(&mut self, name: &str, value: &[u8]) -> Result<()> {
-        values::send_file(self.input.as_mut(), name, value).await.map_err(BackendError::values)
+        let files = values.send(input).await?;
+        Ok((output, files))
     }
 
     async fn wait(&mut self) -> Result<Ended> {

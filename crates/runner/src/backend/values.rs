@@ -3,9 +3,12 @@
 //! `crates/entry/src/values.rs`. It holds secrets, so nothing here can be printed.
 
 use std::io::{self, ErrorKind};
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use super::{BackendError, Result};
 
 const VARIABLE: u8 = b'v';
 const FILE: u8 = b'f';
@@ -38,20 +41,39 @@ impl StepValues {
     }
 
     /// Sends the values. The step starts after them.
-    pub(super) async fn send(&self, input: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        send(input, &[&self.frames[..], &frame(START, "", b"")].concat()).await
+    pub(super) async fn send(&self, input: impl AsyncWrite + Send + 'static) -> Result<StepFiles> {
+        let mut files = StepFiles { input: Some(Box::pin(input)) };
+        files.send(&[&self.frames[..], &frame(START, "", b"")].concat()).await?;
+        Ok(files)
     }
 }
 
-/// Replaces the file of a step that has started.
-pub(super) async fn send_file(
-    input: Option<&mut (impl AsyncWrite + Unpin)>,
-    name: &str,
-    value: &[u8],
-) -> io::Result<()> {
-    match input {
-        Some(input) => send(input, &frame(FILE, name, value)).await,
-        None => Err(io::Error::other("the step was not started")),
+/// Replaces files of a step that has started. Independent of the step's other handle, so that an entrypoint that
+/// does not read can't delay anything else.
+pub struct StepFiles {
+    /// The entrypoint's standard input. `None` after an error, because the entrypoint may have got only a part of
+    /// a frame.
+    input: Option<Pin<Box<dyn AsyncWrite + Send>>>,
+}
+
+impl StepFiles {
+    /// For steps that read no files.
+    pub(super) fn none() -> Self {
+        StepFiles { input: Some(Box::pin(tokio::io::sink())) }
+    }
+
+    /// Replaces the file of this name. If this is dropped before it returns, no file can be replaced any more.
+    pub async fn replace(&mut self, name: &str, value: &[u8]) -> Result<()> {
+        self.send(&frame(FILE, name, value)).await
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        let failed = |error| BackendError::new("the step's values could not be sent", error);
+        let closed = || failed(io::Error::new(ErrorKind::BrokenPipe, "its input is closed"));
+        let mut input = self.input.take().ok_or_else(closed)?;
+        send(&mut input, bytes).await.map_err(failed)?;
+        self.input = Some(input);
+        Ok(())
     }
 }
 
@@ -74,6 +96,8 @@ fn frame(kind: u8, name: &str, value: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt;
+
     use super::*;
 
     #[tokio::test]
@@ -83,9 +107,26 @@ mod tests {
         assert!(!values.has_files());
         values.add_file("F", &[0, 255]);
         assert!(values.has_files());
-        let mut sent = Vec::new();
-        values.send(&mut sent).await.unwrap();
-        let expected: &[u8] = b"v\0\0\0\x03\0\0\0\x02KEYabf\0\0\0\x01\0\0\0\x02F\0\xffs\0\0\0\0\0\0\0\0";
-        assert_eq!(sent, expected);
+        let (input, mut sent) = tokio::io::duplex(1024);
+        let mut files = values.send(input).await.ok().unwrap();
+        files.replace("F", b"new").await.unwrap();
+        drop(files);
+        let mut bytes = Vec::new();
+        sent.read_to_end(&mut bytes).await.unwrap();
+        let expected: &[u8] = b"v\0\0\0\x03\0\0\0\x02KEYabf\0\0\0\x01\0\0\0\x02F\0\xffs\0\0\0\0\0\0\0\0\
+            f\0\0\0\x01\0\0\0\x03Fnew";
+        assert_eq!(bytes, expected);
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_a_frame_that_was_not_sent_completely() {
+        let (input, mut sent) = tokio::io::duplex(32);
+        let mut files = StepValues::default().send(input).await.ok().unwrap();
+        let blocked = tokio::time::timeout(Duration::from_millis(50), files.replace("F", &[b'x'; 100]));
+        assert!(blocked.await.is_err());
+        assert!(files.replace("F", b"new").await.is_err());
+        let mut bytes = Vec::new();
+        sent.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(bytes.len(), 32);
     }
 }

@@ -179,8 +179,9 @@ impl<B: Backend> Work<'_, B> {
             () = self.lease.ended() => return None,
             started = running.start(&secrets.values) => started,
         };
-        let output = match started {
-            Ok(output) => output,
+        // The step's files can be replaced until this is dropped.
+        let (output, _files) = match started {
+            Ok(started) => started,
             Err(error) => {
                 tracing::warn!(error = error_chain(&error), "could not start the step");
                 return Some(FinishedStep::not_started(Interruption::PlatformError(error.to_string())));

@@ -69,7 +69,7 @@ async fn heavy_a_container_whose_runner_is_silent_is_killed() {
     let script = "trap '' TERM; echo ready; while :; do sleep 0.1 || :; done";
     let step = crate::isolation::plan(folder.path(), script, 2);
     let mut running = backend.prepare(&step).await.unwrap();
-    let mut output = running.start(&StepValues::default()).await.unwrap();
+    let (mut output, _files) = running.start(&StepValues::default()).await.unwrap();
     let mut ready = [0; 6];
     let mut count = 1;
     loop {
@@ -94,7 +94,7 @@ async fn heavy_a_container_that_starts_after_the_lease_has_ended_runs_no_step() 
     let backend = engine.backend(folder.path(), |_| {}).await;
     let step = crate::isolation::plan(folder.path(), "echo started", 2);
     let mut running = backend.prepare(&step).await.unwrap();
-    let mut output = running.start(&StepValues::default()).await.unwrap();
+    let (mut output, _files) = running.start(&StepValues::default()).await.unwrap();
     assert_eq!(running.wait().await.unwrap().exit_code, 250);
     let mut text = String::new();
     output.read_to_string(&mut text).await.unwrap();

@@ -60,7 +60,7 @@ async fn output(backend: &Container, slot: u32, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (mut step, _liveness_task) = prepare_step(backend, folder.path(), slot, script).await;
     let mut text = String::new();
-    let mut output = step.start(&StepValues::default()).await.unwrap();
+    let (mut output, _files) = step.start(&StepValues::default()).await.unwrap();
     tokio::time::timeout(TIMEOUT, output.read_to_string(&mut text)).await.unwrap().unwrap();
     step.remove().await.unwrap();
     text
@@ -104,7 +104,7 @@ async fn output_in_used_slot(backend: &Container, slot: u32, script: &str) -> St
     let _liveness_task = keep_changing_liveness_file(&step);
     let mut step = backend.prepare(&step).await.unwrap();
     let mut text = String::new();
-    let mut output = step.start(&StepValues::default()).await.unwrap();
+    let (mut output, _files) = step.start(&StepValues::default()).await.unwrap();
     tokio::time::timeout(TIMEOUT, output.read_to_string(&mut text)).await.unwrap().unwrap();
     step.remove().await.unwrap();
     text

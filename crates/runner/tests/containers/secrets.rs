@@ -98,7 +98,7 @@ async fn heavy_a_file_is_replaced_while_the_step_runs() {
     let mut running = backend.prepare(&step).await.unwrap();
     let mut values = StepValues::default();
     values.add_file("TOKEN", b"first");
-    let mut output = running.start(&values).await.unwrap();
+    let (mut output, mut files) = running.start(&values).await.unwrap();
     let mut ready = [0; 6];
     for count in 2.. {
         std::fs::write(step.folders.control.join("alive"), count.to_string()).unwrap();
@@ -107,7 +107,7 @@ async fn heavy_a_file_is_replaced_while_the_step_runs() {
             break;
         }
     }
-    running.replace_file("TOKEN", b"second").await.unwrap();
+    files.replace("TOKEN", b"second").await.unwrap();
     assert_eq!(running.wait().await.unwrap().exit_code, 0);
     let mut rest = String::new();
     output.read_to_string(&mut rest).await.unwrap();

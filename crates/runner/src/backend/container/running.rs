@@ -12,10 +12,9 @@ use bollard::query_parameters::{
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use tokio::io::AsyncWrite;
 use tokio_util::io::StreamReader;
 
-use crate::backend::{BackendError, Ended, Result, Running, StepValues, values};
+use crate::backend::{BackendError, Ended, Result, Running, StepFiles, StepValues};
 
 /// How long the engine may take to end a killed container.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,14 +29,12 @@ type Output = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>
 pub struct ContainerStep {
     docker: Docker,
     id: String,
-    /// The entrypoint's standard input. It ends when this is dropped.
-    input: Option<Pin<Box<dyn AsyncWrite + Send>>>,
     ended: Option<Ended>,
 }
 
 impl ContainerStep {
     pub(super) fn new(docker: Docker, id: String) -> Self {
-        ContainerStep { docker, id, input: None, ended: None }
+        ContainerStep { docker, id, ended: None }
     }
 }
 
@@ -74,21 +71,16 @@ async fn wait_until_ended(docker: &Docker, id: &str) -> Result<Ended> {
 impl Running for ContainerStep {
     type Output = Output;
 
-    async fn start(&mut self, values: &StepValues) -> Result<Output> {
+    async fn start(&mut self, values: &StepValues) -> Result<(Output, StepFiles)> {
         let failed = |error| BackendError::new("the step could not be started", error);
         // Attach before the start, so that no output is lost.
         let options = AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true);
         let attached = self.docker.attach_container(&self.id, Some(options.build())).await.map_err(failed)?;
         self.docker.start_container(&self.id, None).await.map_err(failed)?;
-        let input = self.input.insert(attached.input);
-        values.send(input).await.map_err(BackendError::values)?;
+        let files = values.send(attached.input).await?;
         let bytes =
             attached.output.map(|piece| piece.map(|piece| piece.into_bytes()).map_err(io::Error::other));
-        Ok(StreamReader::new(Box::pin(bytes)))
-    }
-
-    async fn replace_file(&mut self, name: &str, value: &[u8]) -> Result<()> {
-        values::send_file(self.input.as_mut(), name, value).await.map_err(BackendError::values)
+        Ok((StreamReader::new(Box::pin(bytes)), files))
     }
 
     async fn wait(&mut self) -> Result<Ended> {
