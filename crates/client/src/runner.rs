@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
-    DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, StepEnd, StepStart, StepStarted,
+    DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, RefreshedIdTokens, StepEnd, StepStart,
+    StepStarted,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -106,13 +107,20 @@ impl JobClient {
         self.send(self.request(Method::POST, &["checkout"], SHORT_TIMEOUT).json(done)).await.map(drop)
     }
 
-    /// Reports the start of a step, and returns its secrets. The step may only run after this call has
+    /// Reports the start of a step, and returns its secrets and id tokens. The step may only run after this call has
     /// succeeded.
     pub async fn start_step(&self, step_run_id: &str, start: &StepStart) -> Result<StepStarted> {
         let path = ["steps", step_run_id, "start"];
         let response = self.send(self.request(Method::POST, &path, SHORT_TIMEOUT).json(start)).await?;
         // A server without secrets responds with null.
         read_secret::<Option<StepStarted>>(response).await.map(Option::unwrap_or_default)
+    }
+
+    /// Returns new id tokens of a running step. The caller sets `timeout`, because a response is only useful
+    /// before the present tokens expire.
+    pub async fn refresh_id_tokens(&self, step_run_id: &str, timeout: Duration) -> Result<RefreshedIdTokens> {
+        let path = ["steps", step_run_id, "id-tokens"];
+        read_secret(self.send(self.request(Method::POST, &path, timeout)).await?).await
     }
 
     pub async fn end_step(&self, step_run_id: &str, end: &StepEnd) -> Result<()> {
