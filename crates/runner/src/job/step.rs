@@ -8,10 +8,10 @@ use bytes::Bytes;
 use greenroom_api_types::runner::{JobStep, StepEnd, StepEndStatus, StepStart};
 use greenroom_client::{Appended, JobClient};
 use jiff::Timestamp;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::id_tokens::{IdTokens, Renewal};
 use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
 use super::secrets::Secrets;
@@ -92,14 +92,17 @@ impl<B: Backend> Work<'_, B> {
     ) -> StepOutcome {
         let id = &step.step_run_id;
         // The server checks the fence here. No part of the step has run before its response.
-        let request = || self.client.start_step(id, start);
+        let request = || async move {
+            let requested_at = Instant::now();
+            self.client.start_step(id, start).await.map(|started| (started, requested_at))
+        };
         let allowed = tokio::select! {
             allowed = retry_while_leased(self.lease, "start of a step", request) => allowed,
             // The step will not run, whatever the server's response is.
             _ = self.lease.canceled() => return StepOutcome::Ended,
             () = tokio::time::sleep_until(self.deadline) => return StepOutcome::TimedOut,
         };
-        let started = match allowed {
+        let (started, requested_at) = match allowed {
             Ok(started) => started,
             Err(RequestFailure::LeaseEnded) => return StepOutcome::LeaseEnded,
             Err(RequestFailure::Refused { code, detail }) => {
@@ -109,8 +112,20 @@ impl<B: Backend> Work<'_, B> {
             Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
             Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
         };
-        let (end, patterns) = match Secrets::prepare(started.secrets, self.credentials.received()).await {
-            Ok(secrets) => (self.run_allowed(step, running, &secrets).await, secrets.patterns),
+        let tokens = IdTokens::received(started.id_tokens, requested_at).map_err(Interruption::PlatformError);
+        let prepared = match tokens {
+            Ok(tokens) => {
+                let credentials = self.credentials.received();
+                let secrets = Secrets::prepare(&started.secrets, &credentials, &tokens).await;
+                secrets.map(|secrets| (secrets, tokens))
+            }
+            Err(interruption) => Err(interruption),
+        };
+        let (end, patterns) = match prepared {
+            Ok((mut secrets, tokens)) => {
+                let end = self.run_allowed(step, running, &mut secrets, tokens).await;
+                (end, secrets.masked.patterns())
+            }
             Err(interruption) => (Some(FinishedStep::not_started(interruption)), Arc::default()),
         };
         let Some(end) = end else { return StepOutcome::LeaseEnded };
@@ -163,7 +178,8 @@ impl<B: Backend> Work<'_, B> {
         &self,
         step: &JobStep,
         running: &mut B::Running,
-        secrets: &Secrets,
+        secrets: &mut Secrets,
+        tokens: IdTokens,
     ) -> Option<FinishedStep> {
         if let Some(cancellation) = self.lease.cancellation() {
             return Some(FinishedStep::not_started(Interruption::Canceled(cancellation.reason)));
@@ -180,7 +196,7 @@ impl<B: Backend> Work<'_, B> {
             started = running.start(&secrets.values) => started,
         };
         // The step's files can be replaced until this is dropped.
-        let (output, _files) = match started {
+        let (output, mut files) = match started {
             Ok(started) => started,
             Err(error) => {
                 tracing::warn!(error = error_chain(&error), "could not start the step");
@@ -189,7 +205,6 @@ impl<B: Backend> Work<'_, B> {
         };
         self.start_signal.notify();
         let signals = LogSignals::default();
-        let (_, patterns) = watch::channel(Arc::clone(&secrets.patterns));
         let sink = StepLog {
             client: self.client.clone(),
             lease: self.lease.clone(),
@@ -197,9 +212,21 @@ impl<B: Backend> Work<'_, B> {
         };
         let limits = Limits { bytes: self.job.log_limit_bytes };
         let mut pump = JoinSet::new();
+        let patterns = secrets.masked.subscribe();
         pump.spawn(Pump::new(sink, patterns, limits, signals.clone()).run(output));
 
-        let (ended, interruption) = self.wait_for_end(step, running, &signals).await?;
+        let renewal = Renewal {
+            client: self.client,
+            lease: self.lease,
+            step_run_id: &step.step_run_id,
+            masked: &mut secrets.masked,
+            files: &mut files,
+        };
+        let (ended, interruption) = tokio::select! {
+            biased;
+            end = self.wait_for_end(step, running, &signals) => end?,
+            never = renewal.run(tokens) => match never {},
+        };
         signals.step_ended.cancel();
         let log = tokio::select! {
             biased;

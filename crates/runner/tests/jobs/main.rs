@@ -9,6 +9,7 @@ mod cancel;
 mod credentials;
 mod drain;
 mod dummy;
+mod id_tokens;
 mod lease;
 mod log;
 mod materials;

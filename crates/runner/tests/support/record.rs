@@ -22,6 +22,10 @@ pub struct Record {
     pub caches: HashMap<String, Vec<u8>>,
     pub checkout: Option<CheckedOut>,
     pub credential_requests: Vec<CredentialRequest>,
+    /// All id tokens that were returned.
+    pub id_tokens: Vec<String>,
+    /// The number of requests for new id tokens.
+    pub id_token_requests: usize,
     /// The image digests of started steps.
     pub images: HashMap<String, String>,
     pub complete: Option<Complete>,
@@ -53,8 +57,24 @@ pub struct Rules {
     pub credentials: Vec<(CredentialRequest, CredentialResponse)>,
     /// Responds to requests for credentials with 503.
     pub rejects_credentials: bool,
+    /// The variables of every step's id tokens.
+    pub id_tokens: Vec<&'static str>,
+    pub id_token_seconds: i64,
+    /// How requests for new id tokens are answered, one after the other and then again from the first; empty for
+    /// success.
+    pub id_token_responses: Vec<IdTokenResponse>,
     /// The maximum length of a log.
     pub log_limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum IdTokenResponse {
+    Success,
+    Problem(u16),
+    /// No response.
+    Silence,
+    /// Tokens for a variable that the step does not have.
+    OtherVariable,
 }
 
 impl Record {

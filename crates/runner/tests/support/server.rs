@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -12,10 +12,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner::{
     CheckedOut, Complete, CredentialRequest, CredentialResponse, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize,
-    StepEnd, StepStart, StepStarted,
+    RefreshedIdTokens, StepEnd, StepIdToken, StepStart, StepStarted,
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -23,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::eventually;
-use super::record::{Record, Rules};
+use super::record::{IdTokenResponse, Record, Rules};
 
 pub const TOKEN: &str = "grr_test";
 
@@ -53,6 +55,7 @@ impl Server {
         let job_routes = Router::new()
             .route("/{job}/heartbeat", post(heartbeat))
             .route("/{job}/steps/{step}/start", post(start))
+            .route("/{job}/steps/{step}/id-tokens", post(refresh_id_tokens))
             .route("/{job}/steps/{step}/end", post(end))
             .route("/{job}/steps/{step}/logs", post(logs))
             .route("/{job}/artifact", put(put_artifact))
@@ -195,8 +198,47 @@ async fn start(
     }
     state.record.calls.push(format!("start {step}"));
     state.record.images.extend(start.image_digest.map(|digest| (step, digest)));
-    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone(), id_tokens: Vec::new() } })
-        .into_response()
+    let id_tokens = issue_id_tokens(&mut state);
+    Json(Data { data: StepStarted { secrets: state.rules.secrets.clone(), id_tokens } }).into_response()
+}
+
+/// Returns tokens whose last part begins with the second in which they expire.
+fn issue_id_tokens(state: &mut ServerState) -> Vec<StepIdToken> {
+    let issued_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let issued_at = i64::try_from(issued_at).unwrap();
+    let expires_at = issued_at + state.rules.id_token_seconds;
+    let payload = URL_SAFE_NO_PAD.encode(json!({ "iat": issued_at, "exp": expires_at }).to_string());
+    let variables = state.rules.id_tokens.clone();
+    let issue = |variable: &&str| {
+        let number = state.record.id_tokens.len();
+        let token = format!("eyJhbGciOiJSUzI1NiJ9.{payload}.{expires_at}-signature-{number}");
+        state.record.id_tokens.push(token.clone());
+        let expires_at = jiff::Timestamp::from_second(expires_at).unwrap();
+        StepIdToken { variable: (*variable).to_owned(), token, expires_at }
+    };
+    variables.iter().map(issue).collect()
+}
+
+async fn refresh_id_tokens(State(state): State<Shared>) -> Response {
+    let response = {
+        let mut state = state.lock().unwrap();
+        let responses = &state.rules.id_token_responses;
+        let number = state.record.id_token_requests;
+        let response = responses.get(number % responses.len().max(1)).copied();
+        state.record.id_token_requests += 1;
+        response.unwrap_or(IdTokenResponse::Success)
+    };
+    let other = match response {
+        IdTokenResponse::Problem(status) => return problem_response(status, "internal"),
+        IdTokenResponse::Silence => return std::future::pending().await,
+        IdTokenResponse::OtherVariable => Some("OTHER"),
+        IdTokenResponse::Success => None,
+    };
+    let mut id_tokens = issue_id_tokens(&mut state.lock().unwrap());
+    if let (Some(other), Some(first)) = (other, id_tokens.first_mut()) {
+        first.variable = other.to_owned();
+    }
+    Json(Data { data: RefreshedIdTokens { id_tokens } }).into_response()
 }
 
 async fn end(
