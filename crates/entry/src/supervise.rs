@@ -74,6 +74,9 @@ pub(crate) fn run(step: &Step) -> io::Result<u8> {
                 end(group, &signals);
                 return Ok(EXIT_SILENCE);
             }
+            if let Some(values) = &mut values {
+                values.retry();
+            }
             next_poll = now + POLL_INTERVAL;
         }
         wait_and_receive(&signals, &mut values, next_poll.saturating_duration_since(now))?;

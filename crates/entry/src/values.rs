@@ -38,6 +38,9 @@ pub(crate) struct Values {
     total: usize,
     variables: Vec<(OsString, OsString)>,
     files: Vec<String>,
+    /// Names and values of files that could not be replaced, because the step has filled the folder or put
+    /// something in the way.
+    failed: Vec<(String, Vec<u8>)>,
     is_complete: bool,
 }
 
@@ -51,6 +54,7 @@ impl Values {
             total: 0,
             variables: Vec::new(),
             files: Vec::new(),
+            failed: Vec::new(),
             is_complete: false,
         })
     }
@@ -100,13 +104,26 @@ impl Values {
         }
         self.received.extend_from_slice(&bytes[..count]);
         while let Some((kind, name, value)) = self.next_frame()? {
-            match self.apply(kind, name, value) {
-                // The next one may succeed: the step may have filled the folder for a while.
-                Err(error) if self.is_complete => write_log(&format!("a value was not renewed: {error}")),
-                applied => applied?,
+            if !self.is_complete {
+                self.apply(kind, name, value)?;
+                continue;
+            }
+            self.failed.retain(|(failed, _)| *failed != name);
+            if let Err(error) = self.apply(kind, name.clone(), value.clone()) {
+                write_log(&format!("a value was not renewed: {error}"));
+                if self.files.contains(&name) {
+                    self.failed.push((name, value));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Tries again to replace the files for which that has failed.
+    pub(crate) fn retry(&mut self) {
+        let mut failed = std::mem::take(&mut self.failed);
+        failed.retain(|(name, value)| self.replace_file(name, value).is_err());
+        self.failed = failed;
     }
 
     /// Takes the next frame out of the received bytes; `None` if it has not arrived completely.

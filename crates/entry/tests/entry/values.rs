@@ -54,6 +54,22 @@ fn what_the_step_puts_in_the_way_of_a_later_value_is_replaced() {
 }
 
 #[test]
+fn a_later_value_that_could_not_be_written_is_written_when_the_way_is_free() {
+    let script = "cd \"${TOKEN%/*}\"; mkdir .TOKEN.new; echo ready; while [ ! -e go ]; do sleep 0.05; done; cat TOKEN; \
+                  rmdir .TOKEN.new; until [ \"$(cat TOKEN)\" = third ]; do sleep 0.05; done; ls -A";
+    let mut step = started(script, &[(b'f', "TOKEN", "first\n")]);
+    assert_eq!(step.line(), "ready");
+    step.send_value(b'f', "TOKEN", b"second");
+    pause();
+    step.send_value(b'f', "TOKEN", b"third");
+    pause();
+    fs::write(step.values().join("go"), "").unwrap();
+    // The latest value wins.
+    let (code, output) = step.end();
+    assert_eq!((code, output.as_str()), (0, "first\nTOKEN\ngo\n"));
+}
+
+#[test]
 fn an_invalid_later_value_does_not_end_the_program() {
     let script = "echo ready; until [ -e \"${TOKEN%/*}/go\" ]; do sleep 0.05; done; cat \"$TOKEN\"";
     let mut step = started(script, &[(b'f', "TOKEN", "first")]);
