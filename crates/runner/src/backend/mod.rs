@@ -32,6 +32,7 @@ pub mod container;
 pub mod dummy;
 pub mod process;
 pub mod values;
+mod values_folder;
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -2,18 +2,17 @@
 //! which everyone who may change a pipeline may do anything, and for tests. The entrypoint finds and kills a
 //! step's orphans.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use greenroom_api_types::runner::Job;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdout, Command};
 
+use super::values_folder::{self, ValuesFolder};
 use super::{
     Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
     Running, StepFiles, StepPlan, StepValues,
@@ -24,8 +23,6 @@ use crate::credential::Credentials;
 const KILL_ALL: Signal = Signal::SIGUSR1;
 /// How long the entrypoint may take to kill the step.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The tmpfs for values that are files, so that they are never on a disk.
-const TMPFS: &str = "/dev/shm";
 
 #[derive(Clone, Debug)]
 pub struct Process {
@@ -36,10 +33,12 @@ pub struct Process {
 impl Backend for Process {
     type Running = ProcessStep;
 
-    /// Does nothing: steps of a previous process are killed by their entrypoints, because their liveness file
-    /// does not change any more or is removed.
+    /// Removes files with secrets that a killed runner has left. Steps of a previous process are killed by their
+    /// entrypoints, because their liveness file does not change any more or is removed.
     async fn sweep(&self) -> Result<()> {
-        Ok(())
+        tokio::task::spawn_blocking(values_folder::sweep)
+            .await
+            .map_err(|error| BackendError::new("could not remove old files with secrets", error))
     }
 
     async fn ready(
@@ -61,14 +60,14 @@ impl Backend for Process {
         tokio::fs::create_dir_all(&folders.home).await.map_err(|error| {
             BackendError::new(format!("could not create {}", folders.home.display()), error)
         })?;
-        let values_folder = Path::new(TMPFS).join(format!("greenroom-{:032x}", rand::random::<u128>()));
+        let values_path = values_folder::new_path();
         let mut command = Command::new(&self.entry);
         command
             .arg("--alive")
             .arg(folders.control.join(LIVENESS_FILE))
             .args(["--silence", &plan.silence.as_secs_f64().to_string()])
             .arg("--values")
-            .arg(&values_folder)
+            .arg(&values_path)
             .args(["--", "/bin/sh", "-e"])
             .arg(folders.control.join(&folders.script))
             .env_clear()
@@ -83,15 +82,16 @@ impl Backend for Process {
             .stderr(Stdio::null())
             // A Ctrl-C of the terminal must only reach the runner, which then terminates its steps.
             .process_group(0);
-        Ok(ProcessStep { command, child: None, values_folder })
+        Ok(ProcessStep { command, child: None, values_path, values_folder: None })
     }
 }
 
 pub struct ProcessStep {
     command: Command,
     child: Option<Child>,
-    /// Only exists if the step has values that are files.
-    values_folder: PathBuf,
+    values_path: PathBuf,
+    /// `None` if the step has no values that are files.
+    values_folder: Option<ValuesFolder>,
 }
 
 impl ProcessStep {
@@ -115,7 +115,7 @@ impl Running for ProcessStep {
     async fn start(&mut self, values: &StepValues) -> Result<(ChildStdout, StepFiles)> {
         let failed = |error| BackendError::new("the step could not be started", error);
         if values.has_files() {
-            create_values_folder(&self.values_folder)?;
+            self.values_folder = Some(ValuesFolder::create(&self.values_path)?);
         }
         let mut child = self.command.spawn().map_err(failed)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
@@ -163,25 +163,9 @@ impl Running for ProcessStep {
 
     async fn remove(mut self) -> Result<()> {
         let killed = self.kill().await;
-        match tokio::fs::remove_dir_all(&self.values_folder).await {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(BackendError::new("the step's secret files could not be removed", error))
-            }
+        match self.values_folder.map(ValuesFolder::remove) {
+            Some(Err(error)) => Err(error),
             _ => killed,
         }
     }
-}
-
-/// Creates the folder for this user only. A folder that exists already may belong to another user.
-fn create_values_folder(path: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-
-    let failed = |error: std::io::Error| {
-        BackendError::new(format!("could not create a folder for secrets in {TMPFS}"), error)
-    };
-    let found = statfs(TMPFS).map_err(|error| failed(error.into()))?;
-    if found.filesystem_type() != TMPFS_MAGIC {
-        return Err(failed(std::io::Error::other("it is not a tmpfs, so the secrets would be on a disk")));
-    }
-    std::fs::DirBuilder::new().mode(0o700).create(path).map_err(failed)
 }

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
-use crate::support::jobs::job;
+use crate::support::jobs::{job, secret_file};
 use crate::support::server::{Server, TOKEN};
 use crate::support::test_runner::{base, entry};
 use crate::support::{TIMEOUT, eventually};
@@ -136,4 +136,24 @@ async fn a_step_is_killed_after_its_runner_was_killed() {
     let process = format!("/proc/{}", fs::read_to_string(&pid_file).unwrap().trim());
     eventually("the step has ended", || !Path::new(&process).exists()).await;
     assert!(begin.elapsed() <= Duration::from_secs(8), "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn secrets_of_a_step_that_was_killed_with_its_runner_are_removed_by_the_next_one() {
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    server.configure(|rules| rules.secrets = vec![secret_file("CONFIG", "correct-horse-battery")]);
+    // The entrypoint is the parent of the step's shell.
+    server.give(job(&[("build", "echo \"$CONFIG\" $PPID; exec sleep 60")]));
+    let killed = Program::start(&server, folder.path(), 0);
+    server.until("the step runs", |record| record.log_text("build").ends_with('\n')).await;
+    let log = server.recorded(|record| record.log_text("build"));
+    let (file, entrypoint) = log.trim().split_once(' ').unwrap();
+    assert!(file.starts_with("/dev/shm/") && Path::new(file).exists(), "{log}");
+    killed.send(Signal::SIGKILL);
+    kill(Pid::from_raw(entrypoint.parse().unwrap()), Signal::SIGKILL).unwrap();
+    assert_eq!(killed.exit_code().await, None);
+    let _next = Program::start(&server, folder.path(), 0);
+    let file = Path::new(file);
+    eventually("the secrets are removed", || !file.parent().unwrap().exists()).await;
 }

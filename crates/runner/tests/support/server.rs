@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -204,8 +204,8 @@ async fn start(
 
 /// Returns tokens whose last part begins with the second in which they expire.
 fn issue_id_tokens(state: &mut ServerState) -> Vec<StepIdToken> {
-    let issued_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let issued_at = i64::try_from(issued_at).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the server's clock")]
+    let issued_at = jiff::Timestamp::now().as_second();
     let expires_at = issued_at + state.rules.id_token_seconds;
     let payload = URL_SAFE_NO_PAD.encode(json!({ "iat": issued_at, "exp": expires_at }).to_string());
     let variables = state.rules.id_tokens.clone();
