@@ -89,6 +89,18 @@ pub struct Source {
     /// with `commit_not_on_branch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_be_on: Option<MustBeOn>,
+    /// Set if submodules are checked out as well; LFS files never are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submodules: Option<Submodules>,
+}
+
+/// Which submodules the runner may fetch. Each address in a `.gitmodules` has to be one of https, without a user
+/// name, on one of the hosts. Otherwise the job fails, and nothing connects to the address.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Submodules {
+    /// Hosts, with a port if that is not 443.
+    pub hosts: Vec<String>,
 }
 
 /// The branches that a commit has to be on. If both fields are left out, it has to be on any branch of the

@@ -39,6 +39,12 @@ impl CheckoutError {
         CheckoutError { failure: Some(PermanentFailure::RepositoryUnavailable), ..Self::transient(message) }
     }
 
+    pub(super) fn host_not_allowed(submodule: &str) -> Self {
+        Self::repository(format!(
+            "the address of the submodule `{submodule}` is not allowed: it has to be https on a host that the pipeline lists"
+        ))
+    }
+
     /// Classifies a failed fetch by git's standard error. In a private network permanent errors look the same
     /// as others, because they would reveal that a server listens there.
     /// `secret` is the name of the one that was used.

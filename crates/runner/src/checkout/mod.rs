@@ -11,11 +11,12 @@ mod network;
 mod origin;
 mod program;
 mod ssh;
+mod submodules;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use greenroom_api_types::runner::{CheckedOut, CredentialKind, Source};
+use greenroom_api_types::runner::{CheckedOut, CredentialKind, Source, Submodules};
 
 use self::branch::Remote;
 pub use self::cidr::Cidr;
@@ -63,33 +64,94 @@ async fn fetch_and_check_out(
     {
         return Err(CheckoutError::commit(format!("`{}` is not a commit id", source.commit_id)));
     }
-    if source.repository.starts_with('-') {
-        let message = format!("`{}` is not a repository address", source.repository);
-        return Err(CheckoutError::repository(message));
-    }
-    let route = access.route(&source.repository).await?;
-    let grant = grant(&source.repository, folder, credentials).await?;
-    let remote = Remote { repository: &source.repository, route: &route, grant: grant.as_ref() };
-    let git = Git::new(folder, remote);
-    if !route.settings.is_empty() {
-        program::check_version(&git.run(&["version"]).await?)?;
-    }
-    git.run(&["init", "--quiet", "--initial-branch=greenroom"]).await?;
-    if !FULL_ID_LENGTHS.contains(&id.len()) || !fetch_only(&git, &source.repository, &id).await {
-        fetch_everything(&git, &source.repository).await?;
-    }
-    let commit = resolve(&git, &id).await?;
-    git.run(&["checkout", "--quiet", "--force", "--detach", &commit]).await?;
-    let head = git.run(&["rev-parse", "--verify", "HEAD"]).await?;
-    if head.trim() != commit {
-        let message = format!("expected to check out {commit}, but HEAD is {}", head.trim());
-        return Err(CheckoutError::transient(message));
-    }
+    let checkout = Checkout { workspace: folder, access, credentials };
+    let (git, commit) = checkout.commit(&source.repository, &id, folder).await?;
     let branch = match &source.must_be_on {
-        Some(must) => Some(branch::prove(must, &commit, remote, folder).await?),
+        Some(must) => Some(branch::prove(must, &commit, git.remote(&source.repository), folder).await?),
         None => None,
     };
+    if let Some(Submodules { hosts }) = &source.submodules {
+        checkout.submodules(git, &source.repository, &commit, hosts).await?;
+    }
     Ok(CheckedOut { commit_id: commit, branch })
+}
+
+struct Checkout<'a, C> {
+    workspace: &'a Path,
+    access: &'a Access,
+    credentials: &'a C,
+}
+
+impl<C: Credentials> Checkout<'_, C> {
+    /// Checks out one commit into a folder. Returns its full id.
+    async fn commit(
+        &self,
+        repository: &str,
+        id: &str,
+        folder: &Path,
+    ) -> Result<(Git, String), CheckoutError> {
+        if repository.starts_with('-') {
+            let message = format!("`{repository}` is not a repository address");
+            return Err(CheckoutError::repository(message));
+        }
+        let route = self.access.route(repository).await?;
+        let grant = grant(repository, self.workspace, self.credentials).await?;
+        let git = Git::new(folder, Remote { repository, route: &route, grant: grant.as_ref() });
+        if !route.settings.is_empty() {
+            program::check_version(&git.run(&["version"]).await?)?;
+        }
+        git.run(&["init", "--quiet", "--initial-branch=greenroom"]).await?;
+        if !FULL_ID_LENGTHS.contains(&id.len()) || !fetch_only(&git, repository, id).await {
+            fetch_everything(&git, repository).await?;
+        }
+        let commit = resolve(&git, id).await?;
+        git.run(&["checkout", "--quiet", "--force", "--detach", &commit]).await?;
+        let head = git.run(&["rev-parse", "--verify", "HEAD"]).await?;
+        if head.trim() != commit {
+            let message = format!("expected to check out {commit}, but HEAD is {}", head.trim());
+            return Err(CheckoutError::transient(message));
+        }
+        Ok((git, commit))
+    }
+
+    /// Checks out the submodules of a commit, and those within them.
+    async fn submodules(
+        &self,
+        git: Git,
+        repository: &str,
+        commit: &str,
+        hosts: &[String],
+    ) -> Result<(), CheckoutError> {
+        let mut count = 0;
+        let first = (git, self.workspace.to_owned(), repository.to_owned(), commit.to_owned());
+        let mut level = vec![first];
+        for _ in 0..=submodules::MAX_DEPTH {
+            let mut next = Vec::new();
+            for (git, folder, repository, commit) in level {
+                for found in submodules::of_commit(&git, &repository, &commit, hosts).await? {
+                    count += 1;
+                    if !submodules::is_within(&folder, &found.path) || count > submodules::MAX_COUNT {
+                        return Err(CheckoutError::repository(format!(
+                            "the submodule `{}` can't be checked out: its folder is in use, or there are more than {}",
+                            found.path,
+                            submodules::MAX_COUNT
+                        )));
+                    }
+                    let own = folder.join(&found.path);
+                    let (git, commit) = self.commit(&found.repository, &found.commit_id, &own).await?;
+                    next.push((git, own, found.repository, commit));
+                }
+            }
+            if next.is_empty() {
+                return Ok(());
+            }
+            level = next;
+        }
+        Err(CheckoutError::repository(format!(
+            "more than {} submodules are within each other",
+            submodules::MAX_DEPTH
+        )))
+    }
 }
 
 /// Requests the credential for the repository's server, if it can have one.

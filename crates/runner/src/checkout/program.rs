@@ -58,6 +58,11 @@ impl Git {
         Git { folder: folder.to_owned(), route: remote.route.clone(), grant: remote.grant.cloned() }
     }
 
+    /// Returns the repository that this is for.
+    pub(super) fn remote<'a>(&'a self, repository: &'a str) -> Remote<'a> {
+        Remote { repository, route: &self.route, grant: self.grant.as_ref() }
+    }
+
     /// Returns whether errors must not reveal which server is at the repository's address.
     pub(super) fn is_private(&self) -> bool {
         self.route.is_private

@@ -47,6 +47,7 @@ async fn prove(
         repository: server.url.clone(),
         commit_id: commit_id.to_owned(),
         must_be_on: Some(MustBeOn { branch: branch.map(str::to_owned), any_of }),
+        submodules: None,
     };
     let done = checkout(&source, folder.path(), &local_access(), &NoCredentials).await;
     done.map(|done| done.branch).map_err(|error| error.failure)

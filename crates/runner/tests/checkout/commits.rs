@@ -29,7 +29,7 @@ impl CheckoutResult {
 async fn check_out(server: &GitServer, commit_id: &str) -> CheckoutResult {
     let folder = tempfile::tempdir().unwrap();
     let (repository, commit_id) = (server.url.clone(), commit_id.to_owned());
-    let source = Source { repository, commit_id, must_be_on: None };
+    let source = Source { repository, commit_id, must_be_on: None, submodules: None };
     let result = checkout(&source, folder.path(), &local_access(), &NoCredentials).await;
     let result = result.map(|done| done.commit_id).map_err(|error| error.to_string());
     CheckoutResult { folder, result }
@@ -145,6 +145,7 @@ async fn neither_address_nor_credentials_are_left_in_the_workspace() {
                 repository: server.url.replace("http://", "http://bot:hunter2@"),
                 commit_id,
                 must_be_on: Some(MustBeOn { branch: Some("main".to_owned()), any_of: Vec::new() }),
+                submodules: None,
             };
             let done = checkout(&source, folder.path(), &local_access(), &NoCredentials).await.unwrap();
             assert_eq!(done, CheckedOut { commit_id: id.clone(), branch: Some("main".to_owned()) });

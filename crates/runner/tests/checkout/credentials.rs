@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use greenroom_api_types::runner::{CredentialKind, CredentialRequest, MustBeOn, PermanentFailure, Source};
+use greenroom_api_types::runner::{
+    CredentialKind, CredentialRequest, MustBeOn, PermanentFailure, Source, Submodules,
+};
 use greenroom_runner::checkout::{CheckoutError, checkout};
 use greenroom_runner::credential::{Credential, CredentialError, Credentials};
 
@@ -48,7 +50,12 @@ fn guard(credential: &str) -> Guard {
 }
 
 fn source(git: &GitServer, commit_id: &str) -> Source {
-    Source { repository: git.url.clone(), commit_id: commit_id.to_owned(), must_be_on: None }
+    Source {
+        repository: git.url.clone(),
+        commit_id: commit_id.to_owned(),
+        must_be_on: None,
+        submodules: None,
+    }
 }
 
 async fn check_out(source: &Source, credentials: &FixedCredentials) -> Result<String, CheckoutError> {
@@ -111,7 +118,7 @@ async fn a_private_repository_is_fetched_and_its_credential_is_nowhere_else() {
     server.give(private);
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
-        assert_eq!(record.credential_requests, [known.0.clone()], "it is requested once");
+        assert_eq!(record.credential_requests, std::slice::from_ref(&known.0), "it is requested once");
         let log = record.log_text("check");
         assert!(log.starts_with("private") && log.contains("repositoryformatversion"), "{log}");
         assert!(log.ends_with("***\nBasic ***\n"), "{log}");
@@ -158,7 +165,7 @@ async fn without_a_credential_a_private_repository_is_unavailable() {
     let credentials = FixedCredentials::new("127.0.0.1:1", "bot:hunter22");
     let error = check_out(&source(&git, &id), &credentials).await.unwrap_err();
     assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable), "{error}");
-    assert_eq!(credentials.requested(), [git.host.clone()]);
+    assert_eq!(credentials.requested(), std::slice::from_ref(&git.host));
     assert!(git.requests().iter().all(Option::is_none));
 }
 
@@ -202,7 +209,7 @@ async fn hostile_submodules_and_lfs_servers_get_nothing() {
     assert_eq!(std::fs::read_to_string(folder.path().join("large.bin")).unwrap(), pointer);
     assert_eq!(std::fs::read_dir(folder.path().join("lib")).unwrap().count(), 0);
     assert_eq!(evil.requests(), Vec::new());
-    assert_eq!(credentials.requested(), [git.host.clone()]);
+    assert_eq!(credentials.requested(), std::slice::from_ref(&git.host));
 }
 
 #[tokio::test]
@@ -218,7 +225,8 @@ async fn nothing_is_requested_for_an_address_that_can_not_have_a_credential() {
         ("git@git.invalid:x".to_owned(), false),
     ] {
         let credentials = FixedCredentials::new(&git.host, "bot:hunter22");
-        let source = Source { repository: address, commit_id: id.clone(), must_be_on: None };
+        let source =
+            Source { repository: address, commit_id: id.clone(), must_be_on: None, submodules: None };
         assert_eq!(check_out(&source, &credentials).await.is_ok(), is_fetched, "{source:?}");
         assert_eq!(credentials.requested(), Vec::<String>::new(), "{source:?}");
     }
@@ -241,4 +249,83 @@ async fn a_request_names_exactly_the_host_of_the_repository() {
         assert_eq!(record.credential_requests, [CredentialRequest { kind, host: git.host.clone() }]);
     });
     runner.finish().await;
+}
+
+/// Commits a submodule at `lib` with this address.
+fn commit_submodule(repository: &Repository, address: &str, commit_id: &str) -> String {
+    let text = format!("[submodule \"x\"]\n\tpath = lib\n\turl = {address}\n\tupdate = !touch /tmp/ran\n");
+    std::fs::write(repository.path().join(".gitmodules"), text).unwrap();
+    repository.git(&["add", ".gitmodules"]);
+    repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit_id},lib")]);
+    repository.git(&["commit", "--quiet", "--message", "with a submodule"]);
+    repository.git(&["rev-parse", "HEAD"])
+}
+
+#[tokio::test]
+async fn submodules_are_fetched_from_listed_hosts_with_their_own_credentials() {
+    let inner = Repository::new();
+    let inner_id = inner.commit("inner");
+    let inner_git = GitServer::start_private(&inner, guard("inner:hunter33")).await;
+    let lib = Repository::new();
+    lib.commit("lib");
+    let lib_id = commit_submodule(&lib, &inner_git.url, &inner_id);
+    let lib_git = GitServer::start_private(&lib, guard("lib:hunter22")).await;
+    let shop = Repository::new();
+    shop.commit("shop");
+    let id = commit_submodule(&shop, &lib_git.url, &lib_id);
+    let git = GitServer::start_private(&shop, guard("shop:hunter11")).await;
+    let values = vec![
+        (git.host.clone(), "shop:hunter11"),
+        (lib_git.host.clone(), "lib:hunter22"),
+        (inner_git.host.clone(), "inner:hunter33"),
+    ];
+    let credentials = FixedCredentials { values, requested: Mutex::default() };
+    let hosts = vec![lib_git.host.clone(), inner_git.host.clone()];
+    let with_both = Source { submodules: Some(Submodules { hosts }), ..source(&git, &id) };
+    let folder = tempfile::tempdir().unwrap();
+    checkout(&with_both, folder.path(), &local_access(), &credentials).await.unwrap();
+    let text = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap();
+    assert_eq!(
+        (text("file").as_str(), text("lib/file").as_str(), text("lib/lib/file").as_str()),
+        ("shop", "lib", "inner")
+    );
+    assert_eq!(credentials.requested(), [git.host.clone(), lib_git.host.clone(), inner_git.host.clone()]);
+    assert_eq!(places_with("hunter22", &[folder.path().to_owned()]), Vec::<String>::new());
+
+    // The inner one is named by a commit of the library, and its host is not listed.
+    let fetched = inner_git.requests().len();
+    let hosts = vec![lib_git.host.clone()];
+    let with_lib = Source { submodules: Some(Submodules { hosts }), ..source(&git, &id) };
+    let error = check_out(&with_lib, &credentials).await.unwrap_err();
+    assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable));
+    assert!(error.to_string().contains("the submodule `lib` is not allowed"), "{error}");
+    assert_eq!(inner_git.requests().len(), fetched);
+}
+
+#[tokio::test]
+async fn a_submodule_on_a_host_that_is_not_listed_gets_nothing() {
+    let evil_repository = Repository::new();
+    let evil_id = evil_repository.commit("evil");
+    let evil = GitServer::start_private(&evil_repository, guard("bot:hunter22")).await;
+    let mark = tempfile::tempdir().unwrap().path().join("ran");
+    for address in [
+        evil.url.clone(),
+        evil.url.replace("http://", "http://bot@"),
+        format!("ext::sh -c touch% {}", mark.display()),
+        evil_repository.path().display().to_string(),
+        "-uid".to_owned(),
+    ] {
+        let repository = Repository::new();
+        repository.commit("shop");
+        let id = commit_submodule(&repository, &address, &evil_id);
+        let git = GitServer::start_private(&repository, guard("bot:hunter22")).await;
+        let credentials = FixedCredentials::new(&git.host, "bot:hunter22");
+        let hosts = vec![git.host.clone(), "git.test".to_owned()];
+        let source = Source { submodules: Some(Submodules { hosts }), ..source(&git, &id) };
+        let error = check_out(&source, &credentials).await.unwrap_err();
+        assert!(error.to_string().contains("is not allowed"), "{address}: {error}");
+        assert_eq!(credentials.requested(), std::slice::from_ref(&git.host), "{address}");
+    }
+    assert_eq!(evil.requests(), Vec::new());
+    assert!(!mark.exists());
 }

@@ -113,7 +113,7 @@ async fn a_private_repository_is_fetched_over_https_from_a_trusted_server_only()
     server.configure(|rules| rules.credentials = vec![known.clone()]);
     let mut private = job(&[("check", "cat file")]);
     let repository = format!("https://{}/.git", proxy.host);
-    private.source = Some(Source { repository, commit_id: id, must_be_on: None });
+    private.source = Some(Source { repository, commit_id: id, must_be_on: None, submodules: None });
 
     // Somebody between the runner and the forge has another certificate.
     let mut untrusting = program(&server, &folder.path().join("untrusting"), None);
@@ -129,7 +129,7 @@ async fn a_private_repository_is_fetched_over_https_from_a_trusted_server_only()
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
         assert_eq!(record.log_text("check"), "private");
-        assert_eq!(record.credential_requests, [known.0.clone()]);
+        assert_eq!(record.credential_requests, std::slice::from_ref(&known.0));
     });
     assert!(git.requests().iter().any(Option::is_some));
     for name in ["untrusting", "trusting"] {

@@ -8,7 +8,12 @@ use crate::support::server::Server;
 use crate::support::test_runner::TestRunner;
 
 fn source(git: &GitServer, commit_id: &str) -> Source {
-    Source { repository: git.url.clone(), commit_id: commit_id.to_owned(), must_be_on: None }
+    Source {
+        repository: git.url.clone(),
+        commit_id: commit_id.to_owned(),
+        must_be_on: None,
+        submodules: None,
+    }
 }
 
 #[tokio::test]

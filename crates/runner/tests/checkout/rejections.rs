@@ -12,9 +12,14 @@ use crate::support::test_runner::local_access;
 async fn checkout_error(repository: &str, commit_id: &str, access: &Access) -> CheckoutError {
     let folder = tempfile::tempdir().unwrap();
     let (repository, commit_id) = (repository.to_owned(), commit_id.to_owned());
-    checkout(&Source { repository, commit_id, must_be_on: None }, folder.path(), access, &NoCredentials)
-        .await
-        .unwrap_err()
+    checkout(
+        &Source { repository, commit_id, must_be_on: None, submodules: None },
+        folder.path(),
+        access,
+        &NoCredentials,
+    )
+    .await
+    .unwrap_err()
 }
 
 fn access_with_files() -> Access {
@@ -52,7 +57,8 @@ async fn a_repository_on_this_machines_disk_is_rejected_by_default() {
         let error = checkout_error(&address, &id, &local_access()).await;
         assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable), "{address}: {error}");
         let folder = tempfile::tempdir().unwrap();
-        let source = Source { repository: address, commit_id: id.clone(), must_be_on: None };
+        let source =
+            Source { repository: address, commit_id: id.clone(), must_be_on: None, submodules: None };
         assert_eq!(
             checkout(&source, folder.path(), &access_with_files(), &NoCredentials).await.unwrap().commit_id,
             id

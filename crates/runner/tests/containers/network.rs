@@ -172,7 +172,7 @@ async fn heavy_a_checkout_reports_the_same_error_for_open_and_closed_private_por
         let mut errors = Vec::new();
         for repository in [format!("http://{address}:8080/x"), format!("http://{address}:8081/x")] {
             let (commit_id, folder) = ("0123456".to_owned(), tempfile::tempdir().unwrap());
-            let source = Source { repository, commit_id, must_be_on: None };
+            let source = Source { repository, commit_id, must_be_on: None, submodules: None };
             let error = checkout(&source, folder.path(), &access, &NoCredentials).await.unwrap_err();
             errors.push((error.to_string(), error.failure));
         }

@@ -118,7 +118,11 @@ async fn heavy_a_private_image_is_pulled_and_its_credential_is_nowhere_else() {
     std::fs::write(folder.join("workspace/go"), "").unwrap();
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
-        assert_eq!(record.credential_requests, [known.0.clone()], "for this host only, and once");
+        assert_eq!(
+            record.credential_requests,
+            std::slice::from_ref(&known.0),
+            "for this host only, and once"
+        );
         let log = record.log_text("check");
         assert!(log.ends_with("ready\n***\n") && !log.contains("hunter"), "{log}");
     });
@@ -135,7 +139,7 @@ async fn heavy_a_private_image_on_the_machine_is_not_for_jobs_without_its_creden
     server.configure(|rules| rules.credentials = vec![known.clone()]);
     for _ in 0..2 {
         assert_eq!(run(&server, job_with(&image, "true")).await.error, None);
-        server.recorded(|record| assert_eq!(record.credential_requests, [known.0.clone()]));
+        server.recorded(|record| assert_eq!(record.credential_requests, std::slice::from_ref(&known.0)));
     }
     let id = engine.podman(&["image", "inspect", "--format", "{{.Id}}", &image]).trim().to_owned();
     server.configure(|rules| rules.credentials = Vec::new());

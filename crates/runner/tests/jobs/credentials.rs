@@ -14,7 +14,7 @@ const HOST: &str = "127.0.0.1:9";
 fn unreachable() -> greenroom_api_types::runner::Job {
     let mut job = job(&[("check", "true")]);
     let (repository, commit_id) = (format!("http://{HOST}/x"), "0123456789".repeat(4));
-    job.source = Some(Source { repository, commit_id, must_be_on: None });
+    job.source = Some(Source { repository, commit_id, must_be_on: None, submodules: None });
     job
 }
 

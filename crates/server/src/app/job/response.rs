@@ -51,6 +51,7 @@ pub fn job_response(
             repository,
             commit_id: of.commit_id.clone(),
             must_be_on: of.proof.map(|proof| MustBeOn { branch: proof.branch, any_of: proof.any_of }),
+            submodules: None,
         }),
         timeout_seconds: of.timeout_seconds,
         log_limit_bytes: MAX_LOG_BYTES,
