@@ -204,7 +204,7 @@ test("signing in and creating a token leave no secret in the browser", async ({ 
   await expect(page).toHaveURL(/\/o\/acme$/);
 
   await page.goto("/o/acme/settings/api-tokens");
-  await page.getByRole("button", { name: "New token" }).click();
+  await page.getByRole("button", { name: "New token" }).first().click();
   await page.getByLabel("Name").fill("deploys");
   await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
   const shown = page.getByRole("dialog").getByText(/^grn_\w{36}$/);
