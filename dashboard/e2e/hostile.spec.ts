@@ -45,6 +45,10 @@ test.beforeAll(async () => {
       const email = `${randomUUID()}@example.test`;
       await api.send("admin", "POST", "/members", { email, name, role: "viewer" });
     }
+    if (index % 4 === 1) {
+      const secret = { name: `ui-${randomUUID().slice(0, 8)}`, pipelineId: pipeline.slug, description: name };
+      await api.send("owner", "POST", "/secrets", { ...secret, value: "quartz-lantern" });
+    }
     if (index % 4 === 0) {
       const slug = `ui-${randomUUID().slice(0, 8)}`;
       const definition =
@@ -61,6 +65,8 @@ test.beforeAll(async () => {
 test.afterAll(async () => {
   test.setTimeout(180_000);
   for (const slug of [pipeline?.slug, ...slugs]) if (slug) await api.request("owner", "DELETE", `/pipelines/${slug}`);
+  for (const { id, name } of await api.get<{ id: string; name: string }[]>("/secrets?limit=100"))
+    if (name.startsWith("ui-")) await api.request("owner", "DELETE", `/secrets/${id}`);
   const mine = await api.get<{ id: string; name: string }[]>("/api-tokens?limit=100", "developer");
   for (const { id, name } of mine)
     if (HOSTILE_NAMES.includes(name)) await api.request("developer", "DELETE", `/api-tokens/${id}`);
@@ -77,6 +83,7 @@ test("the API rejects names that hide what they are", async () => {
   for (const name of HIDDEN_NAMES) {
     for (const [path, body] of [
       ["/api-tokens", { name }],
+      ["/secrets", { name: "ui-hidden", pipelineId: pipeline.slug, description: name, value: "quartz-lantern" }],
       ["/members", { name, email: `${randomUUID()}@example.test`, role: "viewer" }],
       [`${pipeline.environment("h-1")}/sessions`, { context: name, queue: true }],
       [`${pipeline.environment("h-1")}/force-claim`, { context: name }],
@@ -100,6 +107,7 @@ for (const [name, path] of [
   ["deployments", () => "/o/acme/deployments"],
   ["members", () => "/o/acme/settings/members"],
   ["API tokens", () => "/o/acme/settings/api-tokens"],
+  ["secrets", () => "/o/acme/settings/secrets"],
   ["runners", () => "/o/acme/runners"],
   ["profile", () => "/me"],
 ] as const) {
