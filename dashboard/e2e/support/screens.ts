@@ -71,7 +71,6 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "members", person: "admin", path: `${at}/settings/members` },
     { name: "api-tokens", person: "developer", path: `${at}/settings/api-tokens` },
     { name: "secrets", person: "admin", path: `${at}/settings/secrets` },
-    { name: "secrets-developer", person: "developer", path: `${at}/settings/secrets` },
     { name: "secrets-refused", person: "viewer", path: `${at}/settings/secrets` },
     secret && { name: "secret", person: "admin", path: `${at}/settings/secrets/${secret.id}` },
     secret && { name: "secret-developer", person: "developer", path: `${at}/settings/secrets/${secret.id}` },

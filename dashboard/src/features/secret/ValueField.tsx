@@ -13,15 +13,17 @@ export function ValueField({ mistake, error }: Props) {
   const shown = mistake ? texts.mistakes[mistake] : error;
   return (
     <>
-      <Segments
-        label={texts.form}
-        value={form}
-        onChange={setForm}
-        segments={[
-          { value: "text", label: texts.forms.text },
-          { value: "file", label: texts.forms.file },
-        ]}
-      />
+      <div>
+        <Segments
+          label={texts.form}
+          value={form}
+          onChange={setForm}
+          segments={[
+            { value: "text", label: texts.forms.text },
+            { value: "file", label: texts.forms.file },
+          ]}
+        />
+      </div>
       {form === "text" ? (
         <TextArea
           label={texts.value}
@@ -43,7 +45,7 @@ export function ValueField({ mistake, error }: Props) {
           error={shown}
           name={NAMES.file}
           type="file"
-          className="py-1 text-13 file:mr-3 file:rounded-4 file:border file:border-control file:bg-surface file:px-2 file:py-0.5 file:text-ink"
+          className="py-[calc((var(--row)-26px)/2)] text-13 file:mr-3 file:rounded-4 file:border file:border-control file:bg-surface file:px-2 file:py-0.5 file:text-ink"
         />
       )}
     </>
