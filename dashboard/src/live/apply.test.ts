@@ -108,3 +108,10 @@ test("events of unknown types change nothing", () => {
   applyEvents(target, [event("kettle.boiled", names), { ...event("session.claimed", {}), data: null } as Event]);
   expect(target.queries.getQueryData<Environment[]>(board)?.[0]?.lock.status).toBe("free");
 });
+
+test("an event of a secret makes its page and all lists of secrets stale", () => {
+  const target = cache();
+  applyEvents(target, [event("secret.value_set", {})]);
+  expect(target.invalidate.mock.calls).toEqual([[keys.secrets("acme")]]);
+  expect(keys.secret("acme", "sec_1").slice(0, 3)).toEqual(keys.secrets("acme"));
+});

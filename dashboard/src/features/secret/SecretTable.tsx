@@ -11,6 +11,9 @@ import { Link } from "@/ui/Link";
 import { type Column, Table } from "@/ui/Table";
 import { type NameOf, Rules, scopeText } from "./Rules";
 
+/** A list has many of them, so they are not requested again with every return to the page. */
+const LAST_READ_AGE = 60_000;
+
 type Props = { org: string; secrets: readonly Secret[]; nameOf: NameOf; showsReads: boolean };
 
 export function SecretTable({ secrets, ...rest }: Props) {
@@ -60,7 +63,7 @@ function columns({ org, nameOf, showsReads }: Omit<Props, "secrets">): Column<Se
 /** The API lists reads by secret only, so each row requests its own. */
 function LastRead({ org, secret }: { org: string; secret: string }) {
   const now = useNow("half-minute");
-  const reads = useQuery(secretReadsQuery(org, secret, 0, 1));
+  const reads = useQuery({ ...secretReadsQuery(org, secret, 0, 1), staleTime: LAST_READ_AGE });
   const read = reads.data?.data[0];
   if (!reads.data) return <span className="text-13 text-ink3">–</span>;
   if (!read) return <span className="text-13 text-ink3">{texts.neverRead}</span>;
