@@ -18,6 +18,8 @@ pub(crate) struct Daemon {
     variables: Vec<(String, String)>,
     metrics: u16,
     running: Option<Program>,
+    /// Whether it was started without one of its variables.
+    lacks_variable: bool,
 }
 
 impl Daemon {
@@ -29,20 +31,39 @@ impl Daemon {
         variables: Vec<(Name, String)>,
     ) -> anyhow::Result<Self> {
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value)).collect();
-        Ok(Self { role, program, log, variables, metrics: ports::free()?, running: None })
+        Ok(Self {
+            role,
+            program,
+            log,
+            variables,
+            metrics: ports::free()?,
+            running: None,
+            lacks_variable: false,
+        })
     }
 
     /// Starts it, unless it runs.
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
+        self.start_without("")
+    }
+
+    /// Starts it without one of its variables, unless it runs.
+    pub(crate) fn start_without(&mut self, variable: &str) -> anyhow::Result<()> {
         if self.running.is_some() {
             return Ok(());
         }
         let program = Program::start(self.role, &self.program, self.log.clone(), |command| {
             command.arg(self.role).args(["--metrics-listen", &format!("127.0.0.1:{}", self.metrics)]);
-            command.envs(self.variables.iter().map(|(key, value)| (key, value)));
+            let variables = self.variables.iter().filter(|(name, _)| name != variable);
+            command.envs(variables.map(|(name, value)| (name, value)));
         })?;
         self.running = Some(program);
+        self.lacks_variable = !variable.is_empty();
         Ok(())
+    }
+
+    pub(crate) const fn lacks_variable(&self) -> bool {
+        self.lacks_variable
     }
 
     /// Waits until it is ready: it reaches everything it depends on.

@@ -9,6 +9,7 @@ pub(crate) mod deadline;
 pub(crate) mod folder;
 pub(crate) mod git_server;
 pub(crate) mod interruption;
+pub(crate) mod key_file;
 pub(crate) mod left_over;
 pub(crate) mod machine;
 pub(crate) mod output;

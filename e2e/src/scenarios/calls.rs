@@ -120,7 +120,7 @@ impl ScenarioFixture<'_> {
         self.change(Method::DELETE, &path, &None, None, &None).await.map(drop)
     }
 
-    async fn change(
+    pub(super) async fn change(
         &mut self,
         method: Method,
         path: &str,

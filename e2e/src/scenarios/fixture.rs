@@ -32,12 +32,14 @@ pub(crate) struct ScenarioFixture<'a> {
 pub(crate) enum Named {
     Deployment(String),
     Session { environment: String, id: String },
+    Secret(String),
+    Pipeline(String),
 }
 
 impl Named {
     pub(crate) fn id(&self) -> &str {
         match self {
-            Self::Deployment(id) | Self::Session { id, .. } => id,
+            Self::Deployment(id) | Self::Session { id, .. } | Self::Secret(id) | Self::Pipeline(id) => id,
         }
     }
 }
@@ -114,7 +116,7 @@ impl<'a> ScenarioFixture<'a> {
     pub(super) fn deployment(&self, name: &str) -> anyhow::Result<String> {
         match self.named(name)? {
             Named::Deployment(id) => Ok(id.clone()),
-            Named::Session { .. } => bail!("`{name}` is a session, and a deployment is wanted"),
+            _ => bail!("`{name}` is not a deployment, and one is wanted"),
         }
     }
 
@@ -127,7 +129,14 @@ impl<'a> ScenarioFixture<'a> {
             Named::Session { environment, id } => {
                 Ok(self.environment_path(environment, &format!("/sessions/{id}{path}")))
             }
-            Named::Deployment(_) => bail!("`{name}` is a deployment, and a session is wanted"),
+            _ => bail!("`{name}` is not a session, and one is wanted"),
+        }
+    }
+
+    pub(super) fn secret_path(&self, name: &str, path: &str) -> anyhow::Result<String> {
+        match self.named(name)? {
+            Named::Secret(id) => Ok(self.organization_path(&format!("/secrets/{id}{path}"))),
+            _ => bail!("`{name}` is not a secret, and one is wanted"),
         }
     }
 
@@ -147,7 +156,7 @@ impl<'a> ScenarioFixture<'a> {
         self.name(name, Named::Session { environment: environment.to_owned(), id: id.to_owned() })
     }
 
-    fn name(&mut self, name: &str, what: Named) -> anyhow::Result<()> {
+    pub(super) fn name(&mut self, name: &str, what: Named) -> anyhow::Result<()> {
         match self.names.insert(name.to_owned(), what) {
             None => Ok(()),
             Some(_) => bail!("`{name}` is the name of something else already"),

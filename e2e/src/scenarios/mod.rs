@@ -17,6 +17,7 @@ mod runner_settings;
 mod s3;
 mod scenario;
 mod script;
+mod secrets;
 pub(crate) mod services;
 mod stage_folder;
 mod step;

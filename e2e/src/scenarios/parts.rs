@@ -11,6 +11,7 @@ use crate::parts::api::Api;
 use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::git_server::GitServer;
+use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
 use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
@@ -72,6 +73,8 @@ impl Parts {
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
         let s3 = if options.s3 { Some(S3::start(&folder.join("s3")).await?) } else { None };
         let port = ports::free()?;
+        let key_file = folder.join("secrets-key");
+        write_key_file(&key_file, &[new_key("scenarios")])?;
         let daemon = |role: &'static str| {
             let log = std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned());
             let mut variables = vec![
@@ -84,6 +87,7 @@ impl Parts {
                     ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
                     ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
                     ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
+                    (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
             }
             let mut variables: Vec<(String, String)> =
@@ -159,8 +163,24 @@ impl Parts {
         self.worker.lock().await.ready().await
     }
 
+    /// Starts the server without the master key of secrets.
+    pub(crate) async fn up_without_key(&self, part: Part) -> anyhow::Result<()> {
+        if part != Part::Server {
+            bail!("only the server can start without the master key, and not {part:?}");
+        }
+        let mut server = self.server.lock().await;
+        server.start_without(KEY_FILE_VARIABLE)?;
+        server.ready().await
+    }
+
     /// Starts the parts that a scenario has left down.
     pub(crate) async fn all_up(&self) -> anyhow::Result<()> {
+        {
+            let mut server = self.server.lock().await;
+            if server.lacks_variable() {
+                server.kill().await?;
+            }
+        }
         for part in [Part::Postgres, Part::Server, Part::Worker] {
             self.up(part).await?;
         }

@@ -40,6 +40,10 @@ actions! {
     "stop" Stop(Stop),
     "resume" Resume(Resume),
     "define" Define(Define),
+    "createPipeline" CreatePipeline(CreatePipeline),
+    "createSecret" CreateSecret(CreateSecret),
+    "updateSecret" UpdateSecret(UpdateSecret),
+    "setSecret" SetSecret(SetSecret),
     "until" Until(Until),
     "expect" Expect(Expect),
     "find" Find(Find),
@@ -220,6 +224,29 @@ step_struct!(
 );
 
 step_struct!(
+    /// Creates another pipeline, with the same definition.
+    CreatePipeline { create_pipeline: String }
+);
+step_struct!(
+    /// Creates a secret. The value is the body of the request.
+    CreateSecret {
+        create_secret: Value,
+        #[serde(rename = "as")]
+        name: Option<String>,
+        by: Option<String>,
+        answer: Option<ExpectedResponse>,
+    }
+);
+step_struct!(
+    /// Replaces the policy of a secret.
+    UpdateSecret { update_secret: String, policy: Value }
+);
+step_struct!(
+    /// Sets the value of a secret, which makes a new version.
+    SetSecret { set_secret: String, value: String, answer: Option<ExpectedResponse> }
+);
+
+step_struct!(
     /// Waits until a condition holds.
     Until { until: String, is: Value, within: Option<u64> }
 );
@@ -334,7 +361,12 @@ step_struct!(
 );
 step_struct!(
     /// Starts a shared part again.
-    Up { up: Part }
+    Up {
+        up: Part,
+        /// Whether a server starts without the master key of secrets.
+        #[serde(default)]
+        without_key: bool,
+    }
 );
 
 step_struct!(

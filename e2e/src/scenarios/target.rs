@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::scenarios::fixture::{Named, ScenarioFixture};
 
 impl ScenarioFixture<'_> {
-    /// Reads `d1` · `s1` · `d1/attempts/STAGE` · `environment/NAME` · `history/NAME` · `environments` ·
-    /// `pipeline` · `pools` · `runners`.
+    /// Reads `d1` · `s1` · `k1` · `d1/attempts/STAGE` · `d1/secret-reads` · `k1/reads` · `environment/NAME` ·
+    /// `history/NAME` · `environments` · `pipeline` · `pools` · `runners` · `secrets`.
     pub(super) async fn read_target(&self, target: &str) -> anyhow::Result<Value> {
         let path = self.target_path(target)?;
         self.parts.api.get(&path, self.people.owner()).await
@@ -20,10 +20,15 @@ impl ScenarioFixture<'_> {
             ["environments"] => self.pipeline_path("/ephemeral-environments"),
             ["pools"] => self.organization_path("/runner-pools"),
             ["runners"] => self.organization_path("/runners"),
+            ["secrets"] => self.organization_path("/secrets"),
             ["environment", name] => self.environment_path(name, ""),
             ["history", name] => self.environment_path(name, "/history"),
             [name, "attempts", stage] => self.deployment_path(name, &format!("/stages/{stage}/attempts"))?,
+            [name, "secret-reads"] => self.deployment_path(name, "/secret-reads")?,
+            [name, "reads"] => self.secret_path(name, "/reads")?,
             [name] => match self.named(name)? {
+                Named::Secret(_) => self.secret_path(name, "")?,
+                Named::Pipeline(id) => self.organization_path(&format!("/pipelines/{id}")),
                 Named::Deployment(_) => self.deployment_path(name, "")?,
                 Named::Session { .. } => self.session_path(name, "")?,
             },
