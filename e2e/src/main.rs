@@ -2,6 +2,7 @@
 //! `cargo xtask bench …` and `cargo xtask fault …`.
 
 mod bench;
+mod canary;
 mod fault;
 mod parts;
 mod scenarios;
@@ -26,6 +27,9 @@ enum Command {
         #[command(subcommand)]
         what: bench::Bench,
     },
+    /// Print secrets in many forms, and search everything for them. Exit code 1: found; 2: not carried out; 3:
+    /// the run proves nothing.
+    Canary(canary::Canary),
     /// Inject faults, and check what must hold nevertheless.
     Fault {
         #[command(subcommand)]
@@ -45,6 +49,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     match Arguments::parse().command {
         Command::Bench { what } => return bench::run(what).await,
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
+        Command::Canary(options) => return Box::pin(canary::run(options)).await,
         Command::Fault { what } => return fault::run(what).await,
         Command::SecondInstallation(options) => return Box::pin(second_installation::run(options)).await,
         Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,

@@ -95,7 +95,7 @@ fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
 
 /// Builds e2e's program and returns the command that runs it with these arguments. Builds daemon, runner and
 /// entrypoint too, unless there is a folder with them.
-fn build_program(
+pub(crate) fn build_program(
     workspace: &Workspace,
     arguments: &[&str],
     release: bool,

@@ -2,6 +2,7 @@
 //! Depends on no crate of the workspace, so that it works while those do not compile.
 
 mod bench;
+mod canary;
 mod e2e;
 mod entry;
 mod fault;
@@ -42,6 +43,9 @@ enum Task {
         #[command(subcommand)]
         target: bench::Target,
     },
+    /// Builds the programs, lets steps print secrets in many forms, and searches everything for them. Exit code
+    /// 0: nothing found; 1: found; 2: not carried out; 3: void
+    Canary(canary::Options),
     /// Builds the runner's static entrypoint and prints its path
     Entry,
     /// Builds the programs and runs e2e's scenarios. Exit code 0: all passed; 1: some failed; 2: not carried
@@ -73,6 +77,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::CheckWords => words::check(&workspace)?,
         Task::Openapi { check } => openapi::run(&workspace, check)?,
         Task::Bench { target } => return bench::run(&workspace, &target),
+        Task::Canary(options) => return canary::run(&workspace, &options),
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),

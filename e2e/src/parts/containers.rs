@@ -73,6 +73,11 @@ impl Containers {
         format!("unix://{}", self.folder.0.join("engine.sock").display())
     }
 
+    /// The engine's folder, with its storage.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder.0
+    }
+
     /// Runs a podman command with the same storage as the engine.
     pub(crate) fn podman(&self) -> Command {
         podman(&self.folder.0, &[])

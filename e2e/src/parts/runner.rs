@@ -40,6 +40,8 @@ pub(crate) struct RunnerLaunch<'a> {
     pub(crate) docker_host: Option<String>,
     pub(crate) backend: Backend,
     pub(crate) concurrency: u32,
+    /// How much it logs, such as `info`.
+    pub(crate) log_level: &'a str,
 }
 
 impl Runner {
@@ -67,10 +69,11 @@ impl Runner {
         };
         let program = Program::start(&self.name, &launch.programs.runner, self.log(), |command| {
             command.args(["--url", launch.url, "--backend", backend, "--name", &self.name]);
-            command.arg("--token-file").arg(token).arg("--work-dir").arg(self.folder.join("work"));
+            command.arg("--token-file").arg(token).arg("--work-dir").arg(self.work_folder());
             command.arg("--entry").arg(&launch.programs.entry);
             // The repositories of the scenarios and campaigns are served on this machine.
             command.args(["--checkout-allow", "127.0.0.0/8"]);
+            command.args(["--log", launch.log_level]);
             command.args(["--concurrency", &launch.concurrency.to_string(), "--drain-seconds", "60"]);
             if let Some(host) = launch.docker_host.as_ref().filter(|_| launch.backend == Backend::Container) {
                 command.args(["--docker-host", host, "--ulimit", ULIMITS]);
@@ -95,6 +98,11 @@ impl Runner {
 
     pub(crate) fn log(&self) -> PathBuf {
         self.folder.join("log")
+    }
+
+    /// Where it keeps checkouts and the files of steps.
+    pub(crate) fn work_folder(&self) -> PathBuf {
+        self.folder.join("work")
     }
 
     pub(crate) fn last_log_lines(&self) -> String {

@@ -94,7 +94,7 @@ impl Temporal {
 }
 
 /// Returns the program that `dev/stack install` has installed, or the one in the path.
-fn program() -> anyhow::Result<PathBuf> {
+pub(crate) fn program() -> anyhow::Result<PathBuf> {
     let own = std::env::current_dir()?.join(".stack/.tools/venv/bin");
     let mut folders = vec![own];
     folders.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));

@@ -89,6 +89,7 @@ impl<'a> ScenarioFixture<'a> {
             docker_host: parts.containers.as_ref().map(Containers::host),
             backend: settings.backend,
             concurrency: settings.concurrency,
+            log_level: "info",
         };
         self.runner(name)?.start(&launch)
     }

@@ -41,6 +41,36 @@ pub(crate) struct Scenarios {
     /// Number of runs of each scenario.
     #[arg(long, default_value_t = 1)]
     pub(super) repeat: u32,
+    /// How much server and worker log.
+    #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
+    pub(crate) log_level: String,
     #[arg(long, default_value = "e2e/scenarios", hide = true)]
     pub(super) folder: PathBuf,
+}
+
+impl Scenarios {
+    /// Returns the options of a stack on which no scenario runs.
+    pub(crate) fn alone(
+        bin_dir: Option<PathBuf>,
+        entry: Option<PathBuf>,
+        keep: bool,
+        log_level: String,
+    ) -> Self {
+        Self {
+            names: Vec::new(),
+            json: false,
+            keep,
+            bin_dir,
+            entry,
+            parallel: 1,
+            log_mib: 1,
+            lease_seconds: 30,
+            s3: false,
+            without_containers: false,
+            pending: false,
+            repeat: 1,
+            log_level,
+            folder: PathBuf::new(),
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! The real parts, shared by all scenarios: PostgreSQL and Temporal, a server and a worker, a git server, and
 //! a container engine if one is needed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use serde_json::Value;
+use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use crate::parts::api::Api;
@@ -15,6 +16,7 @@ use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
 use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
+use crate::parts::temporal;
 use crate::scenarios::options::Scenarios;
 use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::s3::S3;
@@ -22,6 +24,7 @@ use crate::scenarios::services::{Services, dev_stack};
 use crate::scenarios::step::Part;
 
 const STEPS: &str = "steps";
+const KEY_FILE: &str = "secrets-key";
 
 pub(crate) struct Parts {
     services: Services,
@@ -73,14 +76,13 @@ impl Parts {
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
         let s3 = if options.s3 { Some(S3::start(&folder.join("s3")).await?) } else { None };
         let port = ports::free()?;
-        let key_file = folder.join("secrets-key");
+        let key_file = folder.join(KEY_FILE);
         write_key_file(&key_file, &[new_key("scenarios")])?;
         let daemon = |role: &'static str| {
-            let log = std::env::var("GREENROOM_LOG").unwrap_or_else(|_| "info".to_owned());
             let mut variables = vec![
                 ("GREENROOM_DATABASE_URL", services.database_url.clone()),
                 ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
-                ("GREENROOM_LOG", log),
+                ("GREENROOM_LOG", options.log_level.clone()),
             ];
             if role == "serve" {
                 variables.extend([
@@ -125,6 +127,44 @@ impl Parts {
     /// Returns the repository's URL. A scenario whose checkouts wait has its own URL.
     pub(crate) fn repository_url(&self, held: Option<&str>) -> String {
         self.git_server.url(repository::NAME, held)
+    }
+
+    /// Returns the URL of another repository.
+    pub(crate) fn url_of_repository(&self, name: &str) -> String {
+        self.git_server.url(name, None)
+    }
+
+    /// Returns the active master key of secrets, without its id.
+    pub(crate) fn master_key(&self) -> anyhow::Result<String> {
+        let keys = std::fs::read_to_string(self.folder.join(KEY_FILE))?;
+        let key = keys.lines().next().and_then(|line| Some(line.split_once(':')?.1.to_owned()));
+        key.context("the file has no master key")
+    }
+
+    pub(crate) fn database_url(&self) -> &str {
+        &self.services.database_url
+    }
+
+    /// Returns the folder of PostgreSQL and Temporal, with their logs and data.
+    pub(crate) fn services_folder(&self) -> &Path {
+        &self.services.folder
+    }
+
+    /// Returns the path of one of PostgreSQL's own programs.
+    pub(crate) fn postgres_program(&self, name: &str) -> PathBuf {
+        self.services.postgres_programs.join(name)
+    }
+
+    /// Returns a command of Temporal's own client.
+    pub(crate) fn temporal_cli(&self, arguments: &[&str]) -> anyhow::Result<Command> {
+        let mut command = Command::new(temporal::program()?);
+        command.args(arguments).args(["--address", &self.services.temporal_address]);
+        Ok(command)
+    }
+
+    /// Returns the metrics of server and worker.
+    pub(crate) async fn metrics(&self) -> anyhow::Result<String> {
+        Ok(self.server.lock().await.metrics().await? + &self.worker.lock().await.metrics().await?)
     }
 
     /// Returns the folder that a scenario's steps write to.

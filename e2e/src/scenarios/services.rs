@@ -14,6 +14,8 @@ pub(crate) struct Services {
     stack: String,
     pub(crate) database_url: String,
     pub(crate) temporal_address: String,
+    /// The folder of PostgreSQL's own programs.
+    pub(crate) postgres_programs: PathBuf,
     /// The folder of the stack.
     pub(crate) folder: PathBuf,
 }
@@ -26,7 +28,8 @@ impl Services {
         };
         let folder = std::env::current_dir()?.join(".stack").join(stack);
         let (database_url, temporal_address) = (field("databaseUrl")?, field("temporalAddress")?);
-        Ok(Self { stack: stack.to_owned(), database_url, temporal_address, folder })
+        let postgres_programs = field("postgresBin")?.into();
+        Ok(Self { stack: stack.to_owned(), database_url, temporal_address, postgres_programs, folder })
     }
 
     /// Starts those services that are not running.

@@ -95,7 +95,14 @@ impl Installation {
         let made = self.call_ok(Method::POST, "/runners", Some(&Runner::creation_body(&name, None))).await?;
         let mut runner = Runner::of(&made, &name, self.folder.join("runner"))?;
         let (url, backend) = (self.api.base(), Backend::Process);
-        runner.start(&RunnerLaunch { programs, url, docker_host: None, backend, concurrency: 2 })?;
+        runner.start(&RunnerLaunch {
+            programs,
+            url,
+            docker_host: None,
+            backend,
+            concurrency: 2,
+            log_level: "info",
+        })?;
         self.runner = Some(runner);
         Ok(())
     }

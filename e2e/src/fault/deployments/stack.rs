@@ -166,6 +166,7 @@ impl Stack {
             docker_host: Some(self.containers.host()),
             backend: proxied.backend,
             concurrency: 2,
+            log_level: "info",
         })
     }
 

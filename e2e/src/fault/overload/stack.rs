@@ -104,6 +104,7 @@ impl Stack {
             docker_host: None,
             backend: Backend::Process,
             concurrency,
+            log_level: "info",
         })?;
         self.runner = Some(runner);
         Ok(())
