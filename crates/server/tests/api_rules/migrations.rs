@@ -193,8 +193,10 @@ async fn a_missing_migration_is_logged_in_one_line(pool: PgPool) {
     }
     let complaints: Vec<&String> =
         lines.iter().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
-    let about_schema = complaints.iter().filter(|line| line.contains("the database lacks")).count();
-    assert_eq!(about_schema, 2, "{complaints:#?}");
+    // While the migrations are applied, a daemon may find that fewer are missing.
+    let about_schema =
+        complaints.iter().filter(|line| line.contains("the database lacks") && line.contains("from 0001 "));
+    assert_eq!(about_schema.count(), 2, "{complaints:#?}");
     // Temporal is not reachable in this test either, which is logged separately.
     let others: Vec<_> = complaints
         .iter()
