@@ -178,7 +178,7 @@ mod tests {
 
         let (own, other) = (sealed.public.jwk(sealed.id), other.public.jwk(other.id));
         assert_eq!(verify(&token, &[other.clone(), own.clone()], "sts.example"), Ok(()));
-        // What a thief of a token, or somebody with another key, tries.
+        // What a thief of a token, or an attacker with another key, tries.
         assert!(verify(&token, std::slice::from_ref(&own), "other.example").is_err());
         assert!(verify(&token, std::slice::from_ref(&other), "sts.example").is_err());
         let mut impostor = other;

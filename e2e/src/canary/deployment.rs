@@ -7,16 +7,11 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::canary::fixture::{CanaryFixture, Reader};
-use crate::canary::print::STAGES;
+use crate::canary::print::{STAGES, stage_key};
 use crate::parts::deadline::Deadline;
 
 const END_TIMEOUT_SECONDS: u64 = 1_800;
 const LOG_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// Returns the key of a stage.
-pub(crate) fn stage_key(stage: usize) -> String {
-    format!("print-{stage}")
-}
 
 impl CanaryFixture {
     /// Waits until the deployment has ended. It has to succeed.

@@ -9,9 +9,8 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::canary::deployment::stage_key;
 use crate::canary::options::Canary;
-use crate::canary::print::{Print, STAGES, script};
+use crate::canary::print::{Print, STAGES, script, stage_key};
 use crate::canary::values::CanarySecret;
 use crate::parts::api::Api;
 use crate::parts::containers::{Containers, IMAGE};

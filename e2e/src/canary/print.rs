@@ -10,6 +10,11 @@ use crate::canary::values::CanarySecret;
 const CUTS: usize = 64;
 /// The number of stages. Each has its share of the secrets.
 pub(crate) const STAGES: usize = 10;
+
+/// Returns the key of a stage.
+pub(crate) fn stage_key(stage: usize) -> String {
+    format!("print-{stage}")
+}
 /// The pause between the two pieces, so that they are read separately.
 const PAUSE: &str = "sleep 0.003";
 

@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::canary::deployment::stage_key;
 use crate::canary::fixture::{CONTROL_PIPELINE, CanaryFixture, PIPELINE};
 use crate::canary::print::STAGES;
+use crate::canary::print::stage_key;
 use crate::canary::search::{Found, Needles};
 
 pub(crate) async fn collect(

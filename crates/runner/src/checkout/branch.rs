@@ -6,19 +6,10 @@ use std::path::{Path, PathBuf};
 
 use greenroom_api_types::runner::MustBeOn;
 
-use super::beside;
-use super::credential_helper::Grant;
 use super::error::{CheckoutError, GitError};
-use super::network::Route;
+use super::folder::beside;
 use super::program::Git;
-
-/// The repository, and how it may be reached.
-#[derive(Clone, Copy)]
-pub(super) struct Remote<'a> {
-    pub(super) repository: &'a str,
-    pub(super) route: &'a Route,
-    pub(super) grant: Option<&'a Grant>,
-}
+use super::remote::Remote;
 
 /// Returns the proven branch, or an error if the commit may not be used.
 pub(super) async fn prove(

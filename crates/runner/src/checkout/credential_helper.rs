@@ -1,4 +1,4 @@
-//! Gives a credential to git for exactly one scheme, host and port. git's own helper `credential-cache` asks for
+//! Gives a credential to git for exactly one scheme, host and port. git's own helper `credential-cache` requests
 //! it by a socket that only this user can reach, so the credential is in no file, no argument and no variable.
 //! The socket exists only while git fetches.
 
@@ -70,7 +70,7 @@ impl Drop for Helper {
     }
 }
 
-/// git calls the helper for this origin only. What it asks for is checked again in [`answer`].
+/// git calls the helper for this origin only. What it requests is checked again in [`answer`].
 fn settings(grant: &Grant) -> Vec<String> {
     let socket = quote(&grant.folder.join(SOCKET));
     let mut settings = vec![format!("credential.{}.helper=cache --socket {socket}", grant.origin.url())];
@@ -95,7 +95,7 @@ async fn respond(mut stream: UnixStream, grant: &Grant) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// Returns the credential if git asks for it, for the origin that it is for. Other requests, such as to keep or
+/// Returns the credential if git requests it, for the origin that it is for. Other requests, such as to keep or
 /// to forget one, are ignored.
 fn answer(request: &str, grant: &Grant) -> Option<Zeroizing<String>> {
     let field = |name: &str| {
@@ -112,7 +112,7 @@ fn answer(request: &str, grant: &Grant) -> Option<Zeroizing<String>> {
     let origin = Origin::parse(&format!("{}://{host}/", field("protocol")?))?;
     let credential = &grant.credential;
     if origin != grant.origin || field("username").is_some_and(|name| name != credential.username()) {
-        tracing::warn!("git has asked for a credential of another server, and got none");
+        tracing::warn!("git has requested a credential of another server, and got none");
         return None;
     }
     Some(Zeroizing::new(format!("username={}\npassword={}\n", credential.username(), credential.password())))

@@ -7,24 +7,27 @@ mod branch;
 mod cidr;
 mod credential_helper;
 mod error;
+mod folder;
 mod network;
 mod origin;
 mod program;
+mod remote;
 mod ssh;
 mod submodules;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{CheckedOut, CredentialKind, Source, Submodules};
 
-use self::branch::Remote;
 pub use self::cidr::Cidr;
 use self::credential_helper::Grant;
 pub use self::error::CheckoutError;
+use self::folder::beside;
 pub use self::network::{Access, Protocols};
 use self::origin::Origin;
 use self::program::Git;
+use self::remote::Remote;
 use crate::credential::Credentials;
 
 /// The timeout of the whole checkout. A stage's own timeout may be shorter.
@@ -164,13 +167,6 @@ async fn grant(
     let credential = credentials.get(CredentialKind::Checkout, origin.host()).await?;
     let folder = beside(workspace, "-credential");
     Ok(credential.map(|credential| Grant { credential, origin, folder }))
-}
-
-/// Returns the path of a folder next to the workspace, which no step can access.
-fn beside(workspace: &Path, suffix: &str) -> PathBuf {
-    let mut name = workspace.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    workspace.with_file_name(name)
 }
 
 /// Fetches only the commit itself, without its history. Returns whether that worked: not every server serves

@@ -8,10 +8,10 @@ use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use super::branch::Remote;
 use super::credential_helper::{Grant, Helper};
 use super::error::{CheckoutError, GitError};
 use super::network::Route;
+use super::remote::Remote;
 
 /// How much of git's standard output and standard error is kept.
 const MAX_OUTPUT_BYTES: u64 = 16 * 1024;

@@ -4,6 +4,7 @@
 mod credentials;
 pub mod folders;
 mod heartbeat;
+mod id_token_renewal;
 mod id_tokens;
 pub mod lease;
 mod liveness;

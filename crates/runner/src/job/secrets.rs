@@ -141,7 +141,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::job::id_tokens::tests::tokens;
 
     fn secret(value: &str, file: bool) -> StepSecret {
         StepSecret { variable: "KEY".to_owned(), name: "shop-key".to_owned(), value: value.to_owned(), file }
@@ -171,7 +170,7 @@ mod tests {
     async fn an_id_token_is_masked_until_long_after_it_has_expired() {
         let value = STANDARD.encode(b"hunter22");
         let (start, lifetime) = (Instant::now(), Duration::from_secs(600));
-        let first = tokens("first-token", lifetime, start);
+        let first = IdTokens::of_text("first-token", lifetime, start);
         let mut secrets = Secrets::prepare(&[secret(&value, false)], &[], &first).await.ok().unwrap();
         for (minutes, text, is_first_masked) in [
             (5, "renewed-1", true),
@@ -180,7 +179,7 @@ mod tests {
             (26, "renewed-4", false),
         ] {
             let now = start + Duration::from_secs(60 * minutes);
-            secrets.masked.add_at(&tokens(text, lifetime, now), now).await.unwrap();
+            secrets.masked.add_at(&IdTokens::of_text(text, lifetime, now), now).await.unwrap();
             let is_masked = |text: &str| secrets.masked.patterns().find(text.as_bytes()).is_some();
             assert!(is_masked("hunter22") && is_masked(text), "{minutes}");
             assert_eq!(is_masked("first-token"), is_first_masked, "{minutes}");

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::id_tokens::{IdTokens, Renewal};
+use super::id_token_renewal::Renewal;
+use super::id_tokens::IdTokens;
 use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
 use super::secrets::Secrets;

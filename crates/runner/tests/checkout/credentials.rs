@@ -109,7 +109,7 @@ async fn a_private_repository_is_fetched_and_its_credential_is_nowhere_else() {
     let git = GitServer::start_private(&repository, guard).await;
     let known = credential(CredentialKind::Checkout, &git.host, &credential_text);
     server.configure(|rules| rules.credentials = vec![known.clone()]);
-    // The step looks for it, and prints what it could know only by having it.
+    // The step looks for it, and prints what it could compute only from it.
     let script = "cat file; env; cat .git/config; grep -rsl hunter-of .. ; echo \"hunter-of\"\"-places-22\"; \
                   echo \"Basic Ym90Omh1bnRlci1vZi1wbGFjZXMtMjI=\"";
     let mut private = job(&[("check", script)]);

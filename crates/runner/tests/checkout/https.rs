@@ -115,7 +115,7 @@ async fn a_private_repository_is_fetched_over_https_from_a_trusted_server_only()
     let repository = format!("https://{}/.git", proxy.host);
     private.source = Some(Source { repository, commit_id: id, must_be_on: None, submodules: None });
 
-    // Somebody between the runner and the forge has another certificate.
+    // An attacker between the runner and the forge has another certificate.
     let mut untrusting = program(&server, &folder.path().join("untrusting"), None);
     server.give(private.clone());
     assert_eq!(server.until_complete().await.error.unwrap(), "the checkout failed: could not fetch");

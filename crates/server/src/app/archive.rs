@@ -8,7 +8,7 @@ use greenroom_store::job::{JobCredentials, UploadPermission};
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::app::job::credentials::OwnedJobCredentials;
-use crate::app::job::{fence_outdated, gone};
+use crate::app::job::refusal::{fence_outdated, gone};
 use crate::app::live::object_gc;
 use crate::app::objects::{ByteStream, StoredObject};
 

@@ -17,7 +17,8 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::{Code, Failure};
-use crate::app::job::{fence_outdated, found, gone};
+use crate::app::job::found;
+use crate::app::job::refusal::{fence_outdated, gone};
 use crate::app::objects::ByteStream;
 
 /// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.

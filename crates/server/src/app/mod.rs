@@ -50,7 +50,8 @@ use tokio_util::task::TaskTracker;
 
 use self::authentication::Authentication;
 use self::deployment_tail::DeploymentTails;
-use self::id_token::{IdTokenSettings, SigningKeyCache};
+use self::id_token::settings::IdTokenSettings;
+use self::id_token::signing_keys::SigningKeyCache;
 use self::job::heartbeat_throttle::HeartbeatThrottle;
 use self::job::timing::JobTiming;
 use self::live::feed::Feed;

@@ -65,7 +65,7 @@ impl Store {
         Ok(PublishedKeys { keys: keys.collect::<Result<_, StoreError>>()?, read_at: now.to_jiff() })
     }
 
-    /// Adds the installation's first signing key, unless there is one by now. It signs at once: no relying
+    /// Adds the installation's first signing key, unless there is one by now. It signs immediately: no relying
     /// party can have cached a list of keys without it.
     pub async fn add_first_signing_key(&self, key: &SealedSigningKey) -> Result<(), StoreError> {
         sqlx::query!(

@@ -28,7 +28,7 @@ pub(super) async fn provide(
             return Ok(found.image);
         }
         if !found.repositories.iter().any(|name| is_named(name, repository(image))) {
-            // By its id, which no registry is asked for.
+            // By its id, which is requested from no registry.
             let error = format!("the image {image} is private: use its name with the registry");
             return Err(NotReady::ImageNotFound(BackendError::message(error)));
         }

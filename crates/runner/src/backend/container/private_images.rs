@@ -1,5 +1,5 @@
 //! Which images of the engine were pulled with a credential. They stay on this machine after the job, and a job
-//! without the credential must not use them: for these the registry is asked each time. The names are kept in a
+//! without the credential must not use them: for these the registry decides each time. The names are kept in a
 //! file, because the images outlive the runner's process.
 
 use std::collections::BTreeSet;

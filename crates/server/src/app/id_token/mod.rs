@@ -1,10 +1,10 @@
 //! Id tokens: the signing keys, the documents by which relying parties find them, and the tokens of steps.
 
-mod signing_keys;
+pub mod settings;
+pub mod signing_keys;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use greenroom_api_types::runner::{RefreshedIdTokens, StepIdToken};
 use greenroom_domain::id::StepRunId;
@@ -13,29 +13,17 @@ use greenroom_keys::{KeyError, KeyRing};
 use greenroom_store::job::{IdTokenOutcome, JobCredentials, RequestedIdTokens};
 use serde_json::{Value, json};
 
+pub use self::settings::IdTokenSettings;
+use self::signing_keys::unavailable;
 pub use self::signing_keys::{LoadedKeys, NotLoaded, SigningKeyCache, load};
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::job::{fence_outdated, gone};
+use crate::app::job::refusal::{fence_outdated, gone};
 
 /// The path of the published keys, below the issuer.
 pub const KEYS_PATH: &str = "/oidc/jwks.json";
 /// The path of the issuer's configuration (OpenID Connect Discovery).
 pub const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
-
-#[derive(Clone, Debug)]
-pub struct IdTokenSettings {
-    /// The issuer, if it is not this server's public address.
-    pub issuer: Option<String>,
-    /// How long a token is valid.
-    pub lifetime: Duration,
-}
-
-impl Default for IdTokenSettings {
-    fn default() -> Self {
-        Self { issuer: None, lifetime: Duration::from_secs(600) }
-    }
-}
 
 /// Returns the issuer of this server's tokens.
 pub fn issuer(app: &App) -> &str {
@@ -108,9 +96,4 @@ pub fn master_keys(app: &App) -> Result<Arc<KeyRing>, Failure> {
              `--secrets-key-file` or `--secrets-key-command`.",
         )
     })
-}
-
-fn unavailable(error: KeyError) -> Failure {
-    let detail = "The server can't open its signing keys. Give the requestId to the operator of this server.";
-    Failure::new(Code::SecretsUnavailable, detail).with_source(error)
 }

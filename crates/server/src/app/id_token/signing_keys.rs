@@ -15,8 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use super::unavailable;
-use crate::app::failure::Failure;
+use crate::app::failure::{Code, Failure};
 
 const CACHE_TIME: Duration = Duration::from_secs(60);
 /// How long a key is published before it signs: relying parties cache the list of keys.
@@ -42,6 +41,11 @@ impl From<NotLoaded> for Failure {
             NotLoaded::Key(error) => unavailable(error),
         }
     }
+}
+
+pub(super) fn unavailable(error: KeyError) -> Failure {
+    let detail = "The server can't open its signing keys. Give the requestId to the operator of this server.";
+    Failure::new(Code::SecretsUnavailable, detail).with_source(error)
 }
 
 /// The keys that are published, opened.

@@ -3,6 +3,7 @@
 pub mod credentials;
 pub mod heartbeat_throttle;
 pub mod platform_credential;
+pub mod refusal;
 pub mod response;
 pub mod timing;
 
@@ -28,6 +29,7 @@ use crate::app::App;
 use crate::app::command::notify;
 use crate::app::failure::{Code, Failure};
 use crate::app::id_token;
+use crate::app::job::refusal::{fence_outdated, gone};
 pub use crate::app::job::response::MAX_LOG_BYTES;
 use crate::app::job::response::{job_response, whole_seconds};
 use crate::app::secret::sealing::open_step_secrets;
@@ -306,18 +308,4 @@ fn end_task(app: &App, task_token: Vec<u8>, wake_up: Option<i64>) {
             );
         }
     });
-}
-
-pub fn fence_outdated() -> Failure {
-    Failure::new(
-        Code::FenceOutdated,
-        "The environment has passed on to another session. Start no further step, and complete the job.",
-    )
-}
-
-pub fn gone() -> Failure {
-    Failure::new(
-        Code::JobGone,
-        "The job is not this runner's, or not any more. End everything that belongs to it at once.",
-    )
 }

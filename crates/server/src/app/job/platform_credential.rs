@@ -8,7 +8,7 @@ use greenroom_store::secret::CredentialOutcome;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::job::{fence_outdated, gone};
+use crate::app::job::refusal::{fence_outdated, gone};
 use crate::app::secret::sealing::open_step_secrets;
 
 /// Returns the credential for a host, and records that it was read. A repeated request returns the same one.

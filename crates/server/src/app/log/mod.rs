@@ -19,8 +19,9 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
+use crate::app::job::MAX_LOG_BYTES;
 use crate::app::job::credentials::OwnedJobCredentials;
-use crate::app::job::{self, MAX_LOG_BYTES};
+use crate::app::job::refusal::gone;
 use crate::app::live::object_gc;
 
 /// Identifies a step's log.
@@ -39,7 +40,7 @@ const GATHER_THRESHOLD_BYTES: u64 = 1024 * 1024;
 /// Checks, before the body of a piece is read, that the step is running in a job of this runner. Returns the
 /// length of the log.
 pub async fn authorize(app: &App, credentials: JobCredentials<'_>, step: StepRunId) -> Result<u64, Failure> {
-    app.store.log_end(credentials, step).await?.ok_or_else(job::gone)
+    app.store.log_end(credentials, step).await?.ok_or_else(gone)
 }
 
 /// A piece of a log, as a runner sends it.
@@ -125,7 +126,7 @@ async fn append_segment(
                 format!("A step may log {MAX_LOG_BYTES} bytes at most. End the step: it has failed.");
             Err(Failure::new(Code::LogLimitExceeded, detail).with("limit", MAX_LOG_BYTES.into()))
         }
-        AppendOutcome::Gone => Err(job::gone()),
+        AppendOutcome::Gone => Err(gone()),
     }
 }
 

@@ -10,7 +10,7 @@ use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
-use crate::app::job::gone;
+use crate::app::job::refusal::gone;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::permit::with_capacity;
