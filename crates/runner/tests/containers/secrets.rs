@@ -114,3 +114,55 @@ async fn heavy_a_file_is_replaced_while_the_step_runs() {
     assert_eq!(rest, "second");
     running.remove().await.unwrap();
 }
+
+#[tokio::test]
+async fn heavy_an_id_token_is_renewed_in_a_file_and_is_nowhere_else() {
+    let (engine, server) = (Engine::start().await, Server::start().await);
+    let user = Some("1234:1235".parse().unwrap());
+    let runner = engine.runner(server.port, |isolation| isolation.user = user).await;
+    server.configure(|rules| (rules.id_tokens, rules.id_token_seconds) = (vec!["TOKEN"], 6));
+    let changes = "while [ \"$(cat $TOKEN)\" = \"$last\" ]; do sleep 0.05; done; last=$(cat $TOKEN); \
+                   expires=${last##*.}; [ $(/bin/busybox date +%s) -lt ${expires%%-*} ] && echo valid $last";
+    let script = format!(
+        "echo $TOKEN $(env | grep -c signature); {changes}; {changes}; {changes}; \
+         /bin/busybox stat -c '%u:%g %a' $TOKEN; while [ ! -e go ]; do sleep 0.05; done"
+    );
+    server.give(job(&[("build", &format!("set +e; {script}"))]));
+    let expected = "/greenroom/secrets/TOKEN 0\nvalid ***\nvalid ***\nvalid ***\n1234:1235 400\n";
+    server.until("the token is renewed", |record| record.log_text("build") == expected).await;
+    let signatures = server.recorded(|record| record.id_tokens.clone());
+    let inspected = engine.podman(&["inspect", &engine.containers()[0]]);
+    let mut count = 0;
+    for token in signatures {
+        let signature = token.rsplit('.').next().unwrap();
+        assert!(!inspected.contains(signature), "{inspected}");
+        assert_eq!(files_with(engine.folder(), signature, &mut count), Vec::<String>::new());
+        assert_eq!(files_with(runner.folder.path(), signature, &mut count), Vec::<String>::new());
+    }
+    assert!(count > 10, "only {count} files of the engine were found");
+    let jobs = runner.folder.path().join("jobs");
+    let job = std::fs::read_dir(jobs).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(job.join("workspace/go"), "").unwrap();
+    assert_eq!(server.until_complete().await.error, None);
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn heavy_a_step_that_fills_the_folder_of_its_tokens_gets_the_renewed_one_later() {
+    let (engine, server) = (Engine::start().await, Server::start().await);
+    let runner = engine.runner(server.port, |_| {}).await;
+    server.configure(|rules| (rules.id_tokens, rules.id_token_seconds) = (vec!["TOKEN"], 12));
+    // The token is renewed after six seconds, for which there is no room then.
+    let script = "cd /greenroom/secrets; first=$(cat TOKEN); dd if=/dev/zero of=full bs=1024 count=2048 2>/dev/null; \
+                  sleep 8; [ \"$(cat TOKEN)\" = \"$first\" ] && echo kept; rm full; sleep 1.5; \
+                  [ \"$(cat TOKEN)\" = \"$first\" ] || echo renewed; cat TOKEN";
+    server.give(job(&[("build", &format!("set +e; {script}"))]));
+    assert_eq!(server.until_complete().await.error, None);
+    let log = server.recorded(|record| record.log_text("build"));
+    assert!(
+        log.contains("a value was not renewed: the file /greenroom/secrets/TOKEN: No space left"),
+        "{log}"
+    );
+    assert!(log.ends_with("kept\nrenewed\n***"), "{log}");
+    runner.finish().await;
+}
