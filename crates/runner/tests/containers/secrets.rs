@@ -120,8 +120,8 @@ async fn heavy_an_id_token_is_renewed_in_a_file_and_is_nowhere_else() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let user = Some("1234:1235".parse().unwrap());
     let runner = engine.runner(server.port, |isolation| isolation.user = user).await;
-    server.configure(|rules| (rules.id_tokens, rules.id_token_seconds) = (vec!["TOKEN"], 6));
-    let changes = "while [ \"$(cat $TOKEN)\" = \"$last\" ]; do sleep 0.05; done; last=$(cat $TOKEN); \
+    server.configure(|rules| (rules.id_tokens, rules.id_token_seconds) = (vec!["TOKEN"], 8));
+    let changes = "until new=$(cat $TOKEN); [ \"$new\" ] && [ \"$new\" != \"$last\" ]; do sleep 0.05; done; last=$new; \
                    expires=${last##*.}; [ $(/bin/busybox date +%s) -lt ${expires%%-*} ] && echo valid $last";
     let script = format!(
         "echo $TOKEN $(env | grep -c signature); {changes}; {changes}; {changes}; \
