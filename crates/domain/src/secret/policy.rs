@@ -94,7 +94,9 @@ impl Usage {
         // Anything else, such as a path or a user name, would have been moved out of the host by the parser.
         let given = host.to_ascii_lowercase();
         let given = given.strip_suffix(":443").unwrap_or(&given);
-        if name.is_empty() || name.len() > 253 || given != normalized {
+        // The parser accepts `*`, which reads like a pattern.
+        let is_plain = given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte));
+        if name.is_empty() || name.len() > 253 || given != normalized || !is_plain {
             return Err(InvalidPolicy::Host);
         }
         Ok(Self { kind, host: normalized })
@@ -208,6 +210,9 @@ mod tests {
             ("git.example.com?x", None),
             ("git.example.com#x", None),
             ("git example.com", None),
+            ("*.example.com", None),
+            ("*", None),
+            ("[::1]:8443", Some("[::1]:8443")),
         ] {
             let found = Usage::new(UsageKind::Checkout, given).ok().map(|usage| usage.host);
             assert_eq!(found.as_deref(), expected, "{given}");
