@@ -31,6 +31,9 @@ pub(super) const CACHES: usize = 10;
 pub(super) const CACHE_PATHS: usize = 20;
 pub(super) const PATH_BYTES: usize = 255;
 pub(super) const BRANCHES: usize = 20;
+/// Hosts of submodules. A host has a name of 253 bytes at most, and a port.
+pub(super) const HOSTS: usize = 20;
+pub(super) const HOST_BYTES: usize = 259;
 pub(super) const APPROVERS: usize = 50;
 pub(super) const APPROVALS: u64 = 20;
 pub(super) const ATTEMPTS: u64 = 10;

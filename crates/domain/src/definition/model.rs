@@ -136,6 +136,9 @@ pub struct Stage {
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
     pub approval: Option<Approval>,
+    /// The hosts from which submodules are fetched, with a port if that is not 443; none if it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<String>,
     /// Paths in the workspace that are kept for later stages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,

@@ -11,6 +11,7 @@ mod mutation;
 mod only;
 mod published;
 mod schema;
+mod submodules;
 mod valid;
 
 use greenroom_domain::definition::{Diagnostic, parse};

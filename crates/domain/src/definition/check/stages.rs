@@ -6,6 +6,7 @@ use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::located::{Located, Position};
 use crate::definition::model::{Only, Stage, Step};
 use crate::definition::{condition, limits, raw};
+use crate::secret::{Usage, UsageKind};
 
 impl Check<'_> {
     pub(super) fn stages(&mut self) -> Vec<Stage> {
@@ -40,6 +41,7 @@ impl Check<'_> {
             timeout_seconds: timeout
                 .map(|timeout| self.duration(path.key("timeout"), timeout, limits::MAX_TIMEOUT_SECONDS)),
             approval: stage.approval.as_ref().map(|approval| self.approval(path.key("approval"), approval)),
+            submodules: self.hosts(path.key("submodules"), stage.submodules.as_ref()),
             artifacts: self.workspace_paths(
                 path.key("artifacts"),
                 stage.artifacts.as_deref().unwrap_or_default(),
@@ -48,6 +50,32 @@ impl Check<'_> {
             caches: self.caches(path.key("caches"), stage.caches.as_deref().unwrap_or_default()),
             steps: self.steps(path.key("steps"), key, stage),
         }
+    }
+
+    fn hosts(&mut self, path: Path<'_>, hosts: Option<&Located<Vec<Located<String>>>>) -> Vec<String> {
+        let Some(hosts) = hosts else { return Vec::new() };
+        if hosts.value.is_empty() {
+            self.report.error(
+                hosts.at,
+                path,
+                "must name at least one host; leave it out to fetch no submodules",
+            );
+        }
+        if !self.fits(hosts.at, path, hosts.value.len(), limits::HOSTS) {
+            return Vec::new();
+        }
+        self.unique(path, &hosts.value);
+        let mut checked = Vec::with_capacity(hosts.value.len());
+        for (index, host) in hosts.value.iter().enumerate() {
+            match Usage::new(UsageKind::Checkout, &host.value) {
+                Ok(usage) => checked.push(usage.host),
+                Err(error) => {
+                    let message = format!("{} is not a host: it {error}", quote(&host.value));
+                    self.report.error(host.at, path.index(index), message);
+                }
+            }
+        }
+        checked
     }
 
     fn only(&mut self, path: Path<'_>, stage: &raw::Stage, only: &Located<String>) -> Option<Only> {

@@ -48,6 +48,12 @@ pub(in crate::definition) struct Stage {
     /// Who has to agree before it starts.
     pub(in crate::definition) approval: Option<Located<Approval>>,
 
+    /// The hosts from which its submodules are fetched, by https: `git.example.com`, or with a port
+    /// `git.example.com:8443`. Commits name the addresses; one on another host fails the stage. Without it no submodule is
+    /// fetched.
+    #[schemars(length(min = 1, max = limits::HOSTS), inner(length(min = 1, max = limits::HOST_BYTES)))]
+    pub(in crate::definition) submodules: Option<Located<Vec<Located<String>>>>,
+
     /// Files and folders of the workspace that the stages which need this one find in theirs.
     #[schemars(length(max = limits::ARTIFACTS), inner(length(min = 1, max = limits::PATH_BYTES)))]
     pub(in crate::definition) artifacts: Option<Vec<Located<String>>>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Artifact as Input, Cache, Job, JobStep, MustBeOn, Source};
+use greenroom_api_types::runner::{Artifact as Input, Cache, Job, JobStep, MustBeOn, Source, Submodules};
 use greenroom_domain::definition::{self, NO_ENVIRONMENT, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::JobId;
@@ -51,7 +51,9 @@ pub fn job_response(
             repository,
             commit_id: of.commit_id.clone(),
             must_be_on: of.proof.map(|proof| MustBeOn { branch: proof.branch, any_of: proof.any_of }),
-            submodules: None,
+            submodules: stage
+                .filter(|stage| !stage.submodules.is_empty())
+                .map(|stage| Submodules { hosts: stage.submodules.clone() }),
         }),
         timeout_seconds: of.timeout_seconds,
         log_limit_bytes: MAX_LOG_BYTES,
