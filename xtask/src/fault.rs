@@ -3,6 +3,7 @@
 //! bugs in `fault/planted.rs`.
 
 mod deployments;
+mod key_rotation;
 mod overload;
 mod planted;
 mod second_installation;
@@ -24,6 +25,8 @@ pub(crate) enum Target {
     Deployments(deployments::Options),
     /// A hostile organization sends every request it is allowed to while another one works. Same exit codes
     Overload(overload::Options),
+    /// The master key of secrets is replaced while steps of 100 organizations read 10,000 of them. Same exit codes
+    KeyRotation(key_rotation::Options),
     /// Lock and deployment campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
     /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
@@ -64,6 +67,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Locks(options) => locks(workspace, options),
         Target::Deployments(options) => deployments::run(workspace, options),
         Target::Overload(options) => overload::run(workspace, options),
+        Target::KeyRotation(options) => key_rotation::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
         Target::CheckPlanted => planted::check(workspace),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),

@@ -13,6 +13,7 @@ mod finding;
 mod fixture;
 mod handover;
 mod history;
+mod key_rotation;
 mod ledger;
 mod locks;
 mod options;
@@ -38,6 +39,8 @@ pub(crate) enum Fault {
     Deployments(deployments::Deployments),
     /// A hostile organization attacks while another one works. Same exit codes.
     Overload(overload::Overload),
+    /// The master key of secrets is replaced while steps read them. Same exit codes.
+    KeyRotation(key_rotation::KeyRotation),
     /// The attacker process of `overload`.
     #[command(hide = true)]
     Attacker(overload::Attacker),
@@ -48,6 +51,7 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
         Fault::Locks(options) => locks::run(options).await,
         Fault::Deployments(options) => Box::pin(deployments::run(options)).await,
         Fault::Overload(options) => Box::pin(overload::run(options)).await,
+        Fault::KeyRotation(options) => Box::pin(key_rotation::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
     // A campaign that could not be carried out must not be taken for one that found violations.

@@ -41,6 +41,9 @@ pub(crate) struct Scenarios {
     /// Number of runs of each scenario.
     #[arg(long, default_value_t = 1)]
     pub(super) repeat: u32,
+    /// Whether the server has no limits per token, organization and address.
+    #[arg(skip)]
+    pub(crate) limits_off: bool,
     /// How much server and worker log.
     #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
     pub(crate) log_level: String,
@@ -69,6 +72,7 @@ impl Scenarios {
             without_containers: false,
             pending: false,
             repeat: 1,
+            limits_off: false,
             log_level,
             folder: PathBuf::new(),
         }

@@ -22,6 +22,7 @@ use crate::scenarios::repository::{self, Repository};
 use crate::scenarios::s3::S3;
 use crate::scenarios::services::{Services, dev_stack};
 use crate::scenarios::step::Part;
+use crate::stack::LIMITS_OFF;
 
 const STEPS: &str = "steps";
 const KEY_FILE: &str = "secrets-key";
@@ -92,6 +93,9 @@ impl Parts {
                     (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
             }
+            if options.limits_off {
+                variables.push((LIMITS_OFF.0, LIMITS_OFF.1.to_owned()));
+            }
             let mut variables: Vec<(String, String)> =
                 variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
             if let Some(s3) = s3.as_ref().filter(|_| role == "serve") {
@@ -136,9 +140,26 @@ impl Parts {
 
     /// Returns the active master key of secrets, without its id.
     pub(crate) fn master_key(&self) -> anyhow::Result<String> {
+        let line = self.key_line()?;
+        line.split_once(':').map(|(_, key)| key.to_owned()).context("the master key has no id")
+    }
+
+    /// Returns the line of the active master key.
+    pub(crate) fn key_line(&self) -> anyhow::Result<String> {
         let keys = std::fs::read_to_string(self.folder.join(KEY_FILE))?;
-        let key = keys.lines().next().and_then(|line| Some(line.split_once(':')?.1.to_owned()));
-        key.context("the file has no master key")
+        keys.lines().next().map(str::to_owned).context("the file has no master key")
+    }
+
+    /// Replaces the master keys, and makes the server read them.
+    pub(crate) async fn reload_keys(&self, keys: &[String]) -> anyhow::Result<()> {
+        write_key_file(&self.folder.join(KEY_FILE), keys)?;
+        self.server.lock().await.signal("HUP").await
+    }
+
+    /// Runs an operator's command that needs the master keys.
+    pub(crate) async fn admin_with_keys(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        let file = self.folder.join(KEY_FILE).to_string_lossy().into_owned();
+        self.admin(&[&["admin", "--secrets-key-file", &file], arguments].concat()).await
     }
 
     pub(crate) fn database_url(&self) -> &str {
