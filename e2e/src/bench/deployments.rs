@@ -1,6 +1,6 @@
 //! `bench deployments`: the cost of a deployment against the same steps on bare Temporal, the cost of a step
-//! against `podman run`, how soon a deployment starts, how fast logs are stored, and what an idle runner
-//! uses.
+//! against `podman run`, how soon a deployment starts, what secrets add to that, how fast logs are stored, and
+//! what an idle runner uses.
 
 mod bare;
 mod container;
@@ -14,6 +14,7 @@ mod many_logs;
 mod podman;
 mod run;
 pub(crate) mod runner;
+mod secrets;
 mod start;
 pub(crate) mod wave;
 
@@ -61,7 +62,7 @@ pub(crate) struct BenchDeployments {
     /// Part `long`: number of runs in Greenroom, and as many with `podman run`.
     #[arg(long, default_value_t = 3)]
     long_runs: usize,
-    /// Part `start`: number of deployments, one after the other.
+    /// Part `start`: number of deployments, one after the other; part `secrets`: number of steps of each kind.
     #[arg(long, default_value_t = 200)]
     samples: usize,
     /// Part `log`: amount of output of the single step.
@@ -85,6 +86,8 @@ enum Part {
     Long,
     /// The time from the response to a deploy request until the first step runs.
     Start,
+    /// How much later a step with five secrets starts than one without.
+    Secrets,
     /// How fast the log of one step with much output is stored, and the logs of many steps that write
     /// concurrently.
     Log,
@@ -111,6 +114,9 @@ pub(crate) async fn run(options: BenchDeployments) -> anyhow::Result<()> {
     }
     if wanted(Part::Start) {
         figures.extend(start::measure(&options, &programs).await?);
+    }
+    if wanted(Part::Secrets) {
+        figures.extend(secrets::measure(&options, &programs).await?);
     }
     if wanted(Part::Log) {
         figures.extend(log::measure(&options, &programs).await?);

@@ -12,6 +12,7 @@ use sqlx::{Connection, PgConnection};
 use super::runner::{Kind, Runner};
 use crate::parts::api::Api;
 use crate::parts::daemon::Daemon;
+use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin};
 use crate::scenarios::services::{Services, dev_stack};
@@ -65,6 +66,9 @@ impl DeploymentFixture {
         server_variables.push(("GREENROOM_LISTEN", format!("127.0.0.1:{port}")));
         // The whole load belongs to one organization.
         server_variables.push((LIMITS_OFF.0, LIMITS_OFF.1.to_owned()));
+        let key_file = folder.join("secrets-key");
+        write_key_file(&key_file, &[new_key("bench")])?;
+        server_variables.push((KEY_FILE_VARIABLE, key_file.display().to_string()));
         server_variables.push(("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())));
         let log = |role: &str| folder.join("logs").join(format!("{role}.log"));
         let mut server = Daemon::new("serve", daemon.clone(), log("serve"), server_variables)?;
