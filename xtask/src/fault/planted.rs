@@ -3,6 +3,7 @@
 //! `e2e/planted`; `cargo xtask fault check-planted` checks that they can still be planted.
 
 mod source;
+mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::fault::build;
+use crate::fault::planted::tests::{TESTED_BUGS, TestedBug};
 use crate::workspace::{self, Workspace};
 use crate::{entry, output};
 
@@ -63,6 +65,8 @@ const LATENCY_PROPERTIES: [&str; 2] = ["L10", "D10"];
 enum Campaign {
     Locks,
     Deployments,
+    /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
+    Secrets,
 }
 
 #[derive(Args)]
@@ -99,6 +103,9 @@ struct Programs {
 }
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    if options.campaign == Campaign::Secrets {
+        return run_tests(workspace, options);
+    }
     let beside = build(workspace, &["-p", "greenroom-e2e"], options.release, None)?;
     build(workspace, &["-p", "greenroom-runner"], options.release, None)?;
     let daemon = build_daemon(workspace, options.release)?;
@@ -107,6 +114,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let names: &[&str] = match options.campaign {
         Campaign::Locks => &LOCK_BUGS,
         Campaign::Deployments => &DEPLOYMENT_BUGS,
+        Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
         anyhow::bail!("there is no bug {only} in this campaign, only: {}", names.join(", "));
@@ -140,12 +148,34 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     Ok(if is_control_clean && found == bugs.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Searches for the bugs that have tests.
+fn run_tests(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    let manifest = source::prepare(workspace, &bugs())?;
+    let is_wanted = |bug: &&TestedBug| options.only.as_deref().is_none_or(|only| only == bug.name);
+    let mut searches = Vec::new();
+    for bug in TESTED_BUGS.iter().filter(is_wanted) {
+        output::progress(format_args!("planted: {}", bug.name));
+        searches.push(tests::search(workspace, &manifest, bug)?);
+    }
+    let found = searches.iter().filter(|search| search["found"] == true).count();
+    if options.json {
+        output::print(json!({ "planted": searches.len(), "found": found, "bugs": searches }))?;
+    } else {
+        for search in &searches {
+            let outcome = if search["found"] == true { "found" } else { "NOT found" };
+            output::print(format_args!("{}: {outcome} by {}", search["name"], search["by"]))?;
+        }
+    }
+    Ok(if found == searches.len() && found > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     let bugs = bugs();
     let manifest = source::prepare(workspace, &bugs)?;
     // `cargo check` builds no program, so it can use the usual target folder, in which the dependencies are
     // compiled already.
-    let mut cargo = workspace.cargo(&["check", "-p", "greenroom-server", "--manifest-path"]);
+    let packages = ["check", "-p", "greenroom-server", "-p", "greenroom-runner", "--manifest-path"];
+    let mut cargo = workspace.cargo(&packages);
     cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
     // Cargo identifies a package by its path within the workspace, so a package of the copy would be taken for the
     // same one of the workspace, and for unchanged. With a wrapper, here one without an effect, they are kept apart.
@@ -156,7 +186,8 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 }
 
 fn bugs() -> BTreeSet<&'static str> {
-    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).collect()
+    let tested = TESTED_BUGS.iter().map(|bug| bug.name);
+    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -179,6 +210,7 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
             search.args(["locks", "--until-found", "--ops", &ops.to_string()]);
             search.args(["--faults", &ops.div_ceil(OPS_PER_FAULT).to_string()]);
         }
+        Campaign::Secrets => {}
         Campaign::Deployments => {
             search.args(["deployments", "--deployments", &options.deployments.to_string()]);
             let faults = if WITHOUT_FAULTS.contains(&name) { 0 } else { options.faults };
