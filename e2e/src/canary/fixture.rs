@@ -147,6 +147,8 @@ impl CanaryFixture {
     pub(crate) async fn provoke_errors(&self, secrets: &[CanarySecret]) -> anyhow::Result<Vec<u8>> {
         let first = self.get("/secrets?limit=1").await?;
         let id = first[0]["id"].as_str().context("there is no secret")?.to_owned();
+        // A value that is too long, but a body that is not: the server would close the connection.
+        let padding = "x".repeat(65_536);
         let mut responses = Vec::new();
         for CanarySecret { name, value } in secrets.iter().take(10) {
             let (one, value_path) = (format!("/secrets/{id}"), format!("/secrets/{id}/value"));
@@ -157,7 +159,7 @@ impl CanaryFixture {
                 (Method::POST, "/secrets", json!({ "name": "other", "value": value, "unknown": true })),
                 (Method::PATCH, one.as_str(), json!({ "value": value })),
                 (Method::PUT, value_path.as_str(), json!({ "value": format!("{value}\0") })),
-                (Method::PUT, value_path.as_str(), json!({ "value": value.repeat(9_000) })),
+                (Method::PUT, value_path.as_str(), json!({ "value": format!("{value}{padding}") })),
                 (Method::PUT, "/secrets/unknown/value", json!({ "value": value })),
             ];
             for (method, below, body) in rejected {
