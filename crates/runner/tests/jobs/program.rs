@@ -2,15 +2,20 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::eventually;
 use crate::support::test_runner::entry;
 
-fn program(url: &str, folder: &std::path::Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_greenroom-runner"));
+fn program(url: &str, folder: &Path) -> Command {
+    program_at(Path::new(env!("CARGO_BIN_EXE_greenroom-runner")), &entry(), url, folder)
+}
+
+fn program_at(runner: &Path, entry: &Path, url: &str, folder: &Path) -> Command {
+    let mut command = Command::new(runner);
     command.args(["--url", url, "--token", "grr_test", "--backend", "process", "--name", "test"]);
-    command.arg("--work-dir").arg(folder.join("work")).arg("--entry").arg(entry());
+    command.arg("--work-dir").arg(folder.join("work")).arg("--entry").arg(entry);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
@@ -29,7 +34,11 @@ fn a_runner_does_not_start_with_plain_http_to_another_machine() {
 #[tokio::test]
 async fn the_memory_of_a_runner_can_not_be_read_by_its_user() {
     let folder = tempfile::tempdir().unwrap();
-    let mut command = program("http://127.0.0.1:9/api/v1", folder.path());
+    // Copies, because another user may not be able to open the folder of the build.
+    let (copy, entry_copy) = (folder.path().join("runner"), folder.path().join("entry"));
+    std::fs::copy(env!("CARGO_BIN_EXE_greenroom-runner"), &copy).unwrap();
+    std::fs::copy(entry(), &entry_copy).unwrap();
+    let mut command = program_at(&copy, &entry_copy, "http://127.0.0.1:9/api/v1", folder.path());
     let own = std::fs::metadata(folder.path()).unwrap().uid();
     // If this test runs as root, the runner needs another user.
     let user = if own == 0 { 12_345 } else { own };
