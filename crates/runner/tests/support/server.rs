@@ -78,7 +78,10 @@ impl Server {
     }
 
     pub fn give(&self, job: Job) {
-        self.state.lock().unwrap().waiting.push_back(job);
+        let mut state = self.state.lock().unwrap();
+        // So that the end of a previous job is not taken for the end of this one.
+        state.record.complete = None;
+        state.waiting.push_back(job);
     }
 
     pub fn offer_artifact(&self, id: &str, archive: Vec<u8>) {
