@@ -4,6 +4,7 @@
 mod bench;
 mod canary;
 mod fault;
+mod id_tokens;
 mod parts;
 mod scenarios;
 mod second_installation;
@@ -35,6 +36,9 @@ enum Command {
         #[command(subcommand)]
         what: fault::Fault,
     },
+    /// Exchange a step's id tokens at a real relying party. Exit code 1: accepted or refused wrongly; 2: not
+    /// carried out.
+    IdTokens(id_tokens::IdTokens),
     /// Deployments from end to end, as defined in e2e/scenarios.
     Scenarios(scenarios::Scenarios),
     /// Two installations in one Temporal namespace, which must not touch each other's workflows.
@@ -51,6 +55,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Canary(options) => return Box::pin(canary::run(options)).await,
         Command::Fault { what } => return fault::run(what).await,
+        Command::IdTokens(options) => return Box::pin(id_tokens::run(options)).await,
         Command::SecondInstallation(options) => return Box::pin(second_installation::run(options)).await,
         Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,
     }

@@ -6,6 +6,7 @@ mod canary;
 mod e2e;
 mod entry;
 mod fault;
+mod id_tokens;
 mod openapi;
 mod output;
 mod ui;
@@ -56,6 +57,9 @@ enum Task {
         #[command(subcommand)]
         target: fault::Target,
     },
+    /// Builds the programs, and lets a step exchange its id tokens at a real relying party. Exit code 0: accepted
+    /// and refused as they have to be; 1: not; 2: not carried out
+    IdTokens(id_tokens::Options),
     /// Builds the dashboard and tests it in a browser against a demo stack. Exit code 0: all passed
     Ui(ui::Options),
 }
@@ -81,6 +85,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),
+        Task::IdTokens(options) => return id_tokens::run(&workspace, &options),
         Task::Ui(options) => return ui::run(&workspace, &options),
     }
     Ok(ExitCode::SUCCESS)

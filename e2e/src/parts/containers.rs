@@ -23,7 +23,7 @@ events_logger = "file"
 [containers]
 default_ulimits = ["nofile=4096:4096", "nproc=20000:20000"]
 "#;
-const PROGRAMS: &str = "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true mkdir sha256sum test ip cut";
+const PROGRAMS: &str = "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true mkdir sha256sum test ip cut date";
 
 pub(crate) struct Containers {
     folder: Folder,

@@ -14,7 +14,7 @@ mod play;
 mod report;
 mod repository;
 mod runner_settings;
-mod s3;
+pub(crate) mod s3;
 mod scenario;
 mod script;
 mod secrets;

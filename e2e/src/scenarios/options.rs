@@ -44,6 +44,9 @@ pub(crate) struct Scenarios {
     /// Whether the server has no limits per token, organization and address.
     #[arg(skip)]
     pub(crate) limits_off: bool,
+    /// More settings of the server, as environment variables.
+    #[arg(skip)]
+    pub(crate) server_variables: Vec<(&'static str, String)>,
     /// How much server and worker log.
     #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
     pub(crate) log_level: String,
@@ -73,6 +76,7 @@ impl Scenarios {
             pending: false,
             repeat: 1,
             limits_off: false,
+            server_variables: Vec::new(),
             log_level,
             folder: PathBuf::new(),
         }

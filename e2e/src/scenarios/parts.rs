@@ -75,7 +75,7 @@ impl Parts {
         let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
         let containers = if containers { Some(Containers::start().await?) } else { None };
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
-        let s3 = if options.s3 { Some(S3::start(&folder.join("s3")).await?) } else { None };
+        let s3 = if options.s3 { Some(S3::start(&folder.join("s3"), None).await?) } else { None };
         let port = ports::free()?;
         let key_file = folder.join(KEY_FILE);
         write_key_file(&key_file, &[new_key("scenarios")])?;
@@ -92,6 +92,7 @@ impl Parts {
                     ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
                     (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
+                variables.extend(options.server_variables.clone());
             }
             if options.limits_off {
                 variables.push((LIMITS_OFF.0, LIMITS_OFF.1.to_owned()));

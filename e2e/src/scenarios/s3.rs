@@ -15,9 +15,14 @@ pub(crate) struct S3 {
 }
 
 impl S3 {
-    pub(crate) async fn start(folder: &Path) -> anyhow::Result<Self> {
+    /// With a configuration of identity providers and roles, it also exchanges their tokens for credentials.
+    pub(crate) async fn start(folder: &Path, iam_config: Option<&Path>) -> anyhow::Result<Self> {
         let mut command = Command::new("e2e/s3/serve");
-        command.arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        command.arg(folder);
+        if let Some(file) = iam_config {
+            command.arg("--iam-config").arg(file);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut script = command.spawn().context("e2e/s3/serve can't be started")?;
         let mut line = String::new();
         if let Some(stdout) = script.stdout.take() {
