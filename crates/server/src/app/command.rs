@@ -36,7 +36,8 @@ pub struct CommandRequest<'a> {
 pub enum ConnectionUse {
     /// The request has a slot, which includes a connection.
     OfSlot,
-    /// The request has given up its slot to wait: each command acquires a connection of its own.
+    /// The request has released its slot before it waits for an event. Each of its transactions acquires a permit
+    /// from the organization's semaphore of database connections, and releases it when it ends.
     PerCommand,
 }
 
@@ -135,7 +136,7 @@ impl CommandRequest<'_> {
         self.app.web_urls(self.principal)
     }
 
-    /// The same request after it has given up its slot to wait.
+    /// The same request after it has released its slot.
     pub fn waiting(self) -> Self {
         Self { connection: ConnectionUse::PerCommand, ..self }
     }

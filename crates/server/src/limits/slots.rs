@@ -83,7 +83,7 @@ impl Slots {
         self.general.try_slot(Some(connection)).ok_or_else(busy)
     }
 
-    /// Acquires the right to use a connection, for a request that has given up its slot to wait.
+    /// Acquires a permit for one database connection, for a request that has released its slot.
     pub async fn connection(&self, principal: &Principal) -> Result<ConnectionPermit, Failure> {
         self.connection_of(organization(principal.into())).await
     }

@@ -15,7 +15,7 @@ import { RuleFields } from "./RuleFields";
 
 export function EditDialog({ org, secret, onClose }: { org: string; secret: SecretRecord; onClose: () => void }) {
   const queries = useQueryClient();
-  // As it was when the dialog opened: if somebody else changes it meanwhile, saving fails and nothing is overwritten.
+  // The record when the dialog opened. Its ETag is sent as If-Match: after a concurrent change the server responds 412.
   const [original] = useState(secret);
   const [form, setForm] = useState(() => editFormOf(original));
   const [isTouched, setTouched] = useState(false);

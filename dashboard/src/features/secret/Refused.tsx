@@ -1,4 +1,4 @@
-// Secrets for those who may not see them: it says who may.
+// Shown instead of the secrets to roles without permission: names the roles that have it.
 import { ProblemPanel } from "@/features/problem";
 import { secret as texts } from "@/texts/en/secret";
 import { PageHead } from "@/ui/Page";

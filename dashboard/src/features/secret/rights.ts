@@ -1,4 +1,4 @@
-// Who may do what with secrets. The server decides; this only says beforehand why a button can't be pressed.
+// The permissions of each role on secrets, for the reason in the tooltip of a disabled button. The server checks them again.
 import type { Role, Secret } from "@/api/types";
 import { hasRole } from "@/lib/roles";
 import { secret as texts } from "@/texts/en/secret";

@@ -1,4 +1,4 @@
-// Takes the value from a form once per submission, and says what is wrong with it.
+// Reads the value from the form's uncontrolled inputs, empties them, and returns the value or a validation error.
 import { useRef, useState } from "react";
 import { type Take, takeFrom, type ValueMistake } from "./value";
 
