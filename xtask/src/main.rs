@@ -9,6 +9,7 @@ mod fault;
 mod id_tokens;
 mod openapi;
 mod output;
+mod program_options;
 mod ui;
 mod walls;
 mod words;
