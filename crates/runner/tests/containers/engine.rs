@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use greenroom_runner::backend::container::{Container, Isolation};
 use nix::sys::signal::{Signal, kill};
@@ -57,6 +58,16 @@ impl Engine {
         let engine = Engine { folder, service };
         eventually("the engine listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok()).await;
         engine
+    }
+
+    /// Returns the processor time that the engine's own process has used.
+    pub fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.service.id())).unwrap();
+        // The name of the program, in parentheses, may contain spaces. User and system time follow as the
+        // 12th and 13th field after it, in hundredths of a second.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 10)
     }
 
     /// Returns the folder with everything that the engine stores.

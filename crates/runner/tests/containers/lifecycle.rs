@@ -32,6 +32,21 @@ async fn heavy_a_job_runs_in_containers() {
     assert_eq!(engine.containers(), Vec::<String>::new());
 }
 
+/// Versions of Podman before 4.5 use a whole processor for each request that waits for a container's end.
+#[tokio::test]
+async fn heavy_waiting_for_a_step_takes_little_of_the_engine() {
+    let (engine, server) = (Engine::start().await, Server::start().await);
+    let runner = engine.runner(server.port, |_| {}).await;
+    server.give(job(&[("deploy", "echo ready; sleep 3; echo done")]));
+    server.until("the step runs", |record| record.log("deploy") == b"ready\n").await;
+    let before = engine.processor_time();
+    server.until("the step ends", |record| record.log("deploy") == b"ready\ndone\n").await;
+    let used = engine.processor_time().saturating_sub(before);
+    server.until_complete().await;
+    assert!(used < Duration::from_millis(500), "{used:?}");
+    runner.finish().await;
+}
+
 #[tokio::test]
 async fn heavy_a_canceled_step_gets_sigterm_and_is_then_killed() {
     let (engine, server) = (Engine::start().await, Server::start().await);

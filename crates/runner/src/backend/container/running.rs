@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bollard::Docker;
@@ -11,15 +12,20 @@ use bollard::query_parameters::{
     WaitContainerOptionsBuilder,
 };
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::time::timeout;
 use tokio_util::io::StreamReader;
+use tokio_util::sync::CancellationToken;
 
 use crate::backend::{BackendError, Ended, Result, Running, StepFiles, StepValues};
 
 /// How long the engine may take to end a killed container.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The interval of checks when the engine's wait request has failed.
-const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How often a container with open output is checked, and how long such a request may take.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const CHECK_TIMEOUT: Duration = Duration::from_millis(50);
+/// The pause before a request is repeated that has failed.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The exit code of a step whose container has ended without one.
 const UNKNOWN_EXIT_CODE: i32 = -1;
@@ -29,12 +35,14 @@ type Output = StreamReader<Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>
 pub struct ContainerStep {
     docker: Docker,
     id: String,
+    /// Canceled when the output has ended, or is not read any more.
+    output_ended: CancellationToken,
     ended: Option<Ended>,
 }
 
 impl ContainerStep {
     pub(super) fn new(docker: Docker, id: String) -> Self {
-        ContainerStep { docker, id, ended: None }
+        ContainerStep { docker, id, output_ended: CancellationToken::new(), ended: None }
     }
 }
 
@@ -52,18 +60,27 @@ async fn inspect(docker: &Docker, id: &str) -> Result<Option<Ended>> {
     Ok(Some(Ended { exit_code, remark }))
 }
 
-/// Waits until the container does not run any more.
-async fn wait_until_ended(docker: &Docker, id: &str) -> Result<Ended> {
+/// Waits until the container does not run any more. Its output ends with it, or before. While the output is open,
+/// requests to wait are short: Podman before version 4.5 polls without a pause during such a request.
+async fn wait_until_ended(docker: &Docker, id: &str, output_ended: &CancellationToken) -> Result<Ended> {
     loop {
+        let is_open = timeout(CHECK_INTERVAL, output_ended.cancelled()).await.is_err();
         let options = WaitContainerOptionsBuilder::new().condition("not-running").build();
-        let waited = docker.wait_container(id, Some(options)).next().await;
+        let mut request = docker.wait_container(id, Some(options));
+        let waited = match is_open {
+            true => match timeout(CHECK_TIMEOUT, request.next()).await {
+                Ok(waited) => waited,
+                Err(_) => continue,
+            },
+            false => request.next().await,
+        };
         // The response is not used, and the container is inspected instead: the library reports any exit code
         // other than 0 as an error, and a long wait may end with the connection's timeout.
         if let Some(ended) = inspect(docker, id).await? {
             return Ok(ended);
         }
         if !matches!(waited, Some(Ok(_))) {
-            tokio::time::sleep(POLL_INTERVAL).await;
+            tokio::time::sleep(RETRY_INTERVAL).await;
         }
     }
 }
@@ -80,14 +97,19 @@ impl Running for ContainerStep {
         let files = values.send(attached.input).await?;
         let bytes =
             attached.output.map(|piece| piece.map(|piece| piece.into_bytes()).map_err(io::Error::other));
-        Ok((StreamReader::new(Box::pin(bytes)), files))
+        let mut guard = Some(self.output_ended.clone().drop_guard());
+        let end = stream::poll_fn(move |_| {
+            drop(guard.take());
+            Poll::Ready(None)
+        });
+        Ok((StreamReader::new(Box::pin(bytes.chain(end))), files))
     }
 
     async fn wait(&mut self) -> Result<Ended> {
         if let Some(ended) = &self.ended {
             return Ok(ended.clone());
         }
-        let ended = wait_until_ended(&self.docker, &self.id).await?;
+        let ended = wait_until_ended(&self.docker, &self.id, &self.output_ended).await?;
         self.ended = Some(ended.clone());
         Ok(ended)
     }
@@ -104,7 +126,7 @@ impl Running for ContainerStep {
         unless_gone(self.docker.kill_container(&self.id, Some(options)).await).map_err(failed)?;
         // The kernel kills all processes of the container with the first one; the engine reports the end
         // after that.
-        match tokio::time::timeout(KILL_TIMEOUT, self.wait()).await {
+        match timeout(KILL_TIMEOUT, self.wait()).await {
             Ok(ended) => ended.map(drop),
             Err(_) => Err(BackendError::message("the step's container still runs after it was killed")),
         }
