@@ -32,6 +32,9 @@ pub struct Deployment {
     pub reason: Option<DeploymentReason>,
     /// Human-readable explanation of `reason`.
     pub detail: Option<String>,
+    /// The deployment may replace what a newer one has deployed: it was created or last retried with `allowOlder`.
+    #[serde(default)]
+    pub rollback: bool,
     pub created_by: Person,
     /// The user who canceled the deployment or ended its session; null if the system canceled it, or if it
     /// was not canceled.
@@ -66,6 +69,9 @@ pub struct Stage {
     pub needs: Vec<String>,
     /// The pool whose runners run this stage.
     pub pool: String,
+    /// The lasting environment that the stage deploys to; null if it deploys to none.
+    #[serde(default)]
+    pub environment: Option<String>,
     pub status: StageStatus,
     /// A code for the reason of this status; null if there is none.
     pub reason: Option<DeploymentReason>,
@@ -138,6 +144,9 @@ pub struct CreateDeployment {
     /// The branch that the commit is on. The conditions of stages (`if`) use it, and users see it.
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
+    /// Whether the deployment may replace what a newer one has deployed to a lasting environment; false if left out.
+    /// Only for maintainers. The deployment is shown as a rollback.
+    pub allow_older: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -153,6 +162,9 @@ pub struct RetryStage {
     /// The version of the definition that the retry uses: the deployment's own (`same`) or the pipeline's
     /// newest (`latest`). `same` if left out.
     pub inputs: Option<RetryInputs>,
+    /// Whether the retry may replace what a newer deployment has deployed to a lasting environment, and repeat a stage
+    /// that has succeeded; false if left out. Only for maintainers. The deployment is shown as a rollback.
+    pub allow_older: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -141,6 +141,8 @@ pub enum PermanentFailure {
     CommitNotOnBranch,
     /// There is no repository at the URL, or the runner may not read it.
     RepositoryUnavailable,
+    /// The address of a submodule is not https on a host that the stage lists.
+    CheckoutHostNotAllowed,
     /// The registry has no such image, or denies access to it.
     ImageNotFound,
     /// A rule denies the credential for the repository or the registry to this job, or its value is not one.

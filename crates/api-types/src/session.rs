@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::environment::{CleanupFailed, Handover, Holder, Lock};
+pub use crate::person::Person;
 pub use crate::session_deployment::{SessionDeployment, WaitingOn};
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -141,13 +142,6 @@ pub struct HandoverDeclined {
 pub struct Displaced {
     pub session_id: String,
     pub holder: Holder,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Person {
-    pub id: String,
-    pub name: String,
 }
 
 /// One session in an environment's history.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::deployment_status::{DeploymentPurpose, DeploymentReason, DeploymentStatus};
+use crate::person::Person;
 
 /// Why a deployment is blocked.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -15,7 +16,24 @@ pub enum WaitingOn {
         // Renamed on the field: utoipa ignores the container attribute here.
         #[serde(rename = "deploymentId")]
         deployment_id: String,
+        /// The stage that waits. Left out if the environment is ephemeral.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<String>,
+        /// The lasting environment. Left out if the environment is ephemeral.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        environment: Option<String>,
     },
+    /// No stage begins in the lasting environment until the freeze ends.
+    Freeze {
+        stage: String,
+        environment: String,
+        #[serde(rename = "freezeId")]
+        freeze_id: String,
+        name: String,
+        until: Timestamp,
+    },
+    /// A user holds the lasting environment: only their deployments begin there.
+    Hold { stage: String, environment: String, by: Person, reason: String, until: Timestamp },
     /// The pipeline is stopped.
     PipelineStopped,
     /// The pipeline is archived, so the deployment will never start.
@@ -45,7 +63,23 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
     fn from(waiting: greenroom_domain::deployment::WaitingOn) -> Self {
         use greenroom_domain::deployment::WaitingOn as W;
         match waiting {
-            W::WorkSlot { deployment } => Self::WorkSlot { deployment_id: deployment.to_string() },
+            W::WorkSlot { deployment, stage, environment } => {
+                Self::WorkSlot { deployment_id: deployment.to_string(), stage, environment }
+            }
+            W::Freeze { stage, environment, freeze } => Self::Freeze {
+                stage,
+                environment,
+                freeze_id: freeze.id.to_string(),
+                name: freeze.name,
+                until: freeze.until,
+            },
+            W::Hold { stage, environment, hold } => Self::Hold {
+                stage,
+                environment,
+                by: Person { id: hold.by.id.to_string(), name: hold.by.name },
+                reason: hold.reason,
+                until: hold.until,
+            },
             W::PipelineStopped => Self::PipelineStopped,
             W::PipelineArchived => Self::PipelineArchived,
             W::Concurrency => Self::Concurrency,
@@ -85,7 +119,7 @@ pub struct SessionDeployment {
 
 #[cfg(test)]
 mod tests {
-    use greenroom_domain::deployment::WaitingOn as Domain;
+    use greenroom_domain::deployment::{Freeze, Hold, HoldBy, WaitingOn as Domain};
     use greenroom_domain::id::DeploymentId;
 
     use super::*;
@@ -95,8 +129,31 @@ mod tests {
     fn events_and_responses_contain_the_same_blockers() {
         let deployment: DeploymentId = "dep_0190a0b0-0000-7000-8000-000000000001".parse().unwrap();
         let (stage, until) = (|| "build".to_owned(), Timestamp::UNIX_EPOCH);
+        let production = || "production".to_owned();
         for blocker in [
-            Domain::WorkSlot { deployment },
+            Domain::WorkSlot { deployment, stage: None, environment: None },
+            Domain::WorkSlot { deployment, stage: Some(stage()), environment: Some(production()) },
+            Domain::Freeze {
+                stage: stage(),
+                environment: production(),
+                freeze: Freeze {
+                    id: "frz_0190a0b0-0000-7000-8000-000000000001".parse().unwrap(),
+                    name: "Holidays".to_owned(),
+                    until,
+                },
+            },
+            Domain::Hold {
+                stage: stage(),
+                environment: production(),
+                hold: Hold {
+                    by: HoldBy {
+                        id: "usr_0190a0b0-0000-7000-8000-000000000001".parse().unwrap(),
+                        name: "Ana".to_owned(),
+                    },
+                    reason: "incident".to_owned(),
+                    until,
+                },
+            },
             Domain::PipelineStopped,
             Domain::PipelineArchived,
             Domain::Concurrency,

@@ -53,6 +53,7 @@ event_types! {
     TokenScopesAssigned "token.scopes_assigned" Audit,
     PipelineCreated     "pipeline.created"     Deployment,
     PipelineUpdated     "pipeline.updated"     Deployment,
+    PipelineProtectionWeakened "pipeline.protection_weakened" Deployment,
     PipelineStopped     "pipeline.stopped"     Deployment,
     PipelineResumed     "pipeline.resumed"     Deployment,
     PipelineArchived    "pipeline.archived"    Deployment,
@@ -100,6 +101,11 @@ event_types! {
     SecretActivated     "secret.activated"     Audit,
     SecretDestroyed     "secret.destroyed"     Audit,
     SecretDeleted       "secret.deleted"       Audit,
+    EnvironmentHeld     "environment.held"     Deployment,
+    EnvironmentHoldEnded "environment.hold_ended" Deployment,
+    FreezeCreated       "freeze.created"       Deployment,
+    FreezeUpdated       "freeze.updated"       Deployment,
+    FreezeEnded         "freeze.ended"         Deployment,
 }
 
 impl EventType {

@@ -90,6 +90,7 @@ ids! {
     RunnerId = "run",
     ArtifactId = "art",
     SecretId = "sec",
+    FreezeId = "frz",
     /// A data key of an organization, which seals the values of its secrets.
     OrganizationKeyId = "oky",
     /// A key that signs id tokens.

@@ -8,6 +8,7 @@ pub mod definition;
 pub mod deployment;
 pub mod environment;
 pub mod event;
+pub mod freeze;
 pub mod id;
 pub mod id_token;
 pub mod lease;

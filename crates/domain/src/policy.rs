@@ -96,6 +96,8 @@ policy! {
     TokenManageAll      "token.manage_all"      Admin        Admin,
     PipelineRead        "pipeline.read"         Viewer       Read,
     PipelineEdit        "pipeline.edit"         Maintainer   Write,
+    // Saving a definition that weakens the protection of environments.
+    PipelineWeakenProtection "pipeline.weaken_protection" Admin Write,
     PipelineStop        "pipeline.stop"         Maintainer   Write,
     EnvironmentRead     "environment.read"      Viewer       Read,
     // Claiming, renewing, releasing and handing over one's own.
@@ -111,6 +113,12 @@ policy! {
     DeploymentRun       "deployment.run"        Developer    Start,
     // Canceling and retrying in others' sessions, with a token that may force; canceling a teardown.
     DeploymentRunAny    "deployment.run_any"    Maintainer   Write,
+    // Letting a deployment replace what a newer one has deployed.
+    DeploymentRollBack  "deployment.roll_back"  Maintainer   Start,
+    // Holding a lasting environment, so that only one's own deployments begin there.
+    EnvironmentHold     "environment.hold"      Maintainer   Write,
+    // Ending the hold of another user, or replacing it.
+    EnvironmentHoldTakeOver "environment.hold_take_over" Admin Write,
     // Repeating a clean-up that failed, and giving it up.
     CleanupManage       "cleanup.manage"        Maintainer   Write,
     // Ending a job, a deployment or a teardown without its runner.
@@ -123,6 +131,8 @@ policy! {
     SecretEditOrganization "secret.edit_organization" Admin  Admin,
     // Which steps got which secrets.
     SecretReadLog       "secret.read_log"       Maintainer   Admin,
+    FreezeRead          "freeze.read"           Viewer       Read,
+    FreezeManage        "freeze.manage"         Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -167,6 +177,7 @@ mod tests {
         token.manage_all          · · · ✔ ✔ admin
         pipeline.read             ✔ ✔ ✔ ✔ ✔ read
         pipeline.edit             · · ✔ ✔ ✔ write
+        pipeline.weaken_protection · · · ✔ ✔ write
         pipeline.stop             · · ✔ ✔ ✔ write
         environment.read          ✔ ✔ ✔ ✔ ✔ read
         session.hold              · ✔ ✔ ✔ ✔ hold
@@ -176,6 +187,9 @@ mod tests {
         deployment.run_own        · ✔ ✔ ✔ ✔ deploy
         deployment.run            · ✔ ✔ ✔ ✔ start
         deployment.run_any        · · ✔ ✔ ✔ write
+        deployment.roll_back      · · ✔ ✔ ✔ start
+        environment.hold          · · ✔ ✔ ✔ write
+        environment.hold_take_over · · · ✔ ✔ write
         cleanup.manage            · · ✔ ✔ ✔ write
         job.give_up               · · · ✔ ✔ admin
         runner.manage             · · · ✔ ✔ admin
@@ -183,6 +197,8 @@ mod tests {
         secret.edit               · · ✔ ✔ ✔ write
         secret.edit_organization  · · · ✔ ✔ admin
         secret.read_log           · · ✔ ✔ ✔ admin
+        freeze.read               ✔ ✔ ✔ ✔ ✔ read
+        freeze.manage             · · · ✔ ✔ admin
         event.read                ✔ ✔ ✔ ✔ ✔ read
         event.read_audit          · · · ✔ ✔ admin
         ");

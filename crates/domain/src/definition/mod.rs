@@ -14,6 +14,7 @@ mod model;
 mod name_rules;
 mod nearest;
 mod outline;
+mod protection;
 mod raw;
 mod schema;
 mod syntax;
@@ -34,6 +35,7 @@ pub use model::{
 };
 pub use name_rules::is_cache_key;
 pub use nearest::nearest;
+pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
 pub use schema::json_schema;
 pub use warning::Warning;
 

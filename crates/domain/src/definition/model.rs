@@ -46,6 +46,8 @@ pub struct Environment {
     pub branches: Vec<String>,
     /// Required before each stage that deploys here.
     pub approval: Option<Approval>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
 }
 
 /// An environment that is claimed and released, with its own name.

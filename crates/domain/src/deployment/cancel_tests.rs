@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -91,6 +93,8 @@ fn with_stage(status: StageStatus, job: Option<JobStatus>) -> Deployment {
         reason: None,
         planned_outcome: None,
         needs_approval: false,
+        environment: None,
+        blocker: None,
         timeout: SignedDuration::from_secs(600),
         max_attempts: 1,
         backoff: SignedDuration::ZERO,
@@ -140,7 +144,7 @@ fn every_cancellation_of_a_stage_in_every_status() {
 #[test]
 fn every_stage_of_a_canceled_deployment() {
     use StageStatus::{Canceled, Errored, Failed, Pending, Queued, Running, Succeeded, Waiting};
-    let input = AdvanceInput { can_start: true, is_held: false };
+    let input = AdvanceInput { can_start: true, has_room: true, is_held: false, gates: BTreeMap::new() };
     // With five attempts an errored one would be repeated, if the deployment were not canceled.
     for ((status, job), max_attempts) in all_stages().flat_map(|stage| [(stage, 1), (stage, 5)]) {
         // A stage that is queued or running always has an attempt.
@@ -150,7 +154,7 @@ fn every_stage_of_a_canceled_deployment() {
         let mut deployment = with_stage(status, job);
         deployment.cancel = Some(Reason::SessionEnded);
         deployment.stages[0].max_attempts = max_attempts;
-        let after = advance(deployment, input, TIMING, Timestamp::UNIX_EPOCH);
+        let after = advance(deployment, &input, TIMING, Timestamp::UNIX_EPOCH);
         let expected = match (status, job) {
             (Pending | Waiting, _) => Canceled,
             (Queued | Running, Some(JobStatus::Queued | JobStatus::Canceled)) => Canceled,

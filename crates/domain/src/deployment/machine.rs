@@ -2,9 +2,12 @@
 //! current time. It has no side effects: the store reads the rows, calls [`advance`] and writes the
 //! difference. [`advance`] is idempotent: a second call changes nothing.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::deadline::Timing;
+use super::gate::{Blocker, GateDecision};
 use super::plan::{NotPlanned, PlannedStage};
 use super::stage::Stage;
 use super::status::{DeploymentStatus, Reason, StageStatus};
@@ -22,14 +25,19 @@ pub struct Deployment {
 }
 
 /// What [`advance`] needs besides the state of the deployment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdvanceInput {
     /// Whether the deployment may start. If it has an environment, it must be the one deployment that may act
     /// on it, which is the holder of the environment's work slot. Unless it is a teardown, its pipeline must
     /// also be active and below its concurrency limit.
     pub can_start: bool,
+    /// Whether the pipeline's concurrency limit admits a deployment that is queued or only waits. True for all others.
+    pub has_room: bool,
     /// Whether no further stage may start, because the pipeline was stopped with `pause`.
     pub is_held: bool,
+    /// Whether its stages may begin in the lasting environments, by the environments' names. A stage whose environment
+    /// is missing here does not begin.
+    pub gates: BTreeMap<String, GateDecision>,
 }
 
 /// Returns the next state of the deployment.
@@ -49,7 +57,7 @@ pub struct AdvanceInput {
 /// canceled because of its deadline.
 pub fn advance(
     mut deployment: Deployment,
-    input: AdvanceInput,
+    input: &AdvanceInput,
     timing: Timing,
     now: Timestamp,
 ) -> Deployment {
@@ -61,6 +69,10 @@ pub fn advance(
     }
     let canceling = deployment.cancel;
     for stage in &mut deployment.stages {
+        let gate = stage.environment.as_ref().and_then(|name| input.gates.get(name));
+        if gate.is_some_and(|gate| *gate != GateDecision::Begin) {
+            stage.withdraw();
+        }
         stage.settle(canceling, timing, now);
     }
     if canceling.is_some() {
@@ -72,7 +84,7 @@ pub fn advance(
         deployment.status = DeploymentStatus::Running;
     }
     if canceling.is_none() {
-        while deployment.start_stages(input.is_held, now) {}
+        while deployment.start_stages(input, now) {}
     }
     deployment.conclude(input.is_held);
     deployment
@@ -85,6 +97,41 @@ pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timest
     }
     let ends_by = deployment.ends_by.filter(|_| deployment.cancel.is_none());
     deployment.stages.iter().filter_map(|stage| stage.next_advance_at(timing)).chain(ends_by).min()
+}
+
+/// What becomes of a stage whose turn has come.
+struct NextStage {
+    status: StageStatus,
+    reason: Option<Reason>,
+    blocker: Option<Blocker>,
+}
+
+impl NextStage {
+    const fn ended(status: StageStatus, reason: Reason) -> Self {
+        Self { status, reason: Some(reason), blocker: None }
+    }
+
+    const fn waiting(blocker: Option<Blocker>) -> Self {
+        Self { status: StageStatus::Waiting, reason: None, blocker }
+    }
+}
+
+impl Stage {
+    /// Returns what becomes of the stage, all needs of which have succeeded.
+    fn at_gate(&self, input: &AdvanceInput) -> Option<NextStage> {
+        let begin = NextStage { status: StageStatus::Queued, reason: None, blocker: None };
+        let gate = match &self.environment {
+            Some(name) => input.gates.get(name)?,
+            None => &GateDecision::Begin,
+        };
+        Some(match gate {
+            GateDecision::Outdated => NextStage::ended(StageStatus::Skipped, Reason::Outdated),
+            _ if self.needs_approval => NextStage::waiting(None),
+            GateDecision::Wait(blocker) => NextStage::waiting(Some(blocker.clone())),
+            GateDecision::Begin if !input.has_room => NextStage::waiting(Some(Blocker::Concurrency)),
+            GateDecision::Begin => begin,
+        })
+    }
 }
 
 impl Deployment {
@@ -108,36 +155,36 @@ impl Deployment {
     }
 
     /// Returns whether a stage changed, in which case stages that need it may start as well.
-    fn start_stages(&mut self, is_held: bool, now: Timestamp) -> bool {
+    fn start_stages(&mut self, input: &AdvanceInput, now: Timestamp) -> bool {
         let mut changed = false;
         for index in 0..self.stages.len() {
             let Some(stage) = self.stages.get(index) else { break };
-            if stage.status != StageStatus::Pending {
+            if !matches!(stage.status, StageStatus::Pending | StageStatus::Waiting) {
                 continue;
             }
             let needed = || stage.needs.iter().filter_map(|key| self.status_of(key));
             let next = if needed().any(|status| {
                 matches!(status, StageStatus::Failed | StageStatus::Errored | StageStatus::Canceled)
             }) {
-                Some((StageStatus::Skipped, Some(Reason::UpstreamFailed)))
+                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamFailed))
             } else if needed().any(|status| status == StageStatus::Skipped) {
-                Some((StageStatus::Skipped, Some(Reason::UpstreamSkipped)))
+                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamSkipped))
             } else if !needed().all(|status| status == StageStatus::Succeeded) {
                 None
             } else if let Some((status, reason)) = stage.planned_outcome {
-                Some((status, Some(reason)))
-            } else if is_held || stage.retry_at.is_some_and(|at| at > now) {
+                Some(NextStage::ended(status, reason))
+            } else if input.is_held || stage.retry_at.is_some_and(|at| at > now) {
                 None
-            } else if stage.needs_approval {
-                Some((StageStatus::Waiting, None))
             } else {
-                Some((StageStatus::Queued, None))
+                stage.at_gate(input)
             };
-            if let Some((status, reason)) = next
+            if let Some(NextStage { status, reason, blocker }) = next
                 && let Some(stage) = self.stages.get_mut(index)
+                && (stage.status != status || stage.blocker != blocker)
             {
                 stage.status = status;
                 stage.reason = reason;
+                stage.blocker = blocker;
                 if status == StageStatus::Queued {
                     stage.dispatch(now);
                 }
@@ -153,6 +200,8 @@ impl Deployment {
 
     fn conclude(&mut self, is_held: bool) {
         let any = |status: StageStatus| self.stages.iter().any(|stage| stage.status == status);
+        // It needs no one else to go on, so it keeps its place under the pipeline's limit.
+        let repeats = |stage: &Stage| stage.status == StageStatus::Pending && stage.retry_at.is_some();
         if self.stages.iter().all(|stage| stage.status.is_final()) {
             let (status, reason) = self.outcome();
             self.status = status;
@@ -163,6 +212,8 @@ impl Deployment {
             self.status = DeploymentStatus::Running;
         } else if is_held {
             self.status = DeploymentStatus::Paused;
+        } else if self.stages.iter().any(repeats) {
+            self.status = DeploymentStatus::Running;
         } else {
             self.status = DeploymentStatus::Waiting;
         }
@@ -182,6 +233,8 @@ impl Deployment {
             (DeploymentStatus::Errored, stage.reason)
         } else if let Some(stage) = first(StageStatus::Canceled) {
             (DeploymentStatus::Canceled, stage.reason)
+        } else if self.stages.iter().any(|stage| stage.reason == Some(Reason::Outdated)) {
+            (DeploymentStatus::Superseded, Some(Reason::Outdated))
         } else {
             (DeploymentStatus::Succeeded, None)
         }

@@ -9,8 +9,10 @@ const TIMING: Timing = Timing {
     max_queue_time: SignedDuration::from_secs(86_400),
     timeout_slack: SignedDuration::from_secs(60),
 };
-const START: AdvanceInput = AdvanceInput { can_start: true, is_held: false };
-const HELD: AdvanceInput = AdvanceInput { can_start: true, is_held: true };
+const START: AdvanceInput =
+    AdvanceInput { can_start: true, has_room: true, is_held: false, gates: BTreeMap::new() };
+const HELD: AdvanceInput =
+    AdvanceInput { can_start: true, has_room: true, is_held: true, gates: BTreeMap::new() };
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap()
@@ -24,6 +26,8 @@ fn stage(key: &str, needs: &[&str]) -> Stage {
         reason: None,
         planned_outcome: None,
         needs_approval: false,
+        environment: None,
+        blocker: None,
         timeout: SignedDuration::from_secs(600),
         max_attempts: 1,
         backoff: SignedDuration::from_secs(10),
@@ -62,8 +66,8 @@ fn job<'a>(deployment: &'a mut Deployment, key: &str) -> &'a mut Job {
 }
 
 fn go(deployment: Deployment, now: i64) -> Deployment {
-    let next = advance(deployment, START, TIMING, at(now));
-    assert_eq!(advance(next.clone(), START, TIMING, at(now)), next, "advancing is idempotent");
+    let next = advance(deployment, &START, TIMING, at(now));
+    assert_eq!(advance(next.clone(), &START, TIMING, at(now)), next, "advancing is idempotent");
     next
 }
 
@@ -74,7 +78,12 @@ fn stages(deployment: &Deployment) -> Vec<StageStatus> {
 #[test]
 fn a_diamond_runs_in_the_order_of_its_needs() {
     use StageStatus::{Pending, Queued, Succeeded};
-    let waiting = advance(diamond(), AdvanceInput { can_start: false, is_held: false }, TIMING, at(0));
+    let waiting = advance(
+        diamond(),
+        &AdvanceInput { can_start: false, has_room: false, is_held: false, gates: BTreeMap::new() },
+        TIMING,
+        at(0),
+    );
     assert_eq!(waiting, diamond());
     let begun = go(waiting, 0);
     assert_eq!(
@@ -147,7 +156,7 @@ fn an_attempt_without_a_started_step_is_repeated() {
         if attempt < 3 {
             assert_eq!(
                 (next.status, next.stages[0].status),
-                (DeploymentStatus::Waiting, StageStatus::Pending)
+                (DeploymentStatus::Running, StageStatus::Pending)
             );
             assert_eq!(next_advance_at(&next, TIMING), Some(at(now + 10)));
             next = go(next, now + 10);
@@ -203,9 +212,9 @@ fn a_queued_job_is_canceled_immediately() {
 #[test]
 fn a_hold_lets_running_stages_end() {
     let running = taken(go(diamond(), 0), "a", 0);
-    let held = advance(running, HELD, TIMING, at(1));
+    let held = advance(running, &HELD, TIMING, at(1));
     assert_eq!(held.status, DeploymentStatus::Running);
-    let held = advance(ended(held, "a", JobStatus::Succeeded), HELD, TIMING, at(2));
+    let held = advance(ended(held, "a", JobStatus::Succeeded), &HELD, TIMING, at(2));
     assert_eq!((held.status, held.stages[1].status), (DeploymentStatus::Paused, StageStatus::Pending));
     assert_eq!(go(held, 3).status, DeploymentStatus::Running);
 }
@@ -236,8 +245,13 @@ fn a_planned_outcome_applies_when_the_stage_would_start() {
 #[test]
 fn a_retry_repeats_the_stage_and_those_that_need_it() {
     use crate::deployment::{NotRetried, Purpose, RetryInput, retry_stage};
-    let input =
-        RetryInput { purpose: Purpose::Pipeline, session_ended: false, is_expired: false, newer: None };
+    let input = RetryInput {
+        purpose: Purpose::Pipeline,
+        session_ended: false,
+        is_expired: false,
+        newer: None,
+        allows_older: false,
+    };
     let next = go(ended(go(diamond(), 0), "a", JobStatus::Succeeded), 1);
     let next = ended(ended(next, "b", JobStatus::Failed), "c", JobStatus::Succeeded);
     let mut failed = go(next, 2);
@@ -250,4 +264,86 @@ fn a_retry_repeats_the_stage_and_those_that_need_it() {
     let again = go(ended(again, "b", JobStatus::Succeeded), 4);
     let again = go(ended(again, "d", JobStatus::Succeeded), 5);
     assert_eq!(again.status, DeploymentStatus::Succeeded);
+}
+
+fn with_gate(decision: GateDecision) -> AdvanceInput {
+    AdvanceInput { gates: BTreeMap::from([("production".to_owned(), decision)]), ..START }
+}
+
+/// A deployment whose only stage deploys to production.
+fn release() -> Deployment {
+    let mut deployment = diamond();
+    deployment.stages.truncate(1);
+    deployment.stages[0].environment = Some("production".to_owned());
+    deployment
+}
+
+fn slot_of_another() -> GateDecision {
+    let other = crate::id::DeploymentId::from(uuid::Uuid::from_u128(9));
+    GateDecision::Wait(Blocker::WorkSlot { deployment: other })
+}
+
+#[test]
+fn a_stage_waits_until_its_environment_lets_it_begin() {
+    let waiting = advance(release(), &with_gate(slot_of_another()), TIMING, at(0));
+    assert_eq!(waiting.status, DeploymentStatus::Waiting);
+    assert_eq!(waiting.stages[0].status, StageStatus::Waiting);
+    assert!(waiting.stages[0].blocker.is_some());
+    assert_eq!(advance(waiting.clone(), &with_gate(slot_of_another()), TIMING, at(1)), waiting);
+    // Without a decision nothing changes.
+    assert_eq!(advance(waiting.clone(), &START, TIMING, at(1)), waiting);
+    let begun = advance(waiting, &with_gate(GateDecision::Begin), TIMING, at(2));
+    assert_eq!((begun.status, begun.stages[0].status), (DeploymentStatus::Running, StageStatus::Queued));
+    assert_eq!(begun.stages[0].blocker, None);
+}
+
+#[test]
+fn a_job_that_no_runner_has_taken_is_withdrawn_when_the_gate_closes() {
+    let queued = advance(release(), &with_gate(GateDecision::Begin), TIMING, at(0));
+    let closed = advance(queued.clone(), &with_gate(slot_of_another()), TIMING, at(1));
+    assert_eq!(closed.stages[0].status, StageStatus::Waiting);
+    assert_eq!(closed.stages[0].attempts_since_retry, 0, "the attempt does not count");
+    let again = advance(closed, &with_gate(GateDecision::Begin), TIMING, at(2));
+    assert_eq!((again.stages[0].attempt_number, again.stages[0].attempts_since_retry), (2, 1));
+    // What runs goes on.
+    let mut running = queued;
+    running.stages[0].job.as_mut().unwrap().status = JobStatus::Running;
+    let running = advance(running, &with_gate(slot_of_another()), TIMING, at(1));
+    assert_eq!(running.stages[0].status, StageStatus::Running);
+}
+
+#[test]
+fn an_outdated_deployment_ends_superseded() {
+    let ended = advance(release(), &with_gate(GateDecision::Outdated), TIMING, at(0));
+    assert_eq!((ended.status, ended.reason), (DeploymentStatus::Superseded, Some(Reason::Outdated)));
+    assert_eq!(
+        (ended.stages[0].status, ended.stages[0].reason),
+        (StageStatus::Skipped, Some(Reason::Outdated))
+    );
+}
+
+#[test]
+fn an_approval_comes_before_the_slot() {
+    let mut gated = release();
+    gated.stages[0].needs_approval = true;
+    for decision in [GateDecision::Begin, slot_of_another()] {
+        let waiting = advance(gated.clone(), &with_gate(decision), TIMING, at(0));
+        assert_eq!((waiting.stages[0].status, &waiting.stages[0].blocker), (StageStatus::Waiting, &None));
+    }
+}
+
+#[test]
+fn a_deployment_that_only_waited_needs_room_to_go_on() {
+    let waiting = advance(release(), &with_gate(slot_of_another()), TIMING, at(0));
+    let full = AdvanceInput { has_room: false, ..with_gate(GateDecision::Begin) };
+    let blocked = advance(waiting, &full, TIMING, at(1));
+    assert_eq!((blocked.status, blocked.stages[0].status), (DeploymentStatus::Waiting, StageStatus::Waiting));
+    assert_eq!(blocked.stages[0].blocker, Some(Blocker::Concurrency));
+    assert_eq!(advance(blocked.clone(), &full, TIMING, at(2)), blocked);
+    // Another blocker is shown instead.
+    let held = AdvanceInput { has_room: false, ..with_gate(slot_of_another()) };
+    let held = advance(blocked.clone(), &held, TIMING, at(2));
+    assert!(matches!(held.stages[0].blocker, Some(Blocker::WorkSlot { .. })));
+    let begun = advance(blocked, &with_gate(GateDecision::Begin), TIMING, at(3));
+    assert_eq!((begun.status, begun.stages[0].status), (DeploymentStatus::Running, StageStatus::Queued));
 }

@@ -61,6 +61,8 @@ pub struct PlannedStage {
     /// An explanation of `planned_outcome`.
     pub detail: Option<String>,
     pub needs_approval: bool,
+    /// The lasting environment that it deploys to.
+    pub environment: Option<String>,
     pub timeout_seconds: u64,
     pub max_attempts: u32,
     pub backoff_seconds: u64,
@@ -77,18 +79,29 @@ pub fn plan(
     input: &PlanInput,
     start: &dyn Fn() -> Expired,
 ) -> Result<Plan, NotPlanned> {
-    let settings = input.environment.as_deref().and_then(|name| definition.ephemeral_settings(name));
-    let keys: Vec<&str> = match (input.purpose, settings) {
-        (Purpose::Pipeline, _) => definition.deployment_stages().map(|stage| stage.key.as_str()).collect(),
-        (Purpose::Session, Some(settings)) => settings.stages.iter().map(String::as_str).collect(),
-        (Purpose::Teardown, Some(settings)) => settings.on_release.iter().map(String::as_str).collect(),
-        (_, None) => return Err(NotPlanned),
-    };
+    let keys = stage_keys(definition, input.purpose, input.environment.as_deref())?;
     let stages = definition.stages.iter().filter(|stage| keys.contains(&stage.key.as_str()));
     let mut conditions = Conditions { start, exceeded: None };
     Ok(Plan {
         stages: stages.map(|stage| plan_stage(definition, input, stage, &keys, &mut conditions)).collect(),
     })
+}
+
+/// Returns the stages of a deployment.
+pub fn stage_keys<'a>(
+    definition: &'a Definition,
+    purpose: Purpose,
+    environment: Option<&str>,
+) -> Result<Vec<&'a str>, NotPlanned> {
+    let settings = environment.and_then(|name| definition.ephemeral_settings(name));
+    match (purpose, settings) {
+        (Purpose::Pipeline, _) => {
+            Ok(definition.deployment_stages().map(|stage| stage.key.as_str()).collect())
+        }
+        (Purpose::Session, Some(settings)) => Ok(settings.stages.iter().map(String::as_str).collect()),
+        (Purpose::Teardown, Some(settings)) => Ok(settings.on_release.iter().map(String::as_str).collect()),
+        (_, None) => Err(NotPlanned),
+    }
 }
 
 /// Evaluates conditions until one exceeds its limit. The remaining ones are not evaluated, which bounds the
@@ -129,6 +142,7 @@ fn plan_stage(
         planned_outcome,
         detail,
         needs_approval,
+        environment: stage.environment.clone(),
         timeout_seconds: stage.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
         max_attempts: retries().map(|retry| retry.attempts).max().unwrap_or(1),
         backoff_seconds: retries().map(|retry| retry.backoff_seconds).max().unwrap_or_default(),
@@ -237,6 +251,9 @@ pub fn variables_of(
     let mut variables = definition.variables.clone();
     let settings = environment.and_then(|name| definition.ephemeral_settings(name));
     variables.extend(settings.into_iter().flat_map(|settings| settings.variables.clone()));
+    // A stage that deploys to a lasting environment never runs in an ephemeral one.
+    let lasting = stage.environment.as_deref().and_then(|name| definition.environment(name));
+    variables.extend(lasting.into_iter().flat_map(|lasting| lasting.variables.clone()));
     variables.extend(stage.variables.clone());
     variables
 }
@@ -362,6 +379,30 @@ stages:
         let session = plan(&definition, &input(Purpose::Session, Some("qa"))).unwrap();
         assert!(session.stages.iter().all(|stage| stage.planned_outcome.is_none()));
         assert_eq!(session.stages[2].needs, ["seed"]);
+    }
+
+    #[test]
+    fn variables_of_a_lasting_environment_are_between_those_of_the_file_and_of_the_stage() {
+        let definition = parse(
+            "variables: { A: file, B: file, C: file }
+environments: { production: { variables: { B: environment, C: environment } }, staging: { variables: { B: staging } } }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  ship:
+    environment: production
+    variables: { C: stage }
+    if: variables.B == 'environment'
+    steps: [{ image: a, run: b }]
+",
+        )
+        .unwrap();
+        let values = |key: &str| -> Vec<String> {
+            variables_of(&definition, None, definition.stage(key).unwrap()).into_values().collect()
+        };
+        assert_eq!(values("build"), ["file", "file", "file"]);
+        assert_eq!(values("ship"), ["file", "environment", "stage"]);
+        let found = plan(&definition, &input(Purpose::Pipeline, None)).unwrap();
+        assert_eq!(found.stages[1].planned_outcome, None, "conditions can use them");
     }
 
     #[test]

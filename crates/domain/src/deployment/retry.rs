@@ -27,6 +27,10 @@ pub enum NotRetried {
     NotEnded,
     #[error("the stage waits for others that have not succeeded: retry those")]
     NeedsOthers,
+    #[error("the newest definition does not have the stage")]
+    NotInDefinition,
+    #[error("another stage is at work with the deployment's definition")]
+    OthersAtWork,
 }
 
 /// What determines whether a stage can be retried, besides the state of the deployment.
@@ -40,6 +44,9 @@ pub struct RetryInput {
     /// The newest deployment of the same environment or pipeline that is newer than this one and was not
     /// superseded.
     pub newer: Option<DeploymentId>,
+    /// The retry is a rollback: it may replace what a newer deployment has deployed, and repeat a stage that has
+    /// succeeded.
+    pub allows_older: bool,
 }
 
 /// Resets a stage, and every stage that needs it, so that they run again. A deployment that has ended
@@ -52,13 +59,15 @@ pub struct RetryInput {
 /// | teardown                            |                                  | `Teardown`        |
 /// | final, its session has ended        |                                  | `SessionEnded`    |
 /// | final, expired                      |                                  | `Expired`         |
-/// | final, a newer one exists           |                                  | `NewerDeployment` |
+/// | final, a newer one exists (1)       |                                  | `NewerDeployment` |
 /// |                                     | unknown                          | `NoSuchStage`     |
 /// | `canceling`                         |                                  | `Canceling`       |
-/// |                                     | `succeeded`                      | `Succeeded`       |
+/// |                                     | `succeeded` (1)                  | `Succeeded`       |
 /// |                                     | not final                        | `NotEnded`        |
 /// |                                     | needs one that has not succeeded | `NeedsOthers`     |
 /// |                                     |                                  | retried           |
+///
+/// (1) Unless the retry is a rollback.
 ///
 /// A retried stage and those that need it become `pending`, and the deployment `running`.
 pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) -> Result<(), NotRetried> {
@@ -68,7 +77,7 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) ->
     let stage = deployment.stages.iter().find(|stage| stage.key == key).ok_or(NotRetried::NoSuchStage)?;
     match stage.status {
         _ if deployment.status == DeploymentStatus::Canceling => return Err(NotRetried::Canceling),
-        StageStatus::Succeeded => return Err(NotRetried::Succeeded),
+        StageStatus::Succeeded if !input.allows_older => return Err(NotRetried::Succeeded),
         status if !status.is_final() => return Err(NotRetried::NotEnded),
         _ => {}
     }
@@ -83,6 +92,7 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) ->
             stage.status = StageStatus::Pending;
             stage.reason = None;
             stage.retry_at = None;
+            stage.blocker = None;
             stage.attempts_since_retry = 0;
         }
     }
@@ -109,7 +119,7 @@ impl RetryInput {
         } else if self.is_expired {
             Some(NotRetried::Expired)
         } else {
-            self.newer.map(NotRetried::NewerDeployment)
+            self.newer.filter(|_| !self.allows_older).map(NotRetried::NewerDeployment)
         }
     }
 }

@@ -14,6 +14,8 @@ fn deployment(status: DeploymentStatus, first: StageStatus, second: StageStatus)
         reason: Some(Reason::StepFailed),
         planned_outcome: None,
         needs_approval: false,
+        environment: None,
+        blocker: None,
         timeout: SignedDuration::from_secs(600),
         max_attempts: 1,
         backoff: SignedDuration::ZERO,
@@ -34,13 +36,14 @@ fn deployment(status: DeploymentStatus, first: StageStatus, second: StageStatus)
 fn all_inputs() -> Vec<RetryInput> {
     let mut inputs = Vec::new();
     for purpose in Purpose::ALL {
-        for facts in 0..8 {
+        for facts in 0..16 {
             let newer = (facts & 4 > 0).then(|| DeploymentId::from(uuid::Uuid::from_u128(NEWER)));
             inputs.push(RetryInput {
                 purpose: *purpose,
                 session_ended: facts & 1 > 0,
                 is_expired: facts & 2 > 0,
                 newer,
+                allows_older: facts & 8 > 0,
             });
         }
     }
@@ -59,9 +62,9 @@ fn reasons(
         (input.purpose == Purpose::Teardown, NotRetried::Teardown),
         (is_final && input.session_ended, NotRetried::SessionEnded),
         (is_final && input.is_expired, NotRetried::Expired),
-        (is_final && input.newer.is_some(), NotRetried::NewerDeployment(newer)),
+        (is_final && input.newer.is_some() && !input.allows_older, NotRetried::NewerDeployment(newer)),
         (status == DeploymentStatus::Canceling, NotRetried::Canceling),
-        (second == StageStatus::Succeeded, NotRetried::Succeeded),
+        (second == StageStatus::Succeeded && !input.allows_older, NotRetried::Succeeded),
         (!second.is_final(), NotRetried::NotEnded),
         (first != StageStatus::Succeeded, NotRetried::NeedsOthers),
     ]

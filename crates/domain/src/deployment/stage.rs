@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::deadline::{AttemptTimes, Timing, deadline};
+use super::gate::Blocker;
 use super::plan::PlannedStage;
 use super::status::{JobStatus, Reason, StageStatus};
 
@@ -28,6 +29,10 @@ pub struct Stage {
     pub planned_outcome: Option<(StageStatus, Reason)>,
     /// The stage waits for an approval before it starts.
     pub needs_approval: bool,
+    /// The lasting environment that it deploys to.
+    pub environment: Option<String>,
+    /// Why it waits, unless it waits for an approval.
+    pub blocker: Option<Blocker>,
     pub timeout: SignedDuration,
     /// The maximum number of attempts. If no step of the newest attempt has started, at least
     /// [`MIN_UNSTARTED_ATTEMPTS`] are allowed.
@@ -68,6 +73,8 @@ impl Stage {
             reason: None,
             planned_outcome: planned.planned_outcome,
             needs_approval: planned.needs_approval,
+            environment: planned.environment.clone(),
+            blocker: None,
             timeout: seconds(planned.timeout_seconds),
             max_attempts: planned.max_attempts,
             backoff: seconds(planned.backoff_seconds),
@@ -75,6 +82,15 @@ impl Stage {
             attempt_number: 0,
             attempts_since_retry: 0,
             job: None,
+        }
+    }
+
+    /// Takes the job back that no runner has taken yet, because the stage may not begin any more.
+    pub(super) fn withdraw(&mut self) {
+        if let Some(job) = &mut self.job
+            && job.status == JobStatus::Queued
+        {
+            job.end(JobStatus::Errored, Some(Reason::GateClosed));
         }
     }
 
@@ -133,6 +149,12 @@ impl Stage {
             JobStatus::Errored if job.cancel.is_some() => {
                 self.end(StageStatus::Canceled, job.cancel.unwrap_or(Reason::DeploymentCanceled));
             }
+            // The stage waits until it may begin. Nothing has run, so the attempt does not count.
+            JobStatus::Errored if job.reason == Some(Reason::GateClosed) => {
+                self.status = StageStatus::Pending;
+                self.reason = None;
+                self.attempts_since_retry = self.attempts_since_retry.saturating_sub(1);
+            }
             JobStatus::Errored if self.attempts_since_retry < self.allowed_attempts(job) => {
                 self.status = StageStatus::Pending;
                 self.reason = job.reason;
@@ -172,6 +194,7 @@ impl Stage {
         self.status = status;
         self.reason = Some(reason);
         self.retry_at = None;
+        self.blocker = None;
     }
 
     fn is_overdue(&self, job: Job, timing: Timing, now: Timestamp) -> bool {
@@ -190,6 +213,7 @@ impl Stage {
     pub(super) fn next_advance_at(&self, timing: Timing) -> Option<Timestamp> {
         match (self.status, self.job) {
             (StageStatus::Pending, _) => self.retry_at,
+            (StageStatus::Waiting, _) => self.blocker.as_ref().and_then(Blocker::until),
             (StageStatus::Queued, Some(job)) => self.deadline(self.status, job, timing),
             (StageStatus::Running, Some(job)) => {
                 let overdue = self.overdue_at(job, timing).filter(|_| job.cancel.is_none());

@@ -33,7 +33,8 @@ pub enum DeploymentStatus {
     /// The platform failed, not a step of the user.
     Errored,
     Canceled,
-    /// A newer deployment of the same session replaced it before it started.
+    /// A newer deployment of the same session replaced it before it started, or a newer one is live in the lasting
+    /// environment.
     Superseded,
 }
 
@@ -150,6 +151,8 @@ pub enum Reason {
     CommitNotOnBranch,
     /// The URL is not that of a repository which the runner may read.
     RepositoryUnavailable,
+    /// The address of a submodule is not https on a host that the stage lists.
+    CheckoutHostNotAllowed,
     /// The registry has no such image, or denies access to it.
     ImageNotFound,
     /// The stage's pool takes no jobs of this pipeline, or none that deploy to this environment.
@@ -160,7 +163,7 @@ pub enum Reason {
     SecretDenied,
     /// The stage uses a feature that this installation does not support yet.
     Unsupported,
-    /// The definition can't be read any more, or an `if` can't be evaluated.
+    /// The definition can't be read any more, no longer has the stage, or an `if` can't be evaluated.
     InvalidDefinition,
     /// The stage's `if` takes more steps or time than an evaluation may.
     ConditionLimit,
@@ -178,6 +181,10 @@ pub enum Reason {
     UpstreamFailed,
     UpstreamSkipped,
     DeploymentCanceled,
+    /// A deployment was live in the lasting environment that was accepted later.
+    Outdated,
+    /// When the first step was to start, the stage might not begin in its lasting environment any more.
+    GateClosed,
     /// A newer deployment of the same session superseded it.
     NewerDeployment,
 }
@@ -191,6 +198,7 @@ text_enum!(Reason {
     CommitNotFound = "commit_not_found",
     CommitNotOnBranch = "commit_not_on_branch",
     RepositoryUnavailable = "repository_unavailable",
+    CheckoutHostNotAllowed = "checkout_host_not_allowed",
     ImageNotFound = "image_not_found",
     PoolRestricted = "pool_restricted",
     SecretMissing = "secret_missing",
@@ -208,6 +216,8 @@ text_enum!(Reason {
     UpstreamFailed = "upstream_failed",
     UpstreamSkipped = "upstream_skipped",
     DeploymentCanceled = "deployment_canceled",
+    Outdated = "outdated",
+    GateClosed = "gate_closed",
     NewerDeployment = "newer_deployment",
 } formerly {
     // A sentence instead of a code. Rows from before have it, and during a rolling upgrade an older server

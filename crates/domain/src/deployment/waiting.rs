@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::gate::{Blocker, Freeze, Hold};
 use super::status::{DeploymentStatus, StageStatus};
 use crate::id::DeploymentId;
 use crate::pipeline::PipelineStatus;
@@ -15,6 +16,26 @@ pub enum WaitingOn {
     WorkSlot {
         #[serde(rename = "deploymentId")]
         deployment: DeploymentId,
+        /// The stage that waits, if the environment is a lasting one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stage: Option<String>,
+        /// The lasting environment.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        environment: Option<String>,
+    },
+    /// No stage begins in the lasting environment until the freeze ends.
+    Freeze {
+        stage: String,
+        environment: String,
+        #[serde(flatten)]
+        freeze: Freeze,
+    },
+    /// A user holds the lasting environment: only their deployments begin there.
+    Hold {
+        stage: String,
+        environment: String,
+        #[serde(flatten)]
+        hold: Hold,
     },
     /// The pipeline is stopped; the deployment continues when it is resumed.
     PipelineStopped,
@@ -52,6 +73,8 @@ pub struct BlockerInput {
 pub struct LiveStage<'a> {
     pub key: &'a str,
     pub pool: &'a str,
+    pub environment: Option<&'a str>,
+    pub blocker: Option<&'a Blocker>,
     pub status: StageStatus,
     pub retry_at: Option<Timestamp>,
 }
@@ -77,7 +100,7 @@ pub fn waiting_on<'a>(
 fn start_blockers(input: BlockerInput) -> Vec<WaitingOn> {
     let mut reasons = Vec::new();
     if let Some(deployment) = input.slot_holder.filter(|holder| *holder != input.deployment) {
-        reasons.push(WaitingOn::WorkSlot { deployment });
+        reasons.push(WaitingOn::WorkSlot { deployment, stage: None, environment: None });
     }
     match input.pipeline {
         PipelineStatus::Active => {}
@@ -98,10 +121,25 @@ fn stage_blocker(stage: LiveStage<'_>, canceling: bool) -> Option<WaitingOn> {
     let key = stage.key.to_owned();
     match (stage.status, stage.retry_at) {
         (StageStatus::Queued, _) => Some(WaitingOn::Runner { stage: key, pool: stage.pool.to_owned() }),
-        (StageStatus::Waiting, _) => Some(WaitingOn::Approval { stage: key }),
+        (StageStatus::Waiting, _) => Some(gate_blocker(stage, key)),
         (StageStatus::Pending, Some(until)) => Some(WaitingOn::Retry { stage: key, until }),
         (StageStatus::Running, _) if canceling => Some(WaitingOn::RunningSteps { stage: key }),
         _ => None,
+    }
+}
+
+fn gate_blocker(stage: LiveStage<'_>, key: String) -> WaitingOn {
+    let environment = stage.environment.unwrap_or_default().to_owned();
+    match stage.blocker {
+        None => WaitingOn::Approval { stage: key },
+        Some(Blocker::WorkSlot { deployment }) => {
+            WaitingOn::WorkSlot { deployment: *deployment, stage: Some(key), environment: Some(environment) }
+        }
+        Some(Blocker::Freeze(freeze)) => {
+            WaitingOn::Freeze { stage: key, environment, freeze: freeze.clone() }
+        }
+        Some(Blocker::Hold(hold)) => WaitingOn::Hold { stage: key, environment, hold: hold.clone() },
+        Some(Blocker::Concurrency) => WaitingOn::Concurrency,
     }
 }
 
@@ -118,7 +156,7 @@ mod tests {
     #[test]
     fn an_unstarted_deployment_lists_every_blocker() {
         let (own, other) = (id(1), id(2));
-        let slot = WaitingOn::WorkSlot { deployment: other };
+        let slot = WaitingOn::WorkSlot { deployment: other, stage: None, environment: None };
         use PipelineStatus::{Active, Archived, Stopped};
         for (occupant, pipeline, is_at_concurrency_limit, expected) in [
             (None, Active, false, vec![WaitingOn::Engine]),
@@ -164,7 +202,14 @@ mod tests {
             is_teardown: false,
             is_at_concurrency_limit: true,
         };
-        let stage = |status, retry_at| LiveStage { key: "build", pool: "big", status, retry_at };
+        let stage = |status, retry_at| LiveStage {
+            key: "build",
+            pool: "big",
+            environment: None,
+            blocker: None,
+            status,
+            retry_at,
+        };
         let (until, key) = (Timestamp::UNIX_EPOCH, || "build".to_owned());
         for (status, of, expected) in [
             (DeploymentStatus::Running, stage(StageStatus::Running, None), vec![]),

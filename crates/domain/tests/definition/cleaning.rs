@@ -46,6 +46,24 @@ fn other_stages_can_t_need_them() {
 }
 
 #[test]
+fn they_can_t_wait_for_an_approval() {
+    let approval = "approval: {roles: [admin]}, ";
+    let message = "stage `down` cleans up (`onRelease`) and can't wait for an approval";
+    let stages = [("up", approval), ("down", approval)];
+    check_table(&[
+        invalid(with_stages("onRelease: [down]", &stages), (4, 20), "/stages/down/approval", message, None),
+        invalid(
+            with_stages("}, 'pr-*': {max: 1, onRelease: [down]", &stages),
+            (4, 20),
+            "/stages/down/approval",
+            message,
+            None,
+        ),
+    ]);
+    assert!(parse(&with_stages("onRelease: [down]", &[("up", approval), ("down", "")])).is_ok());
+}
+
+#[test]
 fn they_may_need_other_stages() -> Result<(), Vec<Diagnostic>> {
     for needs in ["stop", "up", "stop, up"] {
         let down = format!("needs: [{needs}], ");

@@ -40,9 +40,12 @@ impl CheckoutError {
     }
 
     pub(super) fn host_not_allowed(submodule: &str) -> Self {
-        Self::repository(format!(
-            "the address of the submodule `{submodule}` is not allowed: it has to be https on a host that the pipeline lists"
-        ))
+        CheckoutError {
+            failure: Some(PermanentFailure::CheckoutHostNotAllowed),
+            ..Self::transient(format!(
+                "the address of the submodule `{submodule}` is not allowed: it has to be https on a host that `submodules` of the stage lists"
+            ))
+        }
     }
 
     /// Classifies a failed fetch by git's standard error. In a private network permanent errors look the same

@@ -1,5 +1,5 @@
 //! Checks out submodules, if the stage enables them. Their addresses come with the commit, so they are not
-//! trusted: each has to be on a host that the pipeline lists, and is fetched as strictly as the repository
+//! trusted: each has to be on a host that the stage lists, and is fetched as strictly as the repository
 //! itself. git's own command for submodules, which runs what `.gitmodules` and `.git/config` contain, is not
 //! used.
 

@@ -297,7 +297,7 @@ async fn submodules_are_fetched_from_listed_hosts_with_their_own_credentials() {
     let hosts = vec![lib_git.host.clone()];
     let with_lib = Source { submodules: Some(Submodules { hosts }), ..source(&git, &id) };
     let error = check_out(&with_lib, &credentials).await.unwrap_err();
-    assert_eq!(error.failure, Some(PermanentFailure::RepositoryUnavailable));
+    assert_eq!(error.failure, Some(PermanentFailure::CheckoutHostNotAllowed));
     assert!(error.to_string().contains("the submodule `lib` is not allowed"), "{error}");
     assert_eq!(inner_git.requests().len(), fetched);
 }

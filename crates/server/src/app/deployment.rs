@@ -8,6 +8,7 @@ use greenroom_api_types::session::{Person, WaitingOn};
 use greenroom_domain::deployment::{NotRetried, Reason, Trigger};
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::pipeline::PipelineStatus;
+use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
@@ -28,7 +29,11 @@ pub async fn create(
     name: &PipelineName,
     commit: &str,
     branch: Option<&str>,
+    allows_older: bool,
 ) -> Result<DeploymentId, Failure> {
+    if allows_older {
+        command.principal().require(Action::DeploymentRollBack)?;
+    }
     let commit = CommitId::new(commit).map_err(|error| Failure::field("/commitId", error))?;
     let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
     if pipeline.status == PipelineStatus::Archived {
@@ -44,6 +49,7 @@ pub async fn create(
         commit_id: commit.as_str(),
         branch,
         trigger: Trigger::Api,
+        allows_older,
     };
     command.deploy_pipeline(id, new).await?;
     Ok(id)
@@ -61,11 +67,19 @@ pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), 
             refused(format!("The stage `{stage}` has not ended. Cancel it first, or wait for its end."))
         }
         ActionOutcome::NotRetried(NotRetried::Succeeded) => refused(format!(
-            "The stage `{stage}` has succeeded. Retry one that has not, or make a new deployment."
+            "The stage `{stage}` has succeeded. Retry one that has not, make a new deployment, or retry it with `\"allowOlder\": \
+             true` to roll back (maintainers)."
         )),
         ActionOutcome::NotRetried(NotRetried::NeedsOthers) => refused(format!(
             "The stage `{stage}` needs others that have not succeeded. Retry those: what follows them is tried again too."
         )),
+        ActionOutcome::NotRetried(NotRetried::NotInDefinition) => refused(format!(
+            "The newest definition has no stage `{stage}` for this deployment. Retry with `inputs: same`, or make a new deployment."
+        )),
+        ActionOutcome::NotRetried(NotRetried::OthersAtWork) => refused(
+            "Other stages of this deployment are at work with its definition. Wait for their end, or retry with `inputs: same`."
+                .to_owned(),
+        ),
         ActionOutcome::NotRetried(NotRetried::Canceling) => {
             refused("The deployment is being canceled. Wait until it has ended.".to_owned())
         }
@@ -83,7 +97,8 @@ pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), 
         ),
         ActionOutcome::NotRetried(NotRetried::NewerDeployment(newer)) => Err(Failure::new(
             Code::InvalidState,
-            format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want."),
+            format!("A newer deployment ran here since: {newer}. Make a new deployment of the commit you want, or \
+                 retry with `\"allowOlder\": true` to roll back (maintainers)."),
         )
         .with("newerDeploymentId", newer.to_string().into())),
     }
@@ -139,6 +154,7 @@ pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
         status: record.status.into(),
         reason: record.reason.map(Into::into),
         detail: record.detail,
+        rollback: record.rollback,
         created_by: Person {
             id: record.created_by.to_string(),
             name: record.created_by_name.unwrap_or_default(),
@@ -180,6 +196,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         name: record.name,
         needs: record.needs,
         pool: record.pool,
+        environment: record.environment,
         status: record.status.into(),
         reason: record.reason.map(Into::into),
         detail,

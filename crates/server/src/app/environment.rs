@@ -5,10 +5,9 @@ use greenroom_api_types::environment::{
 };
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
-use greenroom_domain::definition::{Definition, EphemeralSettings};
+use greenroom_domain::definition::{DEFAULT_FORCE_ROLE, Definition, EphemeralSettings};
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use greenroom_domain::pipeline::Pipeline;
-use greenroom_domain::role::Role;
 use greenroom_domain::slug::Slug;
 use greenroom_store::Command;
 use greenroom_store::environment::{Environment, LockView};
@@ -64,7 +63,7 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
         configuration: serde_json::to_value(settings).map_err(Failure::internal)?,
         default_lease_seconds: seconds(settings.lease.default_seconds)?,
         longest_lease_seconds: seconds(settings.lease.max_seconds)?,
-        force_role: settings.force.as_ref().map_or(Role::Developer, |force| force.role),
+        force_role: settings.force.as_ref().map_or(DEFAULT_FORCE_ROLE, |force| force.role),
         force_reason_required: settings.force.is_some_and(|force| force.reason.is_some()),
         handover_grace_seconds: settings.handover.map(|rule| seconds(rule.grace_seconds)).transpose()?,
     })

@@ -51,6 +51,7 @@ codes! {
     SignInFailed          "sign_in_failed"          401 "Sign-in failed",
     Forbidden             "forbidden"               403 "Not allowed",
     TokenExceedsParent    "token_exceeds_parent"    403 "The token would exceed its parent",
+    ProtectionWeakened    "protection_weakened"     403 "The protection would be weaker",
     ScopeMissing          "scope_missing"           403 "The token lacks a scope",
     TokenLimited          "token_limited"           403 "The token is limited to pipelines",
     CrossSiteRequest      "cross_site_request"      403 "The request comes from another site",

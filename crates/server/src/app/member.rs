@@ -4,6 +4,7 @@ use greenroom_api_types::member::{AddMember, UpdateMember};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::UserId;
 use greenroom_domain::member::{Member, action_for_change, leaves_no_owner, loses_sessions};
+use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::role::Role;
 use greenroom_domain::text::{Email, Name};
 use greenroom_store::Command;
@@ -37,7 +38,8 @@ pub struct Changed {
     pub ended: Vec<LiveSession>,
 }
 
-/// Changes the name or the role. With a role below `developer`, the member's sessions end.
+/// Changes the name or the role. With a role below `developer`, the member's sessions end; below `maintainer`, the
+/// holds of lasting environments.
 pub async fn update(
     command: &mut Command,
     user: UserId,
@@ -68,11 +70,15 @@ pub async fn update(
         if role == before.role { EventType::MemberUpdated } else { EventType::MemberRoleChanged };
     record_event(command, event_type, &after, Some(event_payload(&before)), Some(event_payload(&after)))
         .await?;
+    if !is_allowed(role, Action::EnvironmentHold) {
+        command.end_holds_of(user).await?;
+    }
     let reason = format!("{} may not hold sessions any more: the role is {role} now", after.name);
     Ok(Changed { ended: end(command, user, ends, &reason).await?, member: after })
 }
 
-/// Removes a member. Their tokens are revoked and their sessions end in the same transaction.
+/// Removes a member. Their tokens are revoked, and their sessions and holds of lasting environments end, in the same
+/// transaction.
 pub async fn remove(
     command: &mut Command,
     user: UserId,
@@ -92,6 +98,7 @@ pub async fn remove(
     }
     command.remove_member(user).await?;
     record_event(command, EventType::MemberRemoved, &member, Some(event_payload(&member)), None).await?;
+    command.end_holds_of(user).await?;
     let reason = format!("{} is not a member any more", member.name);
     Ok(Changed { ended: end(command, user, ends, &reason).await?, member })
 }

@@ -16,6 +16,7 @@ use crate::app::definition::Checked;
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
+use crate::app::protection;
 use crate::app::runner_pool::check_pools;
 
 /// Creates a pipeline. `checked` is the request's definition.
@@ -82,6 +83,8 @@ pub async fn update(
     if is_unchanged {
         return Ok(before);
     }
+    let definition = new_definition.map(|checked| &checked.definition);
+    let weakened = protection::check(command, &before, edit.repository, definition).await?;
     if let Some(checked) = new_definition {
         check_pools(command, before.id, &checked.definition).await?;
     }
@@ -91,6 +94,7 @@ pub async fn update(
         environment::define(command, after.id, &checked.definition).await?;
     }
     record_event(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
+    protection::record_event(command, &after, &weakened).await?;
     Ok(after)
 }
 

@@ -8,11 +8,12 @@ use greenroom_api_types::deployment::{
 };
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_domain::id::DeploymentId;
+use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
 };
 use greenroom_domain::principal::Principal;
-use greenroom_store::deployment::DeploymentFilter;
+use greenroom_store::deployment::{DeploymentFilter, RetryOptions};
 use greenroom_store::pipeline::PipelineName;
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -33,7 +34,7 @@ use crate::http::rules::path::{
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
-use crate::http::rules::query::{Query, check_timestamp, parse_pipeline, parse_user};
+use crate::http::rules::query::{Query, check_filter, check_timestamp, parse_pipeline, parse_user};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
@@ -146,8 +147,14 @@ pub async fn create_deployment(
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let request = &body.value;
-    let created =
-        deployment::create(&mut command, &name, &request.commit_id, request.branch.as_deref()).await?;
+    let created = deployment::create(
+        &mut command,
+        &name,
+        &request.commit_id,
+        request.branch.as_deref(),
+        request.allow_older.unwrap_or_default(),
+    )
+    .await?;
     let record = command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
     command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
@@ -287,6 +294,10 @@ pub async fn cancel_stage(
 /// Earlier attempts stay readable. The request is rejected with `409` while the stage has not ended, if it
 /// has succeeded or needs others that have not, and if the deployment's session has ended, a newer deployment
 /// ran since, or its artifacts were deleted. Stages of a teardown can't be retried: repeat the clean-up.
+///
+/// With `inputs: latest`, what is retried and what has not begun is planned again by the pipeline's newest definition: approvals,
+/// conditions, pools and new stages apply. That is rejected with `409` if the definition no longer has the stage, and
+/// while another stage is queued or running.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry", tag = "deployments",
     params(OrganizationPath, StagePath, IdempotencyKey),
     request_body = RetryStage,
@@ -300,9 +311,15 @@ pub async fn retry_stage(
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     require(&mut command, deployment).await?;
-    let latest = body.value.inputs.unwrap_or_default() == RetryInputs::Latest;
+    let options = RetryOptions {
+        latest: body.value.inputs.unwrap_or_default() == RetryInputs::Latest,
+        allows_older: body.value.allow_older.unwrap_or_default(),
+    };
+    if options.allows_older {
+        command.principal().require(Action::DeploymentRollBack)?;
+    }
     let stage = path.0.stage_key.as_str();
-    check_outcome(command.retry_stage(deployment, stage, latest).await?, Some(stage))?;
+    check_outcome(command.retry_stage(deployment, stage, options).await?, Some(stage))?;
     respond_accepted(command, deployment).await
 }
 
@@ -310,13 +327,4 @@ async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) ->
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
     command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
-}
-
-/// Rejects control characters, because PostgreSQL can't store NUL, and `%`, a wildcard.
-fn check_filter(name: &str, text: String) -> Result<String, Failure> {
-    if text.chars().any(char::is_control) || text.contains('%') {
-        Err(Failure::field(name, "must not contain control characters or `%`"))
-    } else {
-        Ok(text)
-    }
 }

@@ -15,9 +15,10 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
-    environment_list, environment_pool, event, give_up, handover, health, id_token, live_session, log,
-    log_index, log_search, log_stream, me, member, middleware, oidc, organization, pipeline, runner,
-    runner_pool, secret, session, sign_in, sign_in_link, summary, token, transfer, version, watch,
+    environment_hold, environment_list, environment_pool, event, freeze, give_up, handover, health, id_token,
+    lasting_environment, live_session, log, log_index, log_search, log_stream, me, member, middleware, oidc,
+    organization, pipeline, runner, runner_pool, secret, session, sign_in, sign_in_link, summary, token,
+    transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -54,6 +55,11 @@ fn api() -> ApiRouter {
         .routes(routes!(pipeline::get_pipeline_version))
         .routes(routes!(cache::list_caches, cache::delete_caches))
         .routes(routes!(environment_list::list_organization_environments))
+        .routes(routes!(lasting_environment::list_organization_lasting_environments))
+        .routes(routes!(lasting_environment::list_lasting_environments))
+        .routes(routes!(lasting_environment::get_lasting_environment))
+        .routes(routes!(lasting_environment::get_lasting_environment_history))
+        .routes(routes!(environment_hold::hold_environment, environment_hold::end_environment_hold))
         .routes(routes!(live_session::list_sessions))
         .routes(routes!(summary::get_summary))
         .routes(routes!(environment::list_environments))
@@ -100,6 +106,8 @@ fn api() -> ApiRouter {
         .routes(routes!(secret::destroy_secret_version))
         .routes(routes!(secret::list_secret_reads))
         .routes(routes!(secret::list_deployment_secret_reads))
+        .routes(routes!(freeze::list_freezes, freeze::create_freeze))
+        .routes(routes!(freeze::get_freeze, freeze::update_freeze, freeze::delete_freeze))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))

@@ -9,18 +9,25 @@ use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 
 /// Fields and parameters with the name of an enumeration that accept any text, by schema or path, and why.
-const FREE_TEXT: [(&str, &str, &str); 7] = [
+const FREE_TEXT: [(&str, &str, &str); 14] = [
     (
         "/organizations/{orgId}/deployments",
         "status",
         "a filter: the status of a newer version matches no deployment",
     ),
+    ("CreateFreeze", "reason", "an admin explains the freeze"),
+    ("EnvironmentFreeze", "reason", "an admin explains the freeze"),
+    ("EnvironmentHold", "reason", "the holder explains the hold"),
+    ("Freeze", "reason", "an admin explains the freeze"),
+    ("UpdateFreeze", "reason", "an admin explains the freeze"),
+    ("HoldEnvironment", "reason", "the holder explains the hold"),
     ("GiveUp", "reason", "an admin explains the request"),
     ("Override", "reason", "the context that a user gave for the force claim"),
     ("PipelineStop", "reason", "the user who stopped the pipeline explains it"),
     ("ResumePipeline", "reason", "a user explains the request"),
     ("StepRun", "reason", "the runner explains the outcome to people; the code is in the stage"),
     ("StopPipeline", "reason", "a user explains the request"),
+    ("WaitingOn", "reason", "the holder of the environment explains the hold"),
 ];
 
 fn committed() -> Value {

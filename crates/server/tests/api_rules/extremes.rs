@@ -9,7 +9,8 @@ use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
-const DEFINITION: &str = "ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
+const DEFINITION: &str = "environments: { production: {} }
+ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
 stages: { build: { steps: [{ image: a, run: b }] } }";
 
 /// Percent-encoded, as in a URL.
@@ -91,11 +92,15 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     let claim = "/pipelines/shop/ephemeral-environments/qa-1/sessions";
     let session = server.post(owner, claim, json!({ "commitId": "0123abc" })).await;
     let secret = server.post(owner, "/secrets", json!({ "name": "key", "value": "a value" })).await;
+    let (from, to) = ("2026-12-23T17:00:00Z", "2027-01-04T08:00:00Z");
+    let freeze = json!({ "name": "Holidays", "reason": "Holidays", "from": from, "to": to });
+    let freeze = server.post(owner, "/freezes", freeze).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
         ("pipelineId", "shop".to_owned()),
         ("envName", "qa-1".to_owned()),
+        ("environmentName", "production".to_owned()),
         ("sessionId", session["sessionId"].as_str().unwrap().to_owned()),
         ("deploymentId", session["deployments"][0]["id"].as_str().unwrap().to_owned()),
         ("stageKey", "build".to_owned()),
@@ -108,6 +113,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("artifactId", format!("art_{none}")),
         ("poolName", "default".to_owned()),
         ("provider", "none".to_owned()),
+        ("freezeId", freeze["id"].as_str().unwrap().to_owned()),
         ("secretId", secret["id"].as_str().unwrap().to_owned()),
         ("version", "1".to_owned()),
     ]
@@ -214,6 +220,8 @@ async fn extremes_in_a_body_are_invalid_fields() {
                 json!({ "name": "A", "email": format!("{text}@b.test"), "role": "viewer" }),
             ),
             ("/runners", "/name", json!({ "name": text })),
+            ("/freezes", "/name", json!({ "name": text, "reason": "a" })),
+            ("/freezes", "/reason", json!({ "name": "a", "reason": text })),
             ("/secrets", "/name", json!({ "name": text, "value": "a value" })),
             ("/secrets", "/description", json!({ "name": "a", "description": text, "value": "a value" })),
             (named.as_str(), "/context", json!({ "context": text })),

@@ -8,8 +8,15 @@ use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
-/// These lists are empty here: no pipeline of the tests has environments, and there are no secrets.
-const EMPTY_LISTS: [&str; 3] = ["/ephemeral-environments", "/sessions", "/secrets"];
+/// These lists are empty here: no pipeline of the tests has environments, and there are neither secrets nor freezes.
+const EMPTY_LISTS: [&str; 6] = [
+    "/ephemeral-environments",
+    "/environments",
+    "/pipelines/web/environments",
+    "/sessions",
+    "/secrets",
+    "/freezes",
+];
 
 #[tokio::test]
 async fn a_page_has_the_requested_limit_and_offset() {
@@ -129,6 +136,9 @@ async fn invalid_filters_are_named() {
         ("/ephemeral-environments?status=held", "status"),
         ("/ephemeral-environments?pipelineId=a%2Fb", "pipelineId"),
         ("/ephemeral-environments?q=%00", "q"),
+        ("/environments?kind=ephemeral", "kind"),
+        ("/environments?pipelineId=a%2Fb", "pipelineId"),
+        ("/environments?commitId=%25", "commitId"),
         ("/events?category=secret", "category"),
         ("/events?actor=me", "actor"),
         ("/events?actor=pip_0190a0b0-0000-7000-8000-000000000001", "actor"),
@@ -160,6 +170,7 @@ async fn invalid_filters_are_named() {
     for path in [
         "/ephemeral-environments?q=%25'%22;--",
         "/ephemeral-environments?label=,&pipelineId=no-such",
+        "/environments?kind=lasting&pipelineId=no-such&commitId='",
         "/sessions?userId=usr_0190a0b0-0000-7000-8000-000000000001",
         "/events?subject=%25'%22;--",
         "/events?from=2999-01-01T00:00:00Z",

@@ -56,7 +56,13 @@ async fn only_the_full_id_of_the_requested_commit_is_accepted_and_stored_once() 
 async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DIAMOND).await;
-    for reason in ["commit_not_found", "commit_not_on_branch", "repository_unavailable", "image_not_found"] {
+    for reason in [
+        "commit_not_found",
+        "commit_not_on_branch",
+        "repository_unavailable",
+        "checkout_host_not_allowed",
+        "image_not_found",
+    ] {
         let id = fixture.start().await;
         let job = fixture.take(&fixture.advance(&id).await).await;
         let body = json!({ "error": "the checkout failed: it is so", "failure": reason });

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::environments::SHOP;
 use crate::fixture::DeploymentFixture;
 use crate::support::database::TestDatabase;
-use crate::support::eventually;
+use crate::support::{eventually, in_hours};
 
 async fn ids(fixture: &DeploymentFixture, path: &str, field: &str) -> Vec<String> {
     let (status, list) = fixture.call(Method::GET, path, Value::Null).await;
@@ -19,9 +19,8 @@ async fn ids(fixture: &DeploymentFixture, path: &str, field: &str) -> Vec<String
     rows.iter().map(|row| row[field].as_str().unwrap().to_owned()).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the clock of a client, on the same machine as the database")]
 fn hours_ago(hours: i64) -> Timestamp {
-    Timestamp::now() - SignedDuration::from_hours(hours)
+    in_hours(-hours)
 }
 
 #[tokio::test]

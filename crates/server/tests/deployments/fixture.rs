@@ -254,3 +254,20 @@ impl DeploymentFixture {
         self.server.server.stop(Duration::ZERO).await;
     }
 }
+
+/// Returns the deployments that were woken since the last call, each once, oldest first.
+pub async fn woken(pool: &PgPool) -> Vec<String> {
+    let taken = "with taken as (delete from wakes returning deployment_id)
+                 select distinct 'dep_' || deployment_id::text as id from taken order by id";
+    sqlx::query_scalar(taken).fetch_all(pool).await.unwrap()
+}
+
+/// Starts this many deployments and discards the wake-ups of their starts.
+pub async fn started(fixture: &DeploymentFixture, pool: &PgPool, number: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for _ in 0..number {
+        ids.push(fixture.start().await);
+    }
+    woken(pool).await;
+    ids
+}

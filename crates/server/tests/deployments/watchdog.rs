@@ -96,7 +96,7 @@ async fn a_deployment_whose_job_has_ended_waits_for_the_engine() {
 #[tokio::test]
 async fn deployments_that_wait_for_something_else_are_not_woken() {
     let (_database, pool) = TestDatabase::create().await;
-    let definition = format!("concurrency: 2\nephemeralEnvironments: {{ qa-1: {{}} }}\n{ONE_STAGE}");
+    let definition = format!("concurrency: 1\nephemeralEnvironments: {{ qa-1: {{}} }}\n{ONE_STAGE}");
     let fixture = DeploymentFixture::new(&pool, &definition).await;
     let owner = fixture.owner.clone();
     let (session, first) = fixture.claim("qa-1", &owner, "sessions").await;
@@ -104,7 +104,7 @@ async fn deployments_that_wait_for_something_else_are_not_woken() {
     let path = format!("/pipelines/shop/ephemeral-environments/qa-1/sessions/{session}/deploy");
     assert_eq!(fixture.call(Method::POST, &path, json!({ "commitId": "0123abc" })).await.0, 202);
     let second = fixture.start().await;
-    // It waits for one of the others to end.
+    // It waits for the second one to end. Sessions do not count.
     let third = fixture.start().await;
     run_watchdog(&fixture).await;
     assert_eq!(waiting(&pool).await, [first.clone(), second.clone()]);

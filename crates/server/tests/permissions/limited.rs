@@ -51,6 +51,8 @@ async fn lists_show_the_pipelines_of_the_token_only() {
         "/organizations/acme/deployments",
         "/organizations/acme/ephemeral-environments",
         "/organizations/acme/ephemeral-environments?holder=me&q=qa&label=web&status=locked",
+        "/organizations/acme/environments",
+        "/organizations/acme/environments?kind=lasting",
         "/organizations/acme/sessions?userId=me",
         "/organizations/acme/sessions?status=active,queued",
         events,
@@ -77,9 +79,11 @@ async fn lists_show_the_pipelines_of_the_token_only() {
     assert_eq!((&counts["environments"]["total"], &counts["deployments"]["queued"]), (&json!(1), &json!(1)));
     // A filter does not bypass the limit, and does not show whether the pipeline exists.
     for name in [other.as_str(), "other", "no-such-pipeline"] {
-        let path = format!("/organizations/acme/ephemeral-environments?pipelineId={name}");
-        let record = fixture.server.get(&path, &token).await.succeeded(200);
-        assert_eq!((&record.json["data"], &record.json["pagination"]["total"]), (&json!([]), &json!(0)));
+        for list in ["ephemeral-environments", "environments"] {
+            let path = format!("/organizations/acme/{list}?pipelineId={name}");
+            let record = fixture.server.get(&path, &token).await.succeeded(200);
+            assert_eq!((&record.json["data"], &record.json["pagination"]["total"]), (&json!([]), &json!(0)));
+        }
     }
     // Events of other pipelines are not found, by id or by filter.
     let others = format!("/organizations/acme/events?subject=pipelines/{other}");

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::DEFINITION;
+use crate::support::{DEFINITION, in_hours};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -69,6 +69,8 @@ pub enum Target {
     RunnerPool,
     /// A secret of a pipeline, with two versions.
     Secret,
+    Freeze,
+    LastingEnvironment,
 }
 
 pub struct Row {
@@ -113,9 +115,10 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 9] = [
+const NARROWED: [&str; 10] = [
     "list_pipelines",
     "list_organization_environments",
+    "list_organization_lasting_environments",
     "list_sessions",
     "get_summary",
     "list_deployments",
@@ -148,6 +151,11 @@ const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
 const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
 const ALL_ENVIRONMENTS: &str = "/organizations/{orgId}/ephemeral-environments";
+const ALL_LASTING: &str = "/organizations/{orgId}/environments";
+const LASTING: &str = "/organizations/{orgId}/pipelines/{pipelineId}/environments";
+const ONE_LASTING: &str = "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}";
+const LASTING_HISTORY: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/history";
 const ALL_SESSIONS: &str = "/organizations/{orgId}/sessions";
 const SUMMARY: &str = "/organizations/{orgId}/summary";
 const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
@@ -199,6 +207,10 @@ const ACTIVATE: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{vers
 const DESTROY: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/destroy";
 const SECRET_READS: &str = "/organizations/{orgId}/secrets/{secretId}/reads";
 const DEPLOYMENT_READS: &str = "/organizations/{orgId}/deployments/{deploymentId}/secret-reads";
+const LASTING_HOLD: &str =
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/hold";
+const FREEZES: &str = "/organizations/{orgId}/freezes";
+const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
@@ -206,8 +218,8 @@ const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
 /// Placeholder in a body for the id of the organization's first owner, who is no caller in the matrix.
 pub const OWNER: &str = "{owner}";
 
-/// A definition with one environment.
-pub const WITH_ENVIRONMENT: &str = "ephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+/// A definition with one ephemeral environment and a lasting one.
+pub const WITH_ENVIRONMENT: &str = "environments:\n  production: {}\nephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 /// A definition with one environment that is cleaned up after a session.
 pub const WITH_TEARDOWN: &str = "ephemeralEnvironments:\n  qa-1: { stages: [build], onRelease: [remove] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n  remove:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -259,6 +271,12 @@ pub const ROWS: &[Row] = &[
     row("delete_caches",          ("DELETE", CACHES),     MAINTAINER, WRITE,      200, Target::Pipeline,        none),
 
     row("list_organization_environments", ("GET", ALL_ENVIRONMENTS), VIEWER, READ, 200, Target::Nothing,       none),
+    row("list_organization_lasting_environments", ("GET", ALL_LASTING), VIEWER, READ, 200, Target::Nothing,    none),
+    row("list_lasting_environments", ("GET", LASTING),    VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("get_lasting_environment", ("GET", ONE_LASTING),  VIEWER,     READ,       200, Target::LastingEnvironment, none),
+    row("hold_environment",       ("POST", LASTING_HOLD), MAINTAINER, WRITE,      200, Target::LastingEnvironment, hold),
+    row("end_environment_hold",   ("DELETE", LASTING_HOLD), MAINTAINER, WRITE,    200, Target::LastingEnvironment, none),
+    row("get_lasting_environment_history", ("GET", LASTING_HISTORY), VIEWER, READ, 200, Target::LastingEnvironment, none),
     row("list_sessions",          ("GET", ALL_SESSIONS),  VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_summary",            ("GET", SUMMARY),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     READ,       200, Target::Pipeline,        none),
@@ -317,6 +335,12 @@ pub const ROWS: &[Row] = &[
     row("list_secret_reads",      ("GET", SECRET_READS),  MAINTAINER, ADMINISTER, 200, Target::Secret,          none),
     row("list_deployment_secret_reads", ("GET", DEPLOYMENT_READS), MAINTAINER, ADMINISTER, 200, Target::Deployment, none),
 
+    row("list_freezes",           ("GET", FREEZES),       VIEWER,     READ,       200, Target::Nothing,         none),
+    row("create_freeze",          ("POST", FREEZES),      ADMIN,      ADMINISTER, 201, Target::Nothing,         freeze),
+    row("get_freeze",             ("GET", FREEZE),        VIEWER,     READ,       200, Target::Freeze,          none),
+    row("update_freeze",          ("PATCH", FREEZE),      ADMIN,      ADMINISTER, 200, Target::Freeze,          because),
+    row("delete_freeze",          ("DELETE", FREEZE),     ADMIN,      ADMINISTER, 200, Target::Freeze,          none),
+
     row("list_events",            ("GET", EVENTS),        VIEWER,     READ,       200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_event",              ("GET", EVENT),         VIEWER,     READ,       200, Target::Event,           none),
@@ -359,6 +383,15 @@ fn pipeline(name: &str) -> Value {
 
 fn secret(name: &str) -> Value {
     json!({ "name": name, "value": format!("value of {name}") })
+}
+
+fn hold(name: &str) -> Value {
+    json!({ "reason": name, "until": in_hours(1) })
+}
+
+fn freeze(name: &str) -> Value {
+    let weekly = json!([{ "from": "fri 16:00", "to": "mon 08:00" }]);
+    json!({ "name": name, "reason": "Nobody is on call", "weekly": weekly, "zone": "Europe/Berlin" })
 }
 
 fn described(name: &str) -> Value {

@@ -64,6 +64,13 @@ impl PermissionFixture {
                 set.succeeded(200);
                 id
             }
+            Target::Freeze => {
+                let path = format!("/organizations/{organization}/freezes");
+                let (from, to) = ("2026-12-23T17:00:00Z", "2027-01-04T08:00:00Z");
+                let body = json!({ "name": "target", "reason": "Holidays", "from": from, "to": to });
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
+            }
+            Target::LastingEnvironment => self.environment().await.replace("/qa-1", "/production"),
             Target::Deployment => self.deployment().await.0,
             Target::Stage => format!("{}/build", self.deployment().await.0),
             Target::EndedStage => {

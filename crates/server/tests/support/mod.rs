@@ -23,6 +23,7 @@ use greenroom_server::http::Limits;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use greenroom_store::system::sign_in::NewBrowserSession;
 use greenroom_worker::engine::{Engine, EngineConfig};
+use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
@@ -56,6 +57,12 @@ pub struct Caller {
     pub user: String,
     pub token: String,
     pub token_id: String,
+}
+
+/// Returns the time in that many hours, by the clock of a client.
+#[expect(clippy::disallowed_methods, reason = "the database runs on this machine, by this very clock")]
+pub fn in_hours(hours: i64) -> Timestamp {
+    Timestamp::now() + SignedDuration::from_hours(hours)
 }
 
 /// Returns an engine that cannot be reached: no API call may depend on the engine.

@@ -3,7 +3,7 @@
 
 use greenroom_domain::deployment::{
     CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Reason, RetryInput, cancel, cancel_stage,
-    retry_stage,
+    check_other_version, retry_stage, stage_keys,
 };
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, PipelineId};
@@ -19,6 +19,15 @@ use crate::transaction::OrgTransaction;
 
 /// How long a canceled step may take to end.
 pub const CANCEL_GRACE_SECONDS: i32 = 30;
+
+/// How a stage is retried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetryOptions {
+    /// With the current definition of the pipeline, instead of the deployment's.
+    pub latest: bool,
+    /// As a rollback: it may replace what a newer deployment has deployed.
+    pub allows_older: bool,
+}
 
 /// The outcome of a user's action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +46,14 @@ impl OrgTransaction {
         id: DeploymentId,
         new: NewPipelineDeployment<'_>,
     ) -> Result<(), StoreError> {
-        let NewPipelineDeployment { pipeline, commit_id, branch, trigger } = new;
+        let NewPipelineDeployment { pipeline, commit_id, branch, trigger, allows_older: is_rollback } = new;
         let organization = self.organization();
         let user = self.actor().user();
         sqlx::query!(
             "insert into deployments
                  (organization_id, id, pipeline_id, definition_version, commit_id, branch, trigger, status, purpose,
-                  created_by)
-             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7
+                  created_by, allow_older)
+             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7, $8
              from pipelines p where p.organization_id = $1 and p.id = $3",
             organization,
             id.uuid(),
@@ -53,6 +62,7 @@ impl OrgTransaction {
             branch,
             trigger.as_str(),
             user,
+            is_rollback,
         )
         .execute(self.connection())
         .await?;
@@ -157,7 +167,7 @@ impl OrgTransaction {
         &mut self,
         id: DeploymentId,
         key: &str,
-        latest: bool,
+        RetryOptions { latest, allows_older: is_rollback }: RetryOptions,
     ) -> Result<ActionOutcome, StoreError> {
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
@@ -165,9 +175,13 @@ impl OrgTransaction {
         if deployment.state.status.is_final() {
             self.read_stages(&mut deployment).await?;
         }
-        let input = self.retry_input(&deployment).await?;
+        let input = RetryInput { allows_older: is_rollback, ..self.retry_input(&deployment).await? };
         let before = deployment.state.clone();
         if let Err(refused) = retry_stage(&mut deployment.state, key, input) {
+            return Ok(ActionOutcome::NotRetried(refused));
+        }
+        let latest = latest && deployment.definition_version() != deployment.current_version;
+        if latest && let Err(refused) = self.check_latest(&deployment, key).await? {
             return Ok(ActionOutcome::NotRetried(refused));
         }
         deployment.set_retried_by(&before, key, PersonRecord::of_actor(self.actor()));
@@ -179,7 +193,9 @@ impl OrgTransaction {
              set status = $8, reason = null, detail = null, ended_at = null, cancel_reason = null,
                  cancel_grace_seconds = $4, canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
                  retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
-                 definition_version = case when $3 then p.definition_version else d.definition_version end
+                 definition_version = case when $3 then p.definition_version else d.definition_version end,
+                 allow_older = $9, accepted_at = case when $9 then clock_timestamp() else d.accepted_at end,
+                 replan = d.replan or $3
              from pipelines p
              where d.organization_id = $1 and d.id = $2 and p.organization_id = $1 and p.id = d.pipeline_id",
             organization,
@@ -190,6 +206,7 @@ impl OrgTransaction {
             by.name,
             by.kind,
             deployment.state.status.as_str(),
+            is_rollback,
         )
         .execute(self.connection())
         .await?;
@@ -198,6 +215,18 @@ impl OrgTransaction {
         }
         self.wake(id).await?;
         Ok(ActionOutcome::Done)
+    }
+
+    /// Checks that the pipeline's current definition can replace that of the deployment.
+    async fn check_latest(
+        &mut self,
+        deployment: &LockedDeployment,
+        key: &str,
+    ) -> Result<Result<(), NotRetried>, StoreError> {
+        let definition = self.definition_of(deployment.pipeline_id, deployment.current_version).await?;
+        let environment = deployment.environment.as_ref().map(|(_, name)| name.as_str());
+        let keys = stage_keys(&definition, deployment.purpose, environment).ok();
+        Ok(check_other_version(&deployment.state, key, keys.as_deref()))
     }
 
     /// Records who retried a stage, and clears `canceled_by` of it and of the stages that follow it.
@@ -257,6 +286,7 @@ impl OrgTransaction {
             session_ended: row.over,
             is_expired: row.expired,
             newer: row.newer.map(DeploymentId::from),
+            allows_older: false,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Advances a deployment: locks its rows, lets the domain's machine decide, writes the difference and records
 //! events.
 //!
-//! The environment's row is locked first, then the deployment's. Everything below the deployment (stages,
+//! The rows of the environments are locked first, then the deployment's. Everything below the deployment (stages,
 //! jobs, steps) is changed only while the deployment's row is locked.
 
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    AdvanceInput, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Timing, Trigger,
-    advance, ends_by, is_held, may_start, next_advance_at,
+    AdvanceInput, Deployment, DeploymentStatus, GateDecision, PlanInput, PlannedStage, Purpose, Reason,
+    Stage, StageStatus, Timing, Trigger, advance, ends_by, is_held, may_start, next_advance_at,
 };
-use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId};
+use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId, UserId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
@@ -35,6 +35,9 @@ pub const TIMING: Timing = Timing {
 };
 /// Fallback poll interval, in case a wake-up is lost.
 const FALLBACK_POLL_INTERVAL: Duration = Duration::from_secs(600);
+/// The same for a deployment that waits for a person or for another deployment, possibly for days. Each poll is kept in
+/// the engine's history.
+const WAITING_POLL_INTERVAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// A deployment whose row this transaction has locked.
 pub(crate) struct LockedDeployment {
@@ -53,7 +56,14 @@ pub(crate) struct LockedDeployment {
     pub(crate) current_version: i32,
     /// The organization has pools that are restricted to some pipelines.
     pub(crate) has_restricted_pools: bool,
+    /// When it was created, or when a user retried it with `allowOlder`.
+    pub(crate) accepted_at: Timestamp,
+    /// It may replace what a newer deployment has deployed.
+    pub(crate) allows_older: bool,
+    pub(crate) created_by: UserId,
     planned: bool,
+    /// A retry has changed the version of the definition: what has not begun is planned again.
+    pub(super) replan: bool,
     has_slot: bool,
     pub(crate) pipeline_status: PipelineStatus,
     stop_mode: Option<StopMode>,
@@ -94,15 +104,18 @@ impl OrgTransaction {
         id: DeploymentId,
         computed: Option<ComputedPlan>,
     ) -> Result<Advanced, StoreError> {
+        let mut environments = self.lock_lasting_environments(id).await?;
         let Some(mut deployment) = self.lock_deployment(id).await? else { return Ok(Advanced::Missing) };
         if deployment.state.status.is_final() {
             return Ok(Advanced::Done(Advance::ENDED));
         }
         let before = deployment.state.clone();
         let definition = self.definition_of(deployment.pipeline_id, deployment.definition_version).await?;
-        let input = self.advance_input(&deployment).await?;
+        let gates = self.decide_gates(&deployment, &mut environments).await?;
+        let input = self.advance_input(&deployment, gates).await?;
         let mut plan = None;
-        if !deployment.planned && input.can_start && deployment.state.cancel.is_none() {
+        let needs_plan = deployment.replan || (!deployment.planned && input.can_start);
+        if needs_plan && deployment.state.cancel.is_none() {
             let key = deployment.plan_key();
             let computed = match computed.filter(|computed| computed.key == key) {
                 Some(computed) => computed,
@@ -113,17 +126,22 @@ impl OrgTransaction {
         }
         self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
         self.check_secrets(&mut deployment, &definition, plan.as_deref()).await?;
-        deployment.state = advance(deployment.state.clone(), input, TIMING, deployment.now);
+        deployment.state = advance(deployment.state.clone(), &input, TIMING, deployment.now);
         deployment.lift_restrictions();
         deployment.lift_secret_failures();
         self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
+        self.update_slots(&deployment, &environments, input.is_held).await?;
         if plan.is_some() {
             self.mark_for_cleanup(&deployment, &definition).await?;
         }
         if deployment.state.status.is_final() {
             self.release_slot(&deployment).await?;
-            self.mark_room_of_ended(&deployment).await?;
+            self.mark_room_of(&deployment).await?;
             return Ok(Advanced::Done(Advance::ENDED));
+        }
+        let is_waiting = deployment.state.status == DeploymentStatus::Waiting;
+        if is_waiting && before.status != DeploymentStatus::Waiting {
+            self.mark_room_of(&deployment).await?;
         }
         let (dispatch, withdrawn) = self.unassigned_jobs(id).await?;
         let next_advance = next_advance_at(&deployment.state, TIMING).map(|at| {
@@ -131,7 +149,8 @@ impl OrgTransaction {
             // Slightly late rather than slightly early: an early call would change nothing.
             until.unsigned_abs() + Duration::from_millis(50)
         });
-        let again_in = Some(next_advance.unwrap_or(FALLBACK_POLL_INTERVAL).min(FALLBACK_POLL_INTERVAL));
+        let fallback = if is_waiting { WAITING_POLL_INTERVAL } else { FALLBACK_POLL_INTERVAL };
+        let again_in = Some(next_advance.unwrap_or(fallback).min(fallback));
         Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ended: false, has_wake_ups: false }))
     }
 
@@ -164,7 +183,7 @@ impl OrgTransaction {
         .await?;
         let row = sqlx::query!(
             r#"select d.pipeline_id, d.definition_version, d.session_id, d.purpose, d.commit_id, d.branch, d.trigger,
-                      d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.created_at, d.started_at,
+                      d.accepted_at, d.allow_older, d.created_by, d.status, d.reason, d.cancel_reason, d.planned_at is not null as "planned!", d.replan, d.created_at, d.started_at,
                       d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
                       d.retried_by, d.retried_by_name, d.retried_by_kind,
                       p.repository is not null as "has_repository!", p.slug, p.status as pipeline_status,
@@ -205,7 +224,11 @@ impl OrgTransaction {
             definition_version: row.definition_version,
             current_version: row.current_version,
             has_restricted_pools: row.has_restricted_pools,
+            accepted_at: row.accepted_at.to_jiff(),
+            allows_older: row.allow_older,
+            created_by: row.created_by.into(),
             planned: row.planned,
+            replan: row.replan,
             has_slot,
             pipeline_status: parse_column("pipelines.status", &row.pipeline_status)?,
             stop_mode: parse_nullable_column("pipelines.stop_mode", row.stop_mode.as_deref())?,
@@ -225,11 +248,17 @@ impl OrgTransaction {
         }))
     }
 
-    async fn advance_input(&mut self, deployment: &LockedDeployment) -> Result<AdvanceInput, StoreError> {
+    async fn advance_input(
+        &mut self,
+        deployment: &LockedDeployment,
+        gates: BTreeMap<String, GateDecision>,
+    ) -> Result<AdvanceInput, StoreError> {
         let purpose = deployment.purpose;
-        let can_start = may_start(purpose, deployment.has_slot, deployment.pipeline_status)
-            && self.has_room(deployment).await?;
-        Ok(AdvanceInput { can_start, is_held: is_held(purpose, deployment.stop_mode) })
+        let may_start = may_start(purpose, deployment.has_slot, deployment.pipeline_status);
+        let is_blocked = deployment.state.status == DeploymentStatus::Queued && !may_start;
+        let has_room = !is_blocked && self.has_room(deployment).await?;
+        let is_held = is_held(purpose, deployment.stop_mode);
+        Ok(AdvanceInput { can_start: may_start && has_room, has_room, is_held, gates })
     }
 
     pub(crate) async fn definition_of(
@@ -333,10 +362,24 @@ impl LockedDeployment {
 
     fn apply_plan(&mut self, computed: ComputedPlan) -> Vec<PlannedStage> {
         let stages = computed.plan.map(|plan| plan.stages);
-        self.state.apply_plan(stages.as_deref().map_err(|error| *error));
-        let stages = stages.unwrap_or_default();
-        self.stage_columns =
-            stages.iter().map(|stage| (stage.key.clone(), StageColumns::planned(stage))).collect();
+        let result = stages.as_deref().map_err(|error| *error);
+        if self.replan {
+            self.state.apply_new_plan(result);
+        } else {
+            self.state.apply_plan(result);
+        }
+        let mut stages = stages.unwrap_or_default();
+        // Stages that have ended keep the plan that they were run by.
+        stages.retain(|planned| {
+            let is_pending = |stage: &Stage| stage.status == StageStatus::Pending;
+            self.state.stages.iter().any(|stage| stage.key == planned.key && is_pending(stage))
+        });
+        for stage in &stages {
+            let columns = self.stage_columns.entry(stage.key.clone());
+            columns
+                .and_modify(|columns| columns.plan_again(stage))
+                .or_insert_with(|| StageColumns::planned(stage));
+        }
         stages
     }
 

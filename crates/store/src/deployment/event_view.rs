@@ -120,7 +120,14 @@ impl LockedDeployment {
 
     fn live_stage<'a>(&'a self, stage: &'a Stage) -> LiveStage<'a> {
         let pool = self.stage_columns.get(&stage.key).map_or("", |columns| columns.pool.as_str());
-        LiveStage { key: &stage.key, pool, status: stage.status, retry_at: stage.retry_at }
+        LiveStage {
+            key: &stage.key,
+            pool,
+            environment: stage.environment.as_deref(),
+            blocker: stage.blocker.as_ref(),
+            status: stage.status,
+            retry_at: stage.retry_at,
+        }
     }
 
     /// Returns a stage whose status this transaction changes.

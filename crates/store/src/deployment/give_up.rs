@@ -19,6 +19,8 @@ impl OrgTransaction {
         key: &str,
         why: &str,
     ) -> Result<ActionOutcome, StoreError> {
+        // Locked before the deployment's row, as by `advance`, which is called at the end.
+        self.lock_lasting_environments(id).await?;
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
         };
@@ -60,6 +62,7 @@ impl OrgTransaction {
         id: DeploymentId,
         why: &str,
     ) -> Result<ActionOutcome, StoreError> {
+        self.lock_lasting_environments(id).await?;
         let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(ActionOutcome::NoSuchDeployment);
         };

@@ -29,8 +29,8 @@ mod stage_record;
 mod stage_row;
 mod stages;
 
-pub use self::action::{ActionOutcome, CANCEL_GRACE_SECONDS};
-pub(crate) use self::advance::TIMING;
+pub use self::action::{ActionOutcome, CANCEL_GRACE_SECONDS, RetryOptions};
+pub(crate) use self::advance::{LockedDeployment, TIMING};
 pub use self::job_record::{JobRecord, StepRecord};
 pub use self::list::DeploymentFilter;
 pub use self::new_deployment::{NewPipelineDeployment, NewSessionDeployment};

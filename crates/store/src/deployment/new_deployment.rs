@@ -10,6 +10,8 @@ pub struct NewPipelineDeployment<'a> {
     pub commit_id: &'a str,
     pub branch: Option<&'a str>,
     pub trigger: Trigger,
+    /// It may replace what a newer deployment has deployed to a lasting environment.
+    pub allows_older: bool,
 }
 
 /// A deployment of a session.

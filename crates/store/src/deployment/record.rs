@@ -30,6 +30,8 @@ pub struct DeploymentRecord {
     pub status: DeploymentStatus,
     pub reason: Option<Reason>,
     pub detail: Option<String>,
+    /// It may replace what a newer deployment has deployed.
+    pub rollback: bool,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
     /// The user who canceled the deployment or ended its session. `None` if the system did, or if it was not
@@ -68,6 +70,7 @@ pub(super) struct Row {
     pub(super) status: String,
     pub(super) reason: Option<String>,
     pub(super) detail: Option<String>,
+    pub(super) allow_older: bool,
     pub(super) created_by: uuid::Uuid,
     pub(super) created_by_name: Option<String>,
     pub(super) canceled_by: Option<uuid::Uuid>,
@@ -84,8 +87,8 @@ pub(super) struct Row {
     /// The `concurrency` of the pipeline's current definition. Null if it has none, for a deployment that is
     /// not `queued`, and for a teardown.
     pub(super) concurrency: Option<i64>,
-    /// How many deployments are ahead of this one under that limit: those that have started, and the older
-    /// ones that wait for it. Null for a deployment that is not `queued`, and for a teardown.
+    /// How many deployments are ahead of this one under that limit: those at work, and the older ones that wait for
+    /// room. Null for a deployment that is not `queued`, and for a teardown.
     pub(super) ahead: Option<i64>,
 }
 
@@ -124,6 +127,7 @@ impl Row {
             status,
             reason: parse_nullable_column("deployments.reason", self.reason.as_deref())?,
             detail: self.detail,
+            rollback: self.allow_older,
             created_by: self.created_by.into(),
             created_by_name: self.created_by_name,
             canceled_by: PersonRecord::of(self.canceled_by, self.canceled_by_name, self.canceled_by_kind),
@@ -160,7 +164,7 @@ macro_rules! record_query {
             Row,
             r#"select d.id, d.pipeline_id, p.slug as pipeline_slug, p.status as pipeline_status, d.definition_version,
                       d.purpose, d.trigger, d.environment_id as "environment_id?", e.name as "environment_name?",
-                      d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.created_by,
+                      d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.allow_older, d.created_by,
                       m.name as "created_by_name?", d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
                       d.retried_by, d.retried_by_name, d.retried_by_kind, d.created_at, d.started_at, d.ended_at, d.expired_at,
                       e.slot_deployment_id as "slot_deployment_id?",
@@ -171,10 +175,14 @@ macro_rules! record_query {
                       case when d.status = 'queued' and d.purpose <> 'teardown' then (
                           select count(*) from deployments o
                           left join environments place on place.organization_id = $1 and place.id = o.environment_id
-                          where o.organization_id = $1 and o.pipeline_id = d.pipeline_id and o.purpose <> 'teardown'
-                            and (o.status in ('running', 'waiting', 'paused', 'canceling')
+                          where o.organization_id = $1 and o.pipeline_id = d.pipeline_id and o.purpose = d.purpose
+                            and (o.status in ('running', 'paused', 'canceling')
                                  or o.status = 'queued' and o.id < d.id and o.cancel_reason is null
-                                    and (o.environment_id is null or place.slot_deployment_id = o.id))) end as ahead
+                                    and (o.environment_id is null or place.slot_deployment_id = o.id)
+                                 or o.status = 'waiting' and o.id < d.id and o.cancel_reason is null
+                                    and exists (select 1 from stages s
+                                        where s.organization_id = $1 and s.deployment_id = o.id
+                                          and s.status = 'waiting' and s.blocker ->> 'kind' = 'concurrency'))) end as ahead
                from "# + $from + r#"
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                left join environments e on e.organization_id = $1 and e.id = d.environment_id

@@ -27,4 +27,9 @@ impl StageColumns {
             retried_by: None,
         }
     }
+
+    pub(crate) fn plan_again(&mut self, stage: &PlannedStage) {
+        self.name.clone_from(&stage.name);
+        self.pool.clone_from(&stage.pool);
+    }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{AttemptTimes, LiveStage, Reason, StageStatus, deadline};
+use greenroom_domain::deployment::{AttemptTimes, Blocker, LiveStage, Reason, StageStatus, deadline};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use jiff::{SignedDuration, Timestamp};
 use sqlx::PgExecutor;
 
 use super::advance::TIMING;
 use super::person::PersonRecord;
+use super::stages::parse_blocker;
 use crate::error::{parse_column, parse_nullable_column};
 use crate::{Store, StoreError};
 
@@ -18,6 +19,10 @@ pub struct StageRecord {
     pub name: String,
     pub needs: Vec<String>,
     pub pool: String,
+    /// The lasting environment that it deploys to.
+    pub environment: Option<String>,
+    /// Why it waits, unless it waits for an approval.
+    pub blocker: Option<Blocker>,
     pub status: StageStatus,
     pub reason: Option<Reason>,
     pub detail: Option<String>,
@@ -42,6 +47,8 @@ struct Row {
     name: String,
     needs: Vec<String>,
     pool: String,
+    environment: Option<String>,
+    blocker: Option<serde_json::Value>,
     status: String,
     reason: Option<String>,
     detail: Option<String>,
@@ -75,6 +82,8 @@ impl TryFrom<Row> for StageRecord {
             name: row.name,
             needs: row.needs,
             pool: row.pool,
+            environment: row.environment,
+            blocker: parse_blocker(row.blocker)?,
             status,
             reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
             detail: row.detail,
@@ -92,7 +101,14 @@ impl TryFrom<Row> for StageRecord {
 
 impl StageRecord {
     pub(super) fn live(&self) -> LiveStage<'_> {
-        LiveStage { key: &self.key, pool: &self.pool, status: self.status, retry_at: self.retry_at }
+        LiveStage {
+            key: &self.key,
+            pool: &self.pool,
+            environment: self.environment.as_deref(),
+            blocker: self.blocker.as_ref(),
+            status: self.status,
+            retry_at: self.retry_at,
+        }
     }
 }
 
@@ -102,7 +118,7 @@ macro_rules! stage_query {
     ($condition:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
             Row,
-            r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.status, s.reason, s.detail, s.attempt, s.retry_at,
+            r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.environment, s.blocker, s.status, s.reason, s.detail, s.attempt, s.retry_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind, s.retried_by, s.retried_by_name,
                       s.retried_by_kind, s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
                       j.started_at as attempt_started_at,

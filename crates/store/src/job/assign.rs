@@ -134,7 +134,7 @@ impl OrgTransaction {
         let organization = self.organization();
         let row = sqlx::query!(
             r#"select d.pipeline_id, p.slug, p.repository, d.purpose, d.commit_id, d.branch,
-                      d.definition_version, d.fence,
+                      d.definition_version, coalesce(d.fence, l.fence) as fence,
                       d.session_id, e.name as "environment?", e.url as "url?", j.stage_key, j.attempt,
                       s.timeout_seconds, s.needs, pool.network,
                       array(select r.id from step_runs r where r.organization_id = $1 and r.job_id = j.id
@@ -147,6 +147,8 @@ impl OrgTransaction {
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                join stages s on s.organization_id = $1 and s.deployment_id = d.id and s.key = j.stage_key
                left join environments e on e.organization_id = $1 and e.id = d.environment_id
+               left join lasting_environments l on l.organization_id = $1 and l.pipeline_id = d.pipeline_id
+                   and l.name = s.environment
                where j.organization_id = $1 and j.id = $2"#,
             organization,
             job.uuid(),

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::deployment::{Purpose, StepStatus};
+use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StepStatus};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
 use sqlx::PgConnection;
 
 use super::{JobCredentials, RequestedIdTokens};
 use crate::error::{from_column, parse_column};
+use crate::lasting_environment::StartGate;
 use crate::secret::StepSecrets;
 use crate::system::sweeper::DueEnvironment;
 use crate::transaction::OrgTransaction;
@@ -22,8 +23,14 @@ pub enum StepStartOutcome {
     Canceled,
     /// The checkout has to prove a branch, and has not done so.
     Unproven,
-    /// The environment is held by another session now.
+    /// The environment is held by another session now, or another deployment works in the lasting one.
     FenceOutdated,
+    /// The stage may not begin in its lasting environment any more. The job has ended, and the stage waits.
+    GateClosed {
+        detail: String,
+        /// The token of the job's task in the engine.
+        task_token: Option<Vec<u8>>,
+    },
     /// The step does not get one of its secrets. The job has failed.
     SecretRefused {
         detail: String,
@@ -82,6 +89,14 @@ impl Store {
         let Some((mut transaction, started_at)) = self.check_fence(transaction, credentials).await? else {
             return Ok(StepStartOutcome::FenceOutdated);
         };
+        // Without a time, no session was checked: the deployment is that of a pipeline, or a teardown.
+        if started_at.is_none() {
+            match transaction.check_start_gate(credentials.job).await? {
+                StartGate::Open => {}
+                StartGate::SlotLost => return Ok(StepStartOutcome::FenceOutdated),
+                StartGate::Closed(detail) => return transaction.close_gate(credentials, detail).await,
+            }
+        }
         let organization = transaction.organization();
         let begun = sqlx::query!(
             r#"with job as (
@@ -221,6 +236,35 @@ impl Store {
 }
 
 impl OrgTransaction {
+    /// Ends a job, none of whose steps has started, because its stage may not begin any more.
+    async fn close_gate(
+        mut self,
+        credentials: JobCredentials<'_>,
+        detail: String,
+    ) -> Result<StepStartOutcome, StoreError> {
+        let organization = self.organization();
+        let ended = sqlx::query!(
+            "update jobs set status = $5, reason = $6, detail = $7, ended_at = clock_timestamp()
+             where organization_id = $1 and id = $2 and runner_id = $3 and secret_hash = $4 and status = 'running'
+               and lease_expires_at > clock_timestamp() and cancel_reason is null
+             returning deployment_id, task_token",
+            organization,
+            credentials.job.uuid(),
+            credentials.runner.id.uuid(),
+            credentials.secret.as_slice(),
+            JobStatus::Errored.as_str(),
+            Reason::GateClosed.as_str(),
+            detail,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let Some(ended) = ended else { return Ok(StepStartOutcome::Gone) };
+        self.end_unfinished_steps(credentials.job.uuid(), JobStatus::Errored).await?;
+        self.wake(ended.deployment_id.into()).await?;
+        self.commit().await?;
+        Ok(StepStartOutcome::GateClosed { detail, task_token: ended.task_token })
+    }
+
     /// Returns the size of the variables made from the outputs of the deployment's current attempts,
     /// including those of this step. The deployment is locked, so that two concurrent steps don't exceed the
     /// limit together.

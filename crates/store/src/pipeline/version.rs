@@ -1,5 +1,8 @@
 //! The versions of a pipeline's definition. They are immutable.
 
+use std::sync::Arc;
+
+use greenroom_domain::definition::Definition;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{Pipeline, PipelineVersion};
 
@@ -97,6 +100,10 @@ impl Command {
         .await?)
     }
 
+    pub async fn current_definition(&mut self, pipeline: &Pipeline) -> Result<Arc<Definition>, StoreError> {
+        self.definition_of(pipeline.id, pipeline.definition_version).await
+    }
+
     pub async fn pipeline_digest(&mut self, pipeline: &Pipeline) -> Result<String, StoreError> {
         let organization = self.organization();
         Ok(sqlx::query_scalar!(
@@ -127,6 +134,16 @@ impl Command {
             definition.definition,
             definition.digest,
             user,
+        )
+        .execute(self.connection())
+        .await?;
+        sqlx::query!(
+            "insert into lasting_environments (organization_id, pipeline_id, name)
+             select $1, $2, environment ->> 'name' from jsonb_array_elements($3::jsonb -> 'environments') environment
+             on conflict do nothing",
+            organization,
+            pipeline.uuid(),
+            definition.definition,
         )
         .execute(self.connection())
         .await?;

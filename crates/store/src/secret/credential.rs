@@ -1,13 +1,10 @@
 //! Credentials that the platform itself uses for a job: to fetch its repository, or to pull its images. No step
 //! gets them.
 
-use greenroom_domain::deployment::Purpose;
-use greenroom_domain::runner_pool::target_environment;
-use greenroom_domain::secret::{Branch, Candidate, Place, SealedValue, Usage, choose_credential};
+use greenroom_domain::secret::{Candidate, Place, SealedValue, Usage, choose_credential};
 
 use super::start::candidate;
 use super::{ChosenSecret, StepSecrets};
-use crate::error::parse_column;
 use crate::job::{JobCredentials, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -53,27 +50,10 @@ impl Store {
             UploadPermission::FenceOutdated => return Ok(CredentialOutcome::FenceOutdated),
         }
         let organization = transaction.organization();
-        let row = sqlx::query!(
-            r#"select d.purpose, d.definition_version, e.name as "environment?", p.name as pool, j.proven_branch
-               from jobs j
-               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
-               join runner_pools p on p.organization_id = $1 and p.id = j.pool_id
-               left join environments e on e.organization_id = $1 and e.id = d.environment_id
-               where j.organization_id = $1 and j.id = $2"#,
-            organization,
-            credentials.job.uuid(),
-        )
-        .fetch_one(transaction.connection())
-        .await?;
-        let purpose: Purpose = parse_column("deployments.purpose", &row.purpose)?;
-        let definition = transaction.definition_of(job.pipeline_id, row.definition_version).await?;
-        let of_stage = definition.stage(&job.stage).and_then(|stage| stage.environment.as_deref());
-        let place = Place {
-            pipeline: job.pipeline_id,
-            environment: target_environment(purpose, row.environment.as_deref(), of_stage),
-            pool: &row.pool,
-            branch: Branch::Proven(row.proven_branch.as_deref()),
-        };
+        let job_place = transaction.job_place(credentials.job).await?;
+        let definition = transaction.definition_of(job.pipeline_id, job_place.definition_version).await?;
+        let place =
+            job_place.place(definition.stage(&job.stage).and_then(|stage| stage.environment.as_deref()));
         let found = transaction.credentials_for(credentials, &place, usage).await?;
         let candidates = found.iter().map(|(candidate, _)| candidate);
         let chosen = match choose_credential(&place, candidates) {

@@ -2,6 +2,7 @@
 //! open a value.
 
 mod credential;
+mod place;
 mod read;
 mod read_log;
 mod reseal;

@@ -7,14 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use greenroom_domain::definition::StepSecret;
 use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
 use greenroom_domain::id::{JobId, OrganizationKeyId, SecretId, StepRunId};
-use greenroom_domain::runner_pool::target_environment;
 use greenroom_domain::secret::{
-    Branch, Candidate, MAX_STEP_BYTES, Place, Policy, SealedValue, SecretScope, Usage, WrappedKey, choose,
+    Candidate, MAX_STEP_BYTES, Place, Policy, SealedValue, SecretScope, Usage, WrappedKey, choose,
 };
 
 use super::{json, scope};
 use crate::StoreError;
-use crate::error::parse_column;
 use crate::job::JobCredentials;
 use crate::transaction::OrgTransaction;
 
@@ -79,25 +77,8 @@ impl OrgTransaction {
         wanted: &BTreeMap<String, StepSecret>,
     ) -> Result<Result<StepSecrets, RefusedSecret>, StoreError> {
         let organization = self.organization();
-        let job = sqlx::query!(
-            r#"select d.pipeline_id, d.purpose, e.name as "environment?", p.name as pool, j.proven_branch
-               from jobs j
-               join deployments d on d.organization_id = $1 and d.id = j.deployment_id
-               join runner_pools p on p.organization_id = $1 and p.id = j.pool_id
-               left join environments e on e.organization_id = $1 and e.id = d.environment_id
-               where j.organization_id = $1 and j.id = $2"#,
-            organization,
-            credentials.job.uuid(),
-        )
-        .fetch_one(self.connection())
-        .await?;
-        let purpose = parse_column("deployments.purpose", &job.purpose)?;
-        let place = Place {
-            pipeline: job.pipeline_id.into(),
-            environment: target_environment(purpose, job.environment.as_deref(), stage_environment),
-            pool: &job.pool,
-            branch: Branch::Proven(job.proven_branch.as_deref()),
-        };
+        let job_place = self.job_place(credentials.job).await?;
+        let place = job_place.place(stage_environment);
         let found = self.secrets_of_step(credentials.job, step, &place, wanted).await?;
         let mut chosen = Vec::with_capacity(wanted.len());
         for (variable, StepSecret { name, is_file }) in wanted {

@@ -31,7 +31,9 @@ impl Store {
     /// A deployment waits for the engine in these cases:
     /// - It is queued and could start (it has the work slot of its environment, and its pipeline is active
     ///   and below its concurrency limit), or it is canceled.
+    /// - It waited for the limit of its pipeline, and there is room.
     /// - It is running, and one of its jobs has ended or a retry is due, but the stage was not advanced.
+    /// - A stage waits to begin in a lasting environment, although it has the work slot or the hold or freeze is over.
     pub async fn scan_engine_waits(
         &self,
         after: Option<DeploymentId>,
@@ -50,12 +52,16 @@ impl Store {
                    select l.organization_id, l.id, l.pipeline_id, l.purpose from looked l
                    join pipelines p on p.organization_id = l.organization_id and p.id = l.pipeline_id
                    left join environments e on e.organization_id = l.organization_id and e.id = l.environment_id
-                   where l.status = 'queued' and (l.environment_id is null or e.slot_deployment_id = l.id)
-                     and l.cancel_reason is null and (l.purpose = 'teardown' or p.status = 'active')
+                   where (l.status = 'queued' and (l.environment_id is null or e.slot_deployment_id = l.id)
+                          or l.status = 'waiting' and exists (select 1 from stages s
+                              where s.organization_id = l.organization_id and s.deployment_id = l.id
+                                and s.status = 'waiting' and s.blocker ->> 'kind' = 'concurrency'))
+                     and l.cancel_reason is null
+                     and (l.purpose = 'teardown' or l.status = 'waiting' or p.status = 'active')
                ),
                limits as materialized (
-                   select r.organization_id, r.pipeline_id, (v.definition ->> 'concurrency')::bigint as most
-                   from (select distinct organization_id, pipeline_id from ready where purpose <> 'teardown') r
+                   select r.organization_id, r.pipeline_id, r.purpose, (v.definition ->> 'concurrency')::bigint as most
+                   from (select distinct organization_id, pipeline_id, purpose from ready where purpose <> 'teardown') r
                    join pipelines p on p.organization_id = r.organization_id and p.id = r.pipeline_id
                    join pipeline_versions v on v.organization_id = r.organization_id and v.pipeline_id = r.pipeline_id
                     and v.version = p.definition_version
@@ -66,18 +72,22 @@ impl Store {
                        select d.id from deployments d
                        left join environments e on e.organization_id = l.organization_id and e.id = d.environment_id
                        where d.organization_id = l.organization_id and d.pipeline_id = l.pipeline_id
-                         and d.status = 'queued' and d.purpose <> 'teardown' and d.cancel_reason is null
-                         and (d.environment_id is null or e.slot_deployment_id = d.id)
+                         and d.purpose = l.purpose and d.cancel_reason is null
+                         and (d.status = 'queued' and (d.environment_id is null or e.slot_deployment_id = d.id)
+                              or d.status = 'waiting' and exists (select 1 from stages s
+                                  where s.organization_id = d.organization_id and s.deployment_id = d.id
+                                    and s.status = 'waiting' and s.blocker ->> 'kind' = 'concurrency'))
                        order by d.id
                        limit greatest(l.most - (select count(*) from deployments o
                            where o.organization_id = l.organization_id and o.pipeline_id = l.pipeline_id
-                             and o.purpose <> 'teardown' and o.status in ('running', 'waiting', 'paused', 'canceling')), 0)
+                             and o.purpose = l.purpose and o.status in ('running', 'paused', 'canceling')), 0)
                    ) next
                    where l.most is not null
                ),
                waiting as materialized (
                    select r.organization_id, r.id from ready r
                    left join limits l on l.organization_id = r.organization_id and l.pipeline_id = r.pipeline_id
+                    and l.purpose = r.purpose
                    where r.purpose = 'teardown' or l.most is null
                       or exists (select 1 from admitted a where a.organization_id = r.organization_id and a.id = r.id)
                    union all
@@ -90,7 +100,12 @@ impl Store {
                         and j.stage_key = s.key and j.attempt = s.attempt
                        where s.organization_id = l.organization_id and s.deployment_id = l.id
                          and (s.status in ('queued', 'running') and j.ended_at is not null
-                              or s.status = 'pending' and s.retry_at <= clock_timestamp() and l.cancel_reason is null))
+                              or s.status = 'pending' and s.retry_at <= clock_timestamp() and l.cancel_reason is null
+                              or s.status = 'waiting' and ((s.blocker ->> 'until')::timestamptz <= clock_timestamp()
+                                  or exists (select 1 from lasting_environments e
+                                      where e.organization_id = l.organization_id and e.pipeline_id = l.pipeline_id
+                                        and e.name = s.environment and e.slot_deployment_id = l.id
+                                        and not e.slot_has_begun))))
                ),
                noted as (
                    insert into engine_waits (organization_id, deployment_id) select organization_id, id from waiting

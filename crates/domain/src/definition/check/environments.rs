@@ -27,6 +27,7 @@ impl Check<'_> {
                 url: url.map(|url| url.replace(NAME_PLACEHOLDER, &key.value)),
                 branches: self.branches(path.key("branches"), environment.branches.as_ref()),
                 approval: environment.approval.as_ref().map(|rule| self.approval(path.key("approval"), rule)),
+                variables: self.variables(path.key("variables"), environment.variables.as_ref()),
             }
         });
         checked.collect()

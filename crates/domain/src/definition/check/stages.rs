@@ -26,6 +26,15 @@ impl Check<'_> {
     fn stage(&mut self, path: Path<'_>, key: &Located<String>, stage: &raw::Stage) -> Stage {
         let needs = stage.needs.as_deref().unwrap_or_default();
         let timeout = stage.timeout.as_ref();
+        if let Some(approval) = stage.approval.as_ref().filter(|_| self.cleaning.contains(key.value.as_str()))
+        {
+            let message = format!(
+                "stage {} cleans up (`onRelease`) and can't wait for an approval, because nobody else gets the environment \
+                 until it has ended; leave out `approval`",
+                quote(&key.value)
+            );
+            self.report.error(approval.at, path.key("approval"), message);
+        }
         Stage {
             key: self.name(path, key, "stage name"),
             name: stage.name.as_ref().map(|name| self.text(path.key("name"), name, LINE)),

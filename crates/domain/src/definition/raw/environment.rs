@@ -23,6 +23,10 @@ pub(in crate::definition) struct Lasting {
 
     /// Who has to agree before a stage deploys here.
     pub(in crate::definition) approval: Option<Located<Approval>>,
+
+    /// Environment variables for each step that deploys here. They override those of the file.
+    #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
+    pub(in crate::definition) variables: Option<Variables>,
 }
 
 /// An environment, or a template of environments, that is claimed for a session and released.

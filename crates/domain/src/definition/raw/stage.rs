@@ -37,7 +37,7 @@ pub(in crate::definition) struct Stage {
     pub(in crate::definition) runner: Option<Located<Runner>>,
 
     /// Environment variables for each of its steps. A step's own override them; they override those of the file and of an
-    /// ephemeral environment.
+    /// environment.
     #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
 

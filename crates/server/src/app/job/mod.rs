@@ -174,6 +174,16 @@ pub async fn begin_step(
             let detail = format!("The job has failed, because {detail}. End everything that belongs to it.");
             Err(Failure::new(Code::JobGone, detail))
         }
+        StepStartOutcome::GateClosed { detail, task_token } => {
+            if let Some(task_token) = task_token {
+                end_task(app, task_token, None);
+            }
+            notify(app, true);
+            let detail = format!(
+                "The stage may not begin now, because {detail}. End everything that belongs to the job."
+            );
+            Err(Failure::new(Code::JobGone, detail))
+        }
         StepStartOutcome::Gone => Err(gone()),
         StepStartOutcome::Unproven => Err(Failure::new(
             Code::InvalidState,
@@ -267,6 +277,7 @@ const fn reason_of(failure: PermanentFailure) -> Reason {
         PermanentFailure::CommitNotFound => Reason::CommitNotFound,
         PermanentFailure::CommitNotOnBranch => Reason::CommitNotOnBranch,
         PermanentFailure::RepositoryUnavailable => Reason::RepositoryUnavailable,
+        PermanentFailure::CheckoutHostNotAllowed => Reason::CheckoutHostNotAllowed,
         PermanentFailure::ImageNotFound => Reason::ImageNotFound,
         PermanentFailure::SecretDenied => Reason::SecretDenied,
     }

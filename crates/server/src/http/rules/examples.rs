@@ -30,6 +30,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("orgId", "acme"),
     ("pipelineId", "storefront"),
     ("envName", "qa-1"),
+    ("environmentName", "production"),
     ("sessionId", SESSION),
     ("deploymentId", DEPLOYMENT),
     ("stageKey", "deploy"),
@@ -37,6 +38,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("runnerId", "run_0190a0b0-0000-7000-8000-000000000001"),
     ("poolName", "default"),
     ("secretId", "sec_0190a0b0-0000-7000-8000-000000000001"),
+    ("freezeId", "frz_0190a0b0-0000-7000-8000-000000000001"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
     ("provider", "example"),
@@ -130,6 +132,17 @@ fn body(schema: &str) -> Option<Value> {
         "CreateSecret" => {
             json!({ "name": "shop-deploy-key", "pipelineId": "storefront", "value": "orbit-lantern-quartz" })
         }
+        "HoldEnvironment" => json!({
+            "reason": "Migrating the database by hand",
+            "until": "2026-11-17T18:00:00Z",
+        }),
+        "CreateFreeze" => json!({
+            "name": "Weekends",
+            "reason": "Nobody is on call",
+            "environments": ["production"],
+            "weekly": [{ "from": "fri 16:00", "to": "mon 08:00" }],
+            "zone": "Europe/Berlin",
+        }),
         "CreateRunner" => json!({ "name": "runner-1", "pool": "default" }),
         "DeclineHandover" => json!({ "context": "Five more minutes" }),
         "DeployCommit" => json!({ "commitId": COMMIT }),
@@ -144,6 +157,7 @@ fn body(schema: &str) -> Option<Value> {
         "SetSecretValue" => json!({ "value": "orbit-lantern-quartz-2", "staged": true }),
         "StopPipeline" => json!({ "mode": "pause", "reason": "The payment provider is down" }),
         "TransferSession" => json!({ "userId": USER }),
+        "UpdateFreeze" => json!({ "weekly": [{ "from": "fri 18:00", "to": "mon 08:00" }] }),
         "UpdateMember" => json!({ "role": "maintainer" }),
         "UpdateOrganization" => json!({ "name": "Acme" }),
         "UpdatePipeline" => json!({ "name": "Storefront" }),

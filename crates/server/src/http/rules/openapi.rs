@@ -67,6 +67,7 @@ fn tags() -> Vec<Tag> {
         tag("deployments", "View deployments with their stages, steps and logs; cancel and retry them"),
         tag("pipelines", "Manage pipelines and the versions of their definitions; stop and resume pipelines"),
         tag("secrets", "Manage the secrets that steps get, their versions, and who has read them"),
+        tag("freezes", "Manage the times at which no stage begins in lasting environments"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag("identity", "Manage the organization, its members and their tokens"),

@@ -98,6 +98,16 @@ impl EnvironmentPath {
     }
 }
 
+/// A lasting environment.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct LastingEnvironmentPath {
+    /// Id or slug
+    pub pipeline_id: String,
+    pub environment_name: String,
+}
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
@@ -150,6 +160,13 @@ pub struct RunnerPath {
 #[into_params(parameter_in = Path)]
 pub struct RunnerPoolPath {
     pub pool_name: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct FreezePath {
+    pub freeze_id: String,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -45,6 +45,15 @@ pub fn check_timestamp(name: &str, given: Option<Timestamp>) -> Result<Option<Ti
     }
 }
 
+/// Rejects control characters, because PostgreSQL can't store NUL, and `%`, a wildcard.
+pub fn check_filter(name: &str, text: String) -> Result<String, Failure> {
+    if text.chars().any(char::is_control) || text.contains('%') {
+        Err(Failure::field(name, "must not contain control characters or `%`"))
+    } else {
+        Ok(text)
+    }
+}
+
 /// Parses a parameter that names a user: `me` for the caller, or the id.
 pub fn parse_user(name: &str, text: &str, principal: &Principal) -> Result<UserId, Failure> {
     if text == "me" {

@@ -5,10 +5,13 @@ mod attempt;
 mod events;
 mod read;
 
+pub(crate) use read::parse_blocker;
+
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{Deployment, DeploymentStatus, PlannedStage, Reason, Stage, StageStatus};
 use greenroom_domain::event::EventType;
 use jiff::Timestamp;
+use serde_json::json;
 
 use crate::StoreError;
 use crate::deployment::advance::LockedDeployment;
@@ -26,6 +29,9 @@ impl OrgTransaction {
     ) -> Result<(), StoreError> {
         if let Some(plan) = plan {
             self.insert_stages(deployment, plan).await?;
+            if deployment.replan {
+                self.end_replan(deployment).await?;
+            }
         }
         let changes = deployment.state.status != before.status || plan.is_some();
         // Events are recorded in the order in which things happen: a deployment starts before its stages, and
@@ -70,17 +76,23 @@ impl OrgTransaction {
         plan: &[PlannedStage],
     ) -> Result<(), StoreError> {
         let organization = self.organization();
-        for (position, stage) in plan.iter().enumerate() {
+        for stage in plan {
+            let position = deployment.state.stages.iter().position(|other| other.key == stage.key);
             let (verdict, verdict_reason) = stage.planned_outcome.unzip();
             sqlx::query!(
                 "insert into stages
                      (organization_id, deployment_id, key, position, name, needs, pool, status, detail, verdict,
-                      verdict_reason, gated, timeout_seconds, attempts, backoff_seconds)
-                 values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14)",
+                      verdict_reason, gated, timeout_seconds, attempts, backoff_seconds, environment)
+                 values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13, $14, $15)
+                 on conflict (organization_id, deployment_id, key) do update
+                 set name = excluded.name, needs = excluded.needs, pool = excluded.pool, detail = excluded.detail,
+                     verdict = excluded.verdict, verdict_reason = excluded.verdict_reason, gated = excluded.gated,
+                     timeout_seconds = excluded.timeout_seconds, attempts = excluded.attempts,
+                     backoff_seconds = excluded.backoff_seconds, environment = excluded.environment",
                 organization,
                 deployment.id.uuid(),
                 stage.key,
-                to_column::<_, i32>("stages.position", position)?,
+                to_column::<_, i32>("stages.position", position.unwrap_or_default())?,
                 stage.name,
                 &stage.needs,
                 stage.pool,
@@ -91,10 +103,31 @@ impl OrgTransaction {
                 to_column::<_, i64>("stages.timeout_seconds", stage.timeout_seconds)?,
                 to_column::<_, i32>("stages.max_attempts", stage.max_attempts)?,
                 to_column::<_, i64>("stages.backoff_seconds", stage.backoff_seconds)?,
+                stage.environment,
             )
             .execute(self.connection())
             .await?;
         }
+        Ok(())
+    }
+
+    /// Writes the order of all stages after they were planned again, and that this is done.
+    async fn end_replan(&mut self, deployment: &LockedDeployment) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let keys: Vec<String> = deployment.state.stages.iter().map(|stage| stage.key.clone()).collect();
+        sqlx::query!(
+            "with ended as (
+                 update deployments set replan = false where organization_id = $1 and id = $2
+             )
+             update stages s set position = o.position - 1
+             from unnest($3::text[]) with ordinality as o (key, position)
+             where s.organization_id = $1 and s.deployment_id = $2 and s.key = o.key",
+            organization,
+            deployment.id.uuid(),
+            &keys,
+        )
+        .execute(self.connection())
+        .await?;
         Ok(())
     }
 
@@ -107,7 +140,8 @@ impl OrgTransaction {
              set status = $4, reason = $5, retry_at = $6, attempt = $7, tried = $8,
                  started_at = case when $9 then coalesce(started_at, $10::timestamptz) else started_at end,
                  ended_at = case when $11 then $10::timestamptz end,
-                 detail = coalesce($12, case when reason in ('secret_missing', 'secret_denied') then null else detail end)
+                 detail = coalesce($12, case when reason in ('secret_missing', 'secret_denied') then null else detail end),
+                 blocker = $13
              where organization_id = $1 and deployment_id = $2 and key = $3",
             organization,
             deployment.id.uuid(),
@@ -121,6 +155,7 @@ impl OrgTransaction {
             time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             stage.status.is_final(),
             detail as Option<&str>,
+            stage.blocker.as_ref().map(|blocker| json!(blocker)) as Option<serde_json::Value>,
         )
         .execute(self.connection())
         .await?;
@@ -162,6 +197,7 @@ impl OrgTransaction {
             (_, DeploymentStatus::Failed) => EventType::DeploymentFailed,
             (_, DeploymentStatus::Errored) => EventType::DeploymentErrored,
             (_, DeploymentStatus::Canceled) => EventType::DeploymentCanceled,
+            (_, DeploymentStatus::Superseded) => EventType::DeploymentSuperseded,
             // The deployment continues. Its stages have their own events.
             _ => return Ok(()),
         };

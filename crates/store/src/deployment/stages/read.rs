@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::deployment::{Job, Stage};
+use greenroom_domain::deployment::{Blocker, Job, Stage};
 use jiff::SignedDuration;
 
 use crate::StoreError;
@@ -18,6 +18,7 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.key, s.name, s.pool, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated,
+                      s.environment, s.blocker,
                       s.timeout_seconds, s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
                       s.started_at as stage_started_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind,
@@ -73,6 +74,8 @@ impl OrgTransaction {
                 reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
                 planned_outcome,
                 needs_approval: row.gated,
+                environment: row.environment,
+                blocker: parse_blocker(row.blocker)?,
                 timeout: SignedDuration::from_secs(row.timeout_seconds),
                 max_attempts: count(row.attempts),
                 backoff: SignedDuration::from_secs(row.backoff_seconds),
@@ -85,6 +88,13 @@ impl OrgTransaction {
         (deployment.state.stages, deployment.stage_columns) = (stages, columns);
         Ok(())
     }
+}
+
+/// Reads the column `stages.blocker`.
+pub(crate) fn parse_blocker(json: Option<serde_json::Value>) -> Result<Option<Blocker>, StoreError> {
+    json.map(serde_json::from_value)
+        .transpose()
+        .map_err(|error| StoreError::Unreadable { column: "stages.blocker", value: error.to_string() })
 }
 
 fn count(number: i32) -> u32 {

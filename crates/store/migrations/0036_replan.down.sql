@@ -1,0 +1,1 @@
+alter table deployments drop column replan;
