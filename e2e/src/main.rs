@@ -7,6 +7,7 @@ mod fault;
 mod id_tokens;
 mod parts;
 mod scenarios;
+mod search;
 mod second_installation;
 mod stack;
 

@@ -11,13 +11,13 @@ use tokio::process::Command;
 
 use crate::canary::options::Canary;
 use crate::canary::print::{Print, STAGES, script, stage_key};
-use crate::canary::values::CanarySecret;
 use crate::parts::api::Api;
 use crate::parts::containers::{Containers, IMAGE};
 use crate::parts::runner::{Backend, Runner, RunnerLaunch};
 use crate::scenarios::Scenarios;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
+use crate::search::values::CanarySecret;
 
 pub(crate) const PIPELINE: &str = "canary";
 pub(crate) const CONTROL_PIPELINE: &str = "control";
@@ -154,7 +154,8 @@ impl CanaryFixture {
             let (one, value_path) = (format!("/secrets/{id}"), format!("/secrets/{id}/value"));
             let rejected = [
                 (Method::POST, "/secrets", json!({ "name": name, "pipelineId": PIPELINE, "value": value })),
-                (Method::POST, "/secrets", json!({ "name": value, "value": value })),
+                // With the question mark no value is a valid name; random letters alone can be one.
+                (Method::POST, "/secrets", json!({ "name": format!("{value}?"), "value": value })),
                 (Method::POST, "/secrets", json!({ "name": "other", "value": [value] })),
                 (Method::POST, "/secrets", json!({ "name": "other", "value": value, "unknown": true })),
                 (Method::PATCH, one.as_str(), json!({ "value": value })),

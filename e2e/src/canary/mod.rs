@@ -5,14 +5,11 @@
 mod control;
 mod deployment;
 mod fixture;
-mod forms;
 mod observer;
 mod options;
 mod print;
 mod report;
-mod search;
 mod sinks;
-mod values;
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -21,9 +18,9 @@ pub(crate) use self::options::Canary;
 use crate::canary::fixture::CanaryFixture;
 use crate::canary::observer::Observer;
 use crate::canary::report::Report;
-use crate::canary::search::Needles;
 use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
+use crate::search::{Needles, values};
 
 pub(crate) async fn run(options: Canary) -> anyhow::Result<ExitCode> {
     match campaign(&options).await {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::canary::fixture::{CanaryFixture, Reader};
 use crate::canary::print::STAGES;
-use crate::canary::search::{Found, Needles};
+use crate::search::{Found, Needles};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 /// How often files are searched, at most; and less often if that takes long.

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::canary::forms::{COUNT, forms};
-use crate::canary::values::CanarySecret;
+use crate::search::forms::{COUNT, forms};
+use crate::search::values::CanarySecret;
 
 /// The number of places at which a form is cut.
 const CUTS: usize = 64;
@@ -69,7 +69,7 @@ fn octal(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::values::make;
+    use crate::search::values::make;
 
     #[test]
     fn every_secret_and_form_is_printed_and_scripts_contain_none() {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use crate::canary::forms;
-use crate::canary::search::Found;
+use crate::search::Found;
+use crate::search::forms;
 
 /// The least share of the control's prints that the search must find.
 const MIN_CONTROL: f64 = 0.99;

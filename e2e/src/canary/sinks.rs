@@ -11,7 +11,7 @@ use tokio::process::Command;
 use crate::canary::fixture::{CONTROL_PIPELINE, CanaryFixture, PIPELINE};
 use crate::canary::print::STAGES;
 use crate::canary::print::stage_key;
-use crate::canary::search::{Found, Needles};
+use crate::search::{Found, Needles};
 
 pub(crate) async fn collect(
     fixture: &CanaryFixture,

@@ -41,6 +41,11 @@ impl Drop for Folder {
 
 impl Containers {
     pub(crate) async fn start() -> anyhow::Result<Self> {
+        Self::start_with(None).await
+    }
+
+    /// Starts an engine that connects to this registry by plain http.
+    pub(crate) async fn start_with(registry: Option<&str>) -> anyhow::Result<Self> {
         let name = format!("gr-{}-{:06x}", std::process::id(), rand::random_range(0..0x100_0000));
         let folder = Folder(std::env::temp_dir().join(name));
         let path = &folder.0;
@@ -52,6 +57,9 @@ impl Containers {
         let (storage, run) = (path.join("storage"), path.join("run"));
         let locations = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
         std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{locations}"))?;
+        let registries =
+            registry.map(|host| format!("[[registry]]\nlocation = \"{host}\"\ninsecure = true\n"));
+        std::fs::write(path.join("registries.conf"), registries.unwrap_or_default())?;
         make_image(path).await?;
         let socket = path.join("engine.sock");
         let mut service = podman(path, &["setpriv", "--pdeathsig=TERM"]);
@@ -83,6 +91,11 @@ impl Containers {
         podman(&self.folder.0, &[])
     }
 
+    /// Runs a podman command to its end, and returns its output.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+        run(self.podman().args(arguments)).await
+    }
+
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         let remove = podman(&self.folder.0, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
         if let Ok(pid) = signal::pid(&self.service) {
@@ -112,6 +125,7 @@ fn podman(folder: &Path, before: &[&str]) -> Command {
         .args(["--log-level", "error"])
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
         .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
+        .env("CONTAINERS_REGISTRIES_CONF", folder.join("registries.conf"))
         .stdin(Stdio::null());
     command
 }
@@ -136,10 +150,10 @@ async fn make_image(folder: &Path) -> anyhow::Result<()> {
     Ok(std::fs::remove_dir_all(root)?)
 }
 
-async fn run(command: &mut Command) -> anyhow::Result<()> {
+async fn run(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let output = command.output().await.with_context(|| format!("containers are missing: {INSTALL}"))?;
     if !output.status.success() {
         bail!("{:?}: {}", command.as_std(), String::from_utf8_lossy(&output.stderr));
     }
-    Ok(())
+    Ok(output.stdout)
 }

@@ -18,6 +18,8 @@ pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod programs;
 pub(crate) mod proxy;
+pub(crate) mod registry;
 pub(crate) mod runner;
 pub(crate) mod signal;
 pub(crate) mod temporal;
+pub(crate) mod tls;

@@ -20,6 +20,8 @@ pub(crate) struct Runner {
     token: String,
     /// Its work folder, its token, its log.
     folder: PathBuf,
+    /// A certificate that its git trusts.
+    trusted: Option<PathBuf>,
     program: Option<Program>,
 }
 
@@ -56,8 +58,14 @@ impl Runner {
             name: name.to_owned(),
             token: text_field("token")?,
             folder,
+            trusted: None,
             program: None,
         })
+    }
+
+    /// Makes its git trust servers with this certificate, and no others.
+    pub(crate) fn trust(&mut self, certificate: PathBuf) {
+        self.trusted = Some(certificate);
     }
 
     pub(crate) fn start(&mut self, launch: &RunnerLaunch<'_>) -> anyhow::Result<()> {
@@ -75,6 +83,9 @@ impl Runner {
             command.args(["--checkout-allow", "127.0.0.0/8"]);
             command.args(["--log", launch.log_level]);
             command.args(["--concurrency", &launch.concurrency.to_string(), "--drain-seconds", "60"]);
+            if let Some(certificate) = &self.trusted {
+                command.env("GIT_SSL_CAINFO", certificate);
+            }
             if let Some(host) = launch.docker_host.as_ref().filter(|_| launch.backend == Backend::Container) {
                 command.args(["--docker-host", host, "--ulimit", ULIMITS]);
                 command.args(["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]);
@@ -103,6 +114,12 @@ impl Runner {
     /// Where it keeps checkouts and the files of steps.
     pub(crate) fn work_folder(&self) -> PathBuf {
         self.folder.join("work")
+    }
+
+    /// Returns the workspaces of its running jobs.
+    pub(crate) fn workspaces(&self) -> Vec<PathBuf> {
+        let jobs = std::fs::read_dir(self.work_folder().join("jobs")).into_iter().flatten().flatten();
+        jobs.map(|job| job.path().join("workspace")).filter(|path| path.is_dir()).collect()
     }
 
     pub(crate) fn last_log_lines(&self) -> String {

@@ -21,6 +21,9 @@ impl ScenarioFixture<'_> {
         if let Some(branch) = &step.start.branch {
             body["branch"] = json!(branch);
         }
+        if let Some(allow_older) = step.allow_older {
+            body["allowOlder"] = json!(allow_older);
+        }
         let path = self.pipeline_path("/deployments");
         let made = self.change(Method::POST, &path, &step.by, Some(&body), &step.answer).await?;
         self.record_deployment(step.name.as_deref(), made)
@@ -81,7 +84,7 @@ impl ScenarioFixture<'_> {
     pub(super) async fn retry(&mut self, step: &Retry) -> anyhow::Result<()> {
         let (deployment, stage) = &step.retry;
         let path = self.deployment_path(deployment, &format!("/stages/{stage}/retry"))?;
-        let body = without_nulls(json!({ "inputs": step.inputs }));
+        let body = without_nulls(json!({ "inputs": step.inputs, "allowOlder": step.allow_older }));
         self.change(Method::POST, &path, &step.by, Some(&body), &step.answer).await.map(drop)
     }
 

@@ -1,9 +1,11 @@
 //! Replaces placeholders in the texts of a scenario with values of the run: `{commit main}`, `{short main}`,
-//! `{id d1}`, `{file sum}`, `{bytes}`.
+//! `{id d1}`, `{file sum}`, `{bytes}`, `{host private}`, `{password private}`, `{in 60}`.
 
 use anyhow::{Context, bail};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use crate::parts::registry::PASSWORD;
 use crate::scenarios::fixture::ScenarioFixture;
 
 impl ScenarioFixture<'_> {
@@ -37,13 +39,28 @@ impl ScenarioFixture<'_> {
 
     fn placeholder_value(&self, placeholder: &str) -> anyhow::Result<String> {
         match placeholder.split_once(' ').unwrap_or((placeholder, "")) {
-            ("commit", name) => self.parts.repository.commit(name),
-            ("short", name) => Ok(self.parts.repository.commit(name)?.chars().take(9).collect()),
+            ("commit", name) => self.named_commit(name),
+            ("short", name) => Ok(self.named_commit(name)?.chars().take(9).collect()),
             ("id", name) => Ok(self.named(name)?.id().to_owned()),
             ("file", name) => Ok(self.stage_folder.text(name)?.trim().to_owned()),
             ("bytes", "") => Ok(self.parts.log_bytes.to_string()),
+            ("host", "registry") => Ok(self.parts.registry()?.host.clone()),
+            ("password", "registry") => Ok(PASSWORD.to_owned()),
+            ("host", name) => Ok(self.private_git()?.server(name)?.host().to_owned()),
+            ("password", name) => self.private_git()?.password(name),
+            ("in", seconds) => {
+                let seconds = seconds.parse().with_context(|| format!("`{{{placeholder}}}`"))?;
+                Ok(time_in(SignedDuration::from_secs(seconds)).to_string())
+            }
             ("network", "") => Ok(self.parts.api.address().to_owned()),
             _ => bail!("unknown placeholder `{{{placeholder}}}`"),
+        }
+    }
+
+    fn named_commit(&self, name: &str) -> anyhow::Result<String> {
+        match self.private_git.as_ref().and_then(|git| git.commit(name)) {
+            Some(id) => Ok(id),
+            None => self.parts.repository.commit(name),
         }
     }
 
@@ -53,6 +70,11 @@ impl ScenarioFixture<'_> {
             return self.fill(name);
         }
         let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_id { Ok(name.to_owned()) } else { self.parts.repository.commit(name) }
+        if is_id { Ok(name.to_owned()) } else { self.named_commit(name) }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "PostgreSQL runs on this machine, by this very clock")]
+fn time_in(duration: SignedDuration) -> Timestamp {
+    Timestamp::now() + duration
 }

@@ -11,8 +11,10 @@ use crate::parts::containers::Containers;
 use crate::parts::runner::{Runner, RunnerLaunch};
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
+use crate::scenarios::private_git::PrivateGit;
 use crate::scenarios::runner_settings::RunnerSettings;
 use crate::scenarios::scenario::Scenario;
+use crate::scenarios::script::RepositoryKind;
 use crate::scenarios::stage_folder::StageFolder;
 
 /// The pipeline's slug, in every organization.
@@ -24,6 +26,9 @@ pub(crate) struct ScenarioFixture<'a> {
     pub(super) people: People,
     pub(super) stage_folder: StageFolder,
     pub(super) runners: BTreeMap<String, Runner>,
+    pub(super) private_git: Option<PrivateGit>,
+    /// The name of the image in the private registry.
+    private_image: Option<String>,
     names: HashMap<String, Named>,
 }
 
@@ -34,12 +39,17 @@ pub(crate) enum Named {
     Session { environment: String, id: String },
     Secret(String),
     Pipeline(String),
+    Freeze(String),
 }
 
 impl Named {
     pub(crate) fn id(&self) -> &str {
         match self {
-            Self::Deployment(id) | Self::Session { id, .. } | Self::Secret(id) | Self::Pipeline(id) => id,
+            Self::Deployment(id)
+            | Self::Session { id, .. }
+            | Self::Secret(id)
+            | Self::Pipeline(id)
+            | Self::Freeze(id) => id,
         }
     }
 }
@@ -49,13 +59,29 @@ impl<'a> ScenarioFixture<'a> {
         let slug = format!("s-{}-{round}", scenario.name);
         let people = People::of(parts, &slug).await?;
         let stage_folder = StageFolder::make(parts.steps_folder(&slug))?;
+        let kind = scenario.script.repository_kind();
+        let private_git = match kind {
+            Some(RepositoryKind::Private | RepositoryKind::Hostile) => {
+                Some(PrivateGit::start(parts, &slug, stage_folder.path()).await?)
+            }
+            Some(RepositoryKind::Held) | None => None,
+        };
+        let private_image = match &parts.containers {
+            Some(containers) if scenario.script.registry => {
+                Some(parts.registry()?.push_image(containers, &slug).await?)
+            }
+            _ => None,
+        };
         let (runners, names) = (BTreeMap::new(), HashMap::new());
-        let mut fixture = Self { parts, scenario, people, stage_folder, runners, names };
+        let mut fixture =
+            Self { parts, scenario, people, stage_folder, runners, private_git, private_image, names };
         let definition = fixture.definition("pipeline.yaml")?;
-        let repository = scenario
-            .script
-            .has_repository()
-            .then(|| parts.repository_url(scenario.script.holds_checkouts().then_some(slug.as_str())));
+        let repository = match (kind, &fixture.private_git) {
+            (Some(RepositoryKind::Hostile), Some(git)) => Some(git.hostile_url()?),
+            (_, Some(git)) => Some(git.private_url()?),
+            (Some(RepositoryKind::Held), None) => Some(parts.repository_url(Some(&slug))),
+            _ => scenario.script.has_repository().then(|| parts.repository_url(None)),
+        };
         let pipeline = json!({ "name": scenario.name, "slug": PIPELINE, "repository": repository, "definition": definition });
         let path = fixture.organization_path("/pipelines");
         parts.api.call_ok(Method::POST, &path, fixture.people.owner(), Some(&pipeline)).await?;
@@ -65,13 +91,19 @@ impl<'a> ScenarioFixture<'a> {
         Ok(fixture)
     }
 
-    /// Returns the definition with the folder's path and the big log's length filled in.
+    /// Returns the definition with its placeholders, such as `@SCENARIO_DIR@`, filled in.
     pub(super) fn definition(&self, file: &str) -> anyhow::Result<String> {
         let text = self.scenario.definition(file)?;
         let folder = self.stage_folder.path().to_string_lossy();
         let text =
             text.replace("@SCENARIO_DIR@", &folder).replace("@BYTES@", &self.parts.log_bytes.to_string());
-        Ok(text.replace("@SERVER@", self.parts.api.address()))
+        let text = text.replace("@SERVER@", self.parts.api.address());
+        let text = text.replace("@PRIVATE_IMAGE@", self.private_image.as_deref().unwrap_or_default());
+        Ok(self.private_git.as_ref().map_or(text.clone(), |git| git.fill_definition(text)))
+    }
+
+    pub(super) fn private_git(&self) -> anyhow::Result<&PrivateGit> {
+        self.private_git.as_ref().context("the scenario's repository is neither private nor hostile")
     }
 
     pub(super) async fn start_runner(&mut self, name: &str, settings: &RunnerSettings) -> anyhow::Result<()> {
@@ -80,7 +112,11 @@ impl<'a> ScenarioFixture<'a> {
             let body = Runner::creation_body(name, settings.pool.as_deref());
             let made = self.parts.api.call_ok(Method::POST, &path, self.people.owner(), Some(&body)).await?;
             let folder = self.parts.folder.join("runners").join(format!("{}-{name}", self.people.slug));
-            self.runners.insert(name.to_owned(), Runner::of(&made, name, folder)?);
+            let mut runner = Runner::of(&made, name, folder)?;
+            if let Some(git) = &self.private_git {
+                runner.trust(git.certificate());
+            }
+            self.runners.insert(name.to_owned(), runner);
         }
         let parts = self.parts;
         let launch = RunnerLaunch {
@@ -108,6 +144,17 @@ impl<'a> ScenarioFixture<'a> {
 
     pub(super) fn environment_path(&self, environment: &str, path: &str) -> String {
         self.pipeline_path(&format!("/ephemeral-environments/{environment}{path}"))
+    }
+
+    pub(super) fn lasting_environment_path(&self, environment: &str, path: &str) -> String {
+        self.pipeline_path(&format!("/environments/{environment}{path}"))
+    }
+
+    pub(super) fn freeze_path(&self, name: &str) -> anyhow::Result<String> {
+        match self.named(name)? {
+            Named::Freeze(id) => Ok(self.organization_path(&format!("/freezes/{id}"))),
+            _ => bail!("`{name}` is not a freeze, and one is wanted"),
+        }
     }
 
     pub(super) fn named(&self, name: &str) -> anyhow::Result<&Named> {

@@ -7,10 +7,13 @@ mod fill;
 mod fixture;
 mod follow;
 mod log;
+mod nowhere;
 mod options;
 pub(crate) mod parts;
 pub(crate) mod people;
 mod play;
+mod private_git;
+mod production;
 mod report;
 mod repository;
 mod runner_settings;
@@ -70,8 +73,9 @@ async fn campaign(options: &Scenarios) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let containers = selected.iter().any(|scenario| scenario.script.needs_containers());
+    let registry = selected.iter().any(|scenario| scenario.script.registry);
     let (mut interruption, started) = (Interruption::listen()?, Instant::now());
-    let parts = Arc::new(Parts::start(options, containers).await?);
+    let parts = Arc::new(Parts::start_with(options, containers, registry).await?);
     print_progress(&format!("everything runs after {:.1} s", started.elapsed().as_secs_f64()));
     let result = interruption.or(play_all(&parts, selected, options, &mut report)).await;
     if !report.failed().is_empty() {

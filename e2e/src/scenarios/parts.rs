@@ -16,6 +16,7 @@ use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
 use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
+use crate::parts::registry::Registry;
 use crate::parts::temporal;
 use crate::scenarios::options::Scenarios;
 use crate::scenarios::repository::{self, Repository};
@@ -40,20 +41,31 @@ pub(crate) struct Parts {
     git_server: GitServer,
     pub(crate) repository: Repository,
     pub(crate) containers: Option<Containers>,
+    registry: Option<Registry>,
     s3: Option<S3>,
     pub(crate) log_bytes: u64,
 }
 
 impl Parts {
     pub(crate) async fn start(options: &Scenarios, containers: bool) -> anyhow::Result<Self> {
+        Self::start_with(options, containers, false).await
+    }
+
+    /// Starts all parts, and a private registry if one is needed.
+    pub(crate) async fn start_with(
+        options: &Scenarios,
+        containers: bool,
+        registry: bool,
+    ) -> anyhow::Result<Self> {
         let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         print_progress(&format!(
-            "starting PostgreSQL, Temporal, server, worker{}{}",
+            "starting PostgreSQL, Temporal, server, worker{}{}{}",
             if containers { ", podman" } else { "" },
+            if registry { ", docker-registry" } else { "" },
             if options.s3 { ", SeaweedFS" } else { "" }
         ));
-        let started = Self::start_on(options, &stack, programs, containers).await;
+        let started = Self::start_on(options, &stack, programs, (containers, registry)).await;
         if started.is_err() && !options.keep {
             dev_stack(&["reset", "--name", &stack]).await?;
         }
@@ -64,7 +76,7 @@ impl Parts {
         options: &Scenarios,
         stack: &str,
         programs: Programs,
-        containers: bool,
+        (containers, registry): (bool, bool),
     ) -> anyhow::Result<Self> {
         let services = Services::start(stack).await?;
         let folder = services.folder.join("scenarios");
@@ -73,7 +85,9 @@ impl Parts {
         }
         let repository = Repository::make(&folder.join("repositories")).await?;
         let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
-        let containers = if containers { Some(Containers::start().await?) } else { None };
+        let registry = if registry { Some(Registry::start(&folder.join("registry")).await?) } else { None };
+        let registry_host = registry.as_ref().map(|registry| registry.host.as_str());
+        let containers = if containers { Some(Containers::start_with(registry_host).await?) } else { None };
         admin(&programs.daemon, &services.database_url, &["migrate", "up"]).await?;
         let s3 = if options.s3 { Some(S3::start(&folder.join("s3"), None).await?) } else { None };
         let port = ports::free()?;
@@ -124,6 +138,7 @@ impl Parts {
             git_server,
             repository,
             containers,
+            registry,
             s3,
             log_bytes,
         })
@@ -137,6 +152,15 @@ impl Parts {
     /// Returns the URL of another repository.
     pub(crate) fn url_of_repository(&self, name: &str) -> String {
         self.git_server.url(name, None)
+    }
+
+    pub(crate) fn registry(&self) -> anyhow::Result<&Registry> {
+        self.registry.as_ref().context("the script does not have `\"registry\": true`")
+    }
+
+    /// Returns the logs of server and worker.
+    pub(crate) fn daemon_logs(&self) -> [PathBuf; 2] {
+        ["serve", "worker"].map(|role| self.folder.join("logs").join(format!("{role}.log")))
     }
 
     /// Returns the active master key of secrets, without its id.
@@ -264,6 +288,9 @@ impl Parts {
         self.worker.lock().await.end().await?;
         if let Some(containers) = self.containers {
             containers.end().await?;
+        }
+        if let Some(registry) = self.registry {
+            registry.end().await?;
         }
         if let Some(s3) = self.s3 {
             s3.end().await?;

@@ -1,4 +1,4 @@
-//! The users of a scenario: its organization's owner, and everyone named in a `by`, as a developer.
+//! The users of a scenario: its organization's owner, and others with the roles that it gives them.
 
 use std::collections::HashMap;
 
@@ -38,8 +38,13 @@ impl People {
         if let Some(token) = self.others.get(name) {
             return Ok(token.clone());
         }
+        self.add(parts, name, "developer").await
+    }
+
+    /// Adds a user with this role to the organization and returns the user's token.
+    pub(crate) async fn add(&mut self, parts: &Parts, name: &str, role: &str) -> anyhow::Result<String> {
         let email = format!("{name}@{}.example.test", self.slug);
-        let member = json!({ "email": email, "name": name, "role": "developer" });
+        let member = json!({ "email": email, "name": name, "role": role });
         let path = format!("/organizations/{}/members", self.slug);
         parts.api.call_ok(Method::POST, &path, &self.owner, Some(&member)).await?;
         let arguments =

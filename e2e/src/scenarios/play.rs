@@ -3,10 +3,11 @@
 use anyhow::{Context, bail};
 use reqwest::Method;
 
+use crate::parts::runner::Runner;
 use crate::scenarios::fixture::ScenarioFixture;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::scenario::Scenario;
-use crate::scenarios::step::{Down, ParsedStep, Step};
+use crate::scenarios::step::{Down, ParsedStep, Step, Touch, TouchPlace};
 
 /// If a runner was killed, the entrypoint of its step detects this after 20 s and ends the step.
 const CLEANUP_TIMEOUT_SECONDS: u64 = 30;
@@ -22,7 +23,7 @@ pub(crate) async fn play(parts: &Parts, scenario: &Scenario, round: u32) -> anyh
     }
     let logs: Vec<String> = match &result {
         Ok(()) => Vec::new(),
-        Err(_) => fixture.runners.values().map(crate::parts::runner::Runner::last_log_lines).collect(),
+        Err(_) => fixture.runners.values().map(Runner::last_log_lines).collect(),
     };
     let left = fixture.clean_up().await;
     match result {
@@ -47,17 +48,23 @@ impl ScenarioFixture<'_> {
             Step::Stop(step) => self.stop(step).await,
             Step::Resume(_) => self.resume().await,
             Step::Define(step) => self.define(step).await,
+            Step::Member(step) => self.member(step).await,
+            Step::Hold(step) => self.hold(step).await,
+            Step::EndHold(step) => self.end_hold(step).await,
+            Step::Freeze(step) => self.freeze(step).await,
+            Step::UpdateFreeze(step) => self.update_freeze(step).await,
             Step::CreatePipeline(step) => self.create_pipeline(&step.create_pipeline).await,
             Step::CreateSecret(step) => self.create_secret(step).await,
             Step::UpdateSecret(step) => self.update_secret(step).await,
             Step::SetSecret(step) => self.set_secret(step).await,
+            Step::Nowhere(step) => self.nowhere(&step.nowhere).await,
             Step::Until(step) => self.until(step).await,
             Step::Expect(step) => self.expect(step).await,
             Step::Find(step) => self.find(step).await,
             Step::Log(step) => self.log(step).await,
             Step::Follow(step) => self.follow(step).await,
             Step::Events(step) => self.events(step).await,
-            Step::Touch(step) => self.stage_folder.touch(&step.touch),
+            Step::Touch(step) => self.touch(step),
             Step::StartRunner(step) => {
                 let settings = Step::StartRunner(step.clone()).runner().context("it is one")?;
                 self.start_runner(&step.start_runner, &settings).await
@@ -74,6 +81,19 @@ impl ScenarioFixture<'_> {
             Step::Up(step) => self.parts.up(step.up).await,
             Step::NoSteps(step) => self.no_steps(step).await,
             Step::File(step) => self.file(step).await,
+        }
+    }
+
+    fn touch(&self, step: &Touch) -> anyhow::Result<()> {
+        match step.place {
+            TouchPlace::Folder => self.stage_folder.touch(&step.touch),
+            TouchPlace::Workspaces => {
+                let workspaces: Vec<_> = self.runners.values().flat_map(Runner::workspaces).collect();
+                if workspaces.is_empty() {
+                    bail!("no job has a workspace");
+                }
+                workspaces.iter().try_for_each(|folder| Ok(std::fs::write(folder.join(&step.touch), "")?))
+            }
         }
     }
 

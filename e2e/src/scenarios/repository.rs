@@ -55,11 +55,12 @@ impl Repository {
     }
 }
 
-struct Work(PathBuf);
+/// A work tree.
+pub(super) struct Work(pub(super) PathBuf);
 
 impl Work {
     /// Runs git without the user's settings, and with a constant time, so that the ids are always the same.
-    async fn git(&self, arguments: &[&str]) -> anyhow::Result<String> {
+    pub(super) async fn git(&self, arguments: &[&str]) -> anyhow::Result<String> {
         let output = Command::new("git")
             .args(["-c", "user.name=Scenario", "-c", "user.email=scenario@example.test"])
             .args(arguments)

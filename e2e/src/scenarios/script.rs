@@ -24,10 +24,12 @@ pub(crate) struct Script {
     /// The settings of the first runner, which is named `runner`. With `"none"` there is no first runner.
     #[serde(default)]
     runner: FirstRunner,
-    /// Whether the pipeline has a repository. With `held`, the git server answers no request for it until the
-    /// script has created the file `checkout`.
+    /// Whether the pipeline has a repository, and of which kind.
     #[serde(default)]
     repository: Repository,
+    /// Whether there is a private registry, with an image of the scenario's own.
+    #[serde(default)]
+    pub(crate) registry: bool,
     pub(crate) steps: Vec<ParsedStep>,
 }
 
@@ -35,14 +37,18 @@ pub(crate) struct Script {
 #[serde(untagged)]
 enum Repository {
     Plain(bool),
-    Held(Held),
+    Kind(RepositoryKind),
 }
 
-/// A repository whose checkouts wait until the script has created the file `checkout`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-enum Held {
-    #[serde(rename = "held")]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RepositoryKind {
+    /// The git server answers no request for it until the script has created the file `checkout`.
     Held,
+    /// Served by https, with a password.
+    Private,
+    /// The same, with commits that try to make a runner connect to other servers.
+    Hostile,
 }
 
 impl Default for Repository {
@@ -86,8 +92,12 @@ impl Script {
         self.repository != Repository::Plain(false)
     }
 
-    pub(crate) fn holds_checkouts(&self) -> bool {
-        self.repository == Repository::Held(Held::Held)
+    /// Returns the kind of the repository if it is not the one that most scenarios share.
+    pub(crate) fn repository_kind(&self) -> Option<RepositoryKind> {
+        match self.repository {
+            Repository::Plain(_) => None,
+            Repository::Kind(kind) => Some(kind),
+        }
     }
 
     pub(crate) fn needs_containers(&self) -> bool {

@@ -42,7 +42,7 @@ impl ScenarioFixture<'_> {
     }
 
     pub(super) async fn set_secret(&mut self, step: &SetSecret) -> anyhow::Result<()> {
-        let body = json!({ "value": step.value });
+        let body = json!({ "value": self.fill(&step.value)? });
         let path = self.secret_path(&step.set_secret, "/value")?;
         self.change(Method::PUT, &path, &None, Some(&body), &step.answer).await.map(drop)
     }

@@ -5,8 +5,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::parts::runner::Backend;
-use crate::scenarios::runner_settings::{RunnerSettings, one};
+use crate::scenarios::runner_settings::RunnerSettings;
 
 macro_rules! actions {
     ($($key:literal $variant:ident($struct:ty)),* $(,)?) => {
@@ -40,10 +39,16 @@ actions! {
     "stop" Stop(Stop),
     "resume" Resume(Resume),
     "define" Define(Define),
+    "member" Member(Member),
+    "hold" Hold(Hold),
+    "endHold" EndHold(EndHold),
+    "freeze" Freeze(Freeze),
+    "updateFreeze" UpdateFreeze(UpdateFreeze),
     "createPipeline" CreatePipeline(CreatePipeline),
     "createSecret" CreateSecret(CreateSecret),
     "updateSecret" UpdateSecret(UpdateSecret),
     "setSecret" SetSecret(SetSecret),
+    "nowhere" Nowhere(Nowhere),
     "until" Until(Until),
     "expect" Expect(Expect),
     "find" Find(Find),
@@ -113,6 +118,14 @@ macro_rules! step_struct {
     };
 }
 
+mod production;
+mod runners;
+mod secrets;
+
+pub(crate) use production::{EndHold, Freeze, Hold, Member, UpdateFreeze};
+pub(crate) use runners::{Continue, Ended, Kill, Pause, Pool, Revoke, StartRunner, Terminate};
+pub(crate) use secrets::{CreatePipeline, CreateSecret, Nowhere, SetSecret, UpdateSecret};
+
 step_struct!(
     /// The expected response of a call. A call without it has to succeed.
     ExpectedResponse { status: u16, #[serde(default)] is: Option<Value> }
@@ -124,6 +137,7 @@ step_struct!(
     /// Starts a deployment of the whole pipeline.
     Start {
         start: Commit,
+        allow_older: Option<bool>,
         #[serde(rename = "as")]
         name: Option<String>,
         by: Option<String>,
@@ -180,6 +194,7 @@ step_struct!(CancelStage { cancel_stage: (String, String), by: Option<String>, a
 step_struct!(Retry {
     retry: (String, String),
     inputs: Option<String>,
+    allow_older: Option<bool>,
     by: Option<String>,
     answer: Option<ExpectedResponse>,
 });
@@ -221,29 +236,6 @@ step_struct!(Resume {
 step_struct!(
     /// Replaces the pipeline's definition with a file of the scenario.
     Define { define: String }
-);
-
-step_struct!(
-    /// Creates another pipeline, with the same definition.
-    CreatePipeline { create_pipeline: String }
-);
-step_struct!(
-    /// Creates a secret. The value is the body of the request.
-    CreateSecret {
-        create_secret: Value,
-        #[serde(rename = "as")]
-        name: Option<String>,
-        by: Option<String>,
-        answer: Option<ExpectedResponse>,
-    }
-);
-step_struct!(
-    /// Replaces the policy of a secret.
-    UpdateSecret { update_secret: String, policy: Value }
-);
-step_struct!(
-    /// Sets the value of a secret, which makes a new version.
-    SetSecret { set_secret: String, value: String, answer: Option<ExpectedResponse> }
 );
 
 step_struct!(
@@ -310,9 +302,21 @@ step_struct!(
     }
 );
 
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TouchPlace {
+    #[default]
+    Folder,
+    Workspaces,
+}
+
 step_struct!(
-    /// Creates a file in the scenario's folder, for steps that wait for it.
-    Touch { touch: String }
+    /// Creates a file for steps that wait for it, in the scenario's folder or in the workspaces of running jobs.
+    Touch {
+        touch: String,
+        #[serde(default, rename = "in")]
+        place: TouchPlace,
+    }
 );
 
 step_struct!(
@@ -326,18 +330,6 @@ step_struct!(
         /// Lines that the file must not contain.
         lacks: Option<Vec<String>>,
         within: Option<u64>,
-    }
-);
-
-step_struct!(
-    /// Starts another runner, or one that had ended: with the same name, folder and token.
-    StartRunner {
-        start_runner: String,
-        #[serde(default)]
-        backend: Backend,
-        #[serde(default = "one")]
-        concurrency: u32,
-        pool: Option<String>,
     }
 );
 
@@ -369,31 +361,6 @@ step_struct!(
     }
 );
 
-step_struct!(
-    /// Sends SIGKILL to a runner.
-    Kill { kill: String }
-);
-step_struct!(
-    /// Sends SIGSTOP to a runner.
-    Pause { pause: String }
-);
-step_struct!(
-    /// Sends SIGCONT to a runner.
-    Continue { #[serde(rename = "continue")] runner: String }
-);
-step_struct!(
-    /// Sends SIGTERM to a runner.
-    Terminate { terminate: String }
-);
-step_struct!(
-    /// Waits until the runner's process ends.
-    Ended { ended: String, within: Option<u64> }
-);
-step_struct!(Revoke { revoke: String });
-step_struct!(
-    /// Sets the network access of the steps of a pool.
-    Pool { pool: String, network: String }
-);
 step_struct!(
     /// Waits until no process of any step of this scenario is left.
     NoSteps { #[serde(rename = "noSteps", deserialize_with = "only_true")] _none: (), within: Option<u64> }

@@ -7,8 +7,12 @@ use crate::scenarios::fixture::{Named, ScenarioFixture};
 
 impl ScenarioFixture<'_> {
     /// Reads `d1` · `s1` · `k1` · `d1/attempts/STAGE` · `d1/secret-reads` · `k1/reads` · `environment/NAME` ·
-    /// `history/NAME` · `environments` · `pipeline` · `pools` · `runners` · `secrets`.
+    /// `history/NAME` · `environments` · `lasting/NAME` · `lasting/NAME/history` · `pipeline` · `pools` · `runners` ·
+    /// `secrets`; or `received/NAME`, what a git server of this scenario got.
     pub(super) async fn read_target(&self, target: &str) -> anyhow::Result<Value> {
+        if let Some(name) = target.strip_prefix("received/") {
+            return Ok(self.private_git()?.server(name)?.received());
+        }
         let path = self.target_path(target)?;
         self.parts.api.get(&path, self.people.owner()).await
     }
@@ -23,6 +27,8 @@ impl ScenarioFixture<'_> {
             ["secrets"] => self.organization_path("/secrets"),
             ["environment", name] => self.environment_path(name, ""),
             ["history", name] => self.environment_path(name, "/history"),
+            ["lasting", name] => self.lasting_environment_path(name, ""),
+            ["lasting", name, "history"] => self.lasting_environment_path(name, "/history"),
             [name, "attempts", stage] => self.deployment_path(name, &format!("/stages/{stage}/attempts"))?,
             [name, "secret-reads"] => self.deployment_path(name, "/secret-reads")?,
             [name, "reads"] => self.secret_path(name, "/reads")?,
@@ -30,6 +36,7 @@ impl ScenarioFixture<'_> {
                 Named::Secret(_) => self.secret_path(name, "")?,
                 Named::Pipeline(id) => self.organization_path(&format!("/pipelines/{id}")),
                 Named::Deployment(_) => self.deployment_path(name, "")?,
+                Named::Freeze(_) => self.freeze_path(name)?,
                 Named::Session { .. } => self.session_path(name, "")?,
             },
             _ => bail!("unknown target `{target}`"),

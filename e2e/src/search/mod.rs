@@ -1,10 +1,13 @@
 //! Searches for the secrets, in any form and in any part that is long enough not to occur by chance.
 
+pub(crate) mod forms;
+pub(crate) mod values;
+
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::canary::forms::forms;
-use crate::canary::values::CanarySecret;
+use crate::search::forms::forms;
+use crate::search::values::CanarySecret;
 
 /// The length of a part. A shorter form is only searched for as a whole.
 const PART_BYTES: usize = 12;
@@ -19,15 +22,18 @@ const MAX_EXAMPLES: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) bytes: u64,
+    /// How many files were read.
+    pub(crate) files: u64,
     pub(crate) hits: u64,
     pub(crate) examples: Vec<String>,
 }
 
 impl Found {
-    pub(crate) const EMPTY: Self = Self { bytes: 0, hits: 0, examples: Vec::new() };
+    pub(crate) const EMPTY: Self = Self { bytes: 0, files: 0, hits: 0, examples: Vec::new() };
 
     pub(crate) fn add(&mut self, other: Self) {
         self.bytes += other.bytes;
+        self.files += other.files;
         self.hits += other.hits;
         self.examples.extend(other.examples);
         self.examples.truncate(MAX_EXAMPLES);
@@ -117,7 +123,7 @@ impl Needles {
             } else if metadata.is_file()
                 && let Ok(bytes) = std::fs::read(&path)
             {
-                let mut of_file = self.search(&bytes);
+                let mut of_file = Found { files: 1, ..self.search(&bytes) };
                 let name = |example: String| format!("{}: {example}", path.display());
                 of_file.examples = of_file.examples.into_iter().map(name).collect();
                 found.add(of_file);
@@ -134,7 +140,7 @@ fn filter_bit(key: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canary::values::make;
+    use crate::search::values::make;
 
     #[test]
     fn parts_of_every_form_are_found_and_nothing_else() {
