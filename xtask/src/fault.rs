@@ -3,6 +3,7 @@
 //! bugs in `fault/planted.rs`.
 
 mod deployments;
+mod gates;
 mod key_rotation;
 mod overload;
 mod planted;
@@ -23,11 +24,13 @@ pub(crate) enum Target {
     Locks(Locks),
     /// Deployments under faults, from acceptance to the last step. Same exit codes
     Deployments(deployments::Options),
+    /// Deployments into lasting environments under faults: slots, order, holds, freezes. Same exit codes
+    Gates(gates::Options),
     /// A hostile organization sends every request it is allowed to while another one works. Same exit codes
     Overload(overload::Options),
     /// The master key of secrets is replaced while steps of 100 organizations read 10,000 of them. Same exit codes
     KeyRotation(key_rotation::Options),
-    /// Lock and deployment campaigns against daemons with planted bugs, each of which must be found
+    /// Campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
     /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
     CheckPlanted,
@@ -66,6 +69,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
     match target {
         Target::Locks(options) => locks(workspace, options),
         Target::Deployments(options) => deployments::run(workspace, options),
+        Target::Gates(options) => gates::run(workspace, options),
         Target::Overload(options) => overload::run(workspace, options),
         Target::KeyRotation(options) => key_rotation::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),

@@ -11,6 +11,7 @@ mod fault_schedule;
 mod faults;
 mod finding;
 mod fixture;
+mod gates;
 mod handover;
 mod history;
 mod key_rotation;
@@ -37,6 +38,8 @@ pub(crate) enum Fault {
     Locks(options::Locks),
     /// Deployments from acceptance to the last step, under faults. Same exit codes.
     Deployments(deployments::Deployments),
+    /// Deployments into lasting environments, with holds, freezes and rollbacks, under faults. Same exit codes.
+    Gates(gates::Gates),
     /// A hostile organization attacks while another one works. Same exit codes.
     Overload(overload::Overload),
     /// The master key of secrets is replaced while steps read them. Same exit codes.
@@ -50,6 +53,7 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
     let outcome = match what {
         Fault::Locks(options) => locks::run(options).await,
         Fault::Deployments(options) => Box::pin(deployments::run(options)).await,
+        Fault::Gates(options) => Box::pin(gates::run(options)).await,
         Fault::Overload(options) => Box::pin(overload::run(options)).await,
         Fault::KeyRotation(options) => Box::pin(key_rotation::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),

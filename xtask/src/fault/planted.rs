@@ -49,6 +49,9 @@ const DEPLOYMENT_BUGS: [&str; 10] = [
     "cancel_by_anybody",
     "overdue_keeps_lease",
 ];
+/// The same for lasting environments.
+const GATE_BUGS: [&str; 4] =
+    ["slot_between_stages", "older_after_newer", "hold_ignored_at_start", "freeze_ignored_on_retry"];
 /// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
 /// the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
@@ -65,6 +68,7 @@ const LATENCY_PROPERTIES: [&str; 2] = ["L10", "D10"];
 enum Campaign {
     Locks,
     Deployments,
+    Gates,
     /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
     Secrets,
 }
@@ -77,10 +81,10 @@ pub(crate) struct Options {
     /// Within how many operations a lock bug must be found
     #[arg(long, default_value_t = 200_000)]
     ops: u64,
-    /// Number of deployments per deployment bug
+    /// Number of deployments per bug, for deployments and gates
     #[arg(long, default_value_t = 100)]
     deployments: u64,
-    /// Number of faults per deployment bug
+    /// Number of faults per bug, for deployments and gates
     #[arg(long, default_value_t = 17)]
     faults: u64,
     /// Search only for this bug, without the control run
@@ -114,6 +118,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let names: &[&str] = match options.campaign {
         Campaign::Locks => &LOCK_BUGS,
         Campaign::Deployments => &DEPLOYMENT_BUGS,
+        Campaign::Gates => &GATE_BUGS,
         Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
@@ -187,7 +192,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 
 fn bugs() -> BTreeSet<&'static str> {
     let tested = TESTED_BUGS.iter().map(|bug| bug.name);
-    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(tested).collect()
+    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -211,6 +216,10 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
             search.args(["--faults", &ops.div_ceil(OPS_PER_FAULT).to_string()]);
         }
         Campaign::Secrets => {}
+        Campaign::Gates => {
+            search.args(["gates", "--deployments", &options.deployments.to_string()]);
+            search.args(["--faults", &options.faults.to_string()]).arg("--entry").arg(&programs.entry);
+        }
         Campaign::Deployments => {
             search.args(["deployments", "--deployments", &options.deployments.to_string()]);
             let faults = if WITHOUT_FAULTS.contains(&name) { 0 } else { options.faults };

@@ -7,11 +7,11 @@ use rand::RngExt;
 use uuid::Uuid;
 
 use crate::fault::clock::{Clock, Micros, SECOND};
-use crate::fault::deployments::client::Shared;
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::inject::Injector;
+use crate::fault::deployments::load::Load;
 use crate::fault::deployments::stack::Stack;
-use crate::fault::deployments::target::Target;
+use crate::fault::deployments::work::Work;
 use crate::fault::finding::Finding;
 use crate::parts::output::print_progress;
 
@@ -34,14 +34,16 @@ pub(crate) struct DriverResult {
     pub(crate) findings: Vec<Finding>,
 }
 
-pub(crate) struct FaultDriver<'a> {
-    pub(crate) shared: &'a Shared,
-    pub(crate) target: &'a Target,
+pub(crate) struct FaultDriver<'a, W> {
+    pub(crate) load: &'a Load,
+    pub(crate) work: &'a W,
     pub(crate) clock: Clock,
     pub(crate) deployments: u64,
+    /// Whether some steps are long. Faults that need one wait for it.
+    pub(crate) has_long_work: bool,
 }
 
-impl FaultDriver<'_> {
+impl<W: Work> FaultDriver<'_, W> {
     pub(crate) async fn run(
         &self,
         stack: &mut Stack,
@@ -53,25 +55,25 @@ impl FaultDriver<'_> {
         for (index, fault) in schedule.iter().enumerate() {
             // Half of a fault's share starts before it and half after it. The fault hits the first half, and
             // the second shows that work continues.
-            self.shared.load.open(self.deployments * (2 * index as u64 + 1) / halves);
+            self.load.open(self.deployments * (2 * index as u64 + 1) / halves);
             let jobs = self.wait_for_work(injector, *fault).await;
-            let (hit, number) = (!jobs.is_empty(), self.target.steps_at_work());
+            let (hit, number) = (!jobs.is_empty(), self.work.steps_at_work());
             let done = injector.inject(stack, *fault, &jobs).await?;
             result.faults.push(*fault);
             result.hits += u64::from(hit);
-            self.shared.load.open(self.deployments * (2 * index as u64 + 2) / halves);
+            self.load.open(self.deployments * (2 * index as u64 + 2) / halves);
             let reverted = Instant::now();
             let finding = self.recover(stack).await;
             print_progress(&format!(
                 "{done}, {number} steps at work; back after {:.1?} ({} deployments)",
                 reverted.elapsed(),
-                self.shared.load.settled()
+                self.load.settled()
             ));
             result.findings.extend(finding.map(|text| Finding::new("D10", format!("{text} ({done})"))));
         }
-        self.shared.load.open(self.deployments);
+        self.load.open(self.deployments);
         result.findings.extend(self.wait_for_acceptance().await);
-        self.shared.load.close();
+        self.load.close();
         Ok(result)
     }
 
@@ -81,8 +83,9 @@ impl FaultDriver<'_> {
         tokio::time::sleep(Duration::from_millis(injector.rng.random_range(0..1_500))).await;
         let started = Instant::now();
         loop {
-            let wants_long_work = fault.needs_long_work() && started.elapsed() < LONG_WORK_TIMEOUT;
-            let jobs = self.target.jobs_at_work_for(if wants_long_work { MIN_LONG_WORK } else { 0 });
+            let wants_long_work =
+                self.has_long_work && fault.needs_long_work() && started.elapsed() < LONG_WORK_TIMEOUT;
+            let jobs = self.work.jobs_at_work_for(if wants_long_work { MIN_LONG_WORK } else { 0 });
             if !jobs.is_empty() || started.elapsed() > WORK_TIMEOUT {
                 return jobs;
             }
@@ -93,7 +96,7 @@ impl FaultDriver<'_> {
     /// Waits until a step has begun and ended since then. Returns the violation if that takes too long.
     async fn recover(&self, stack: &mut Stack) -> Option<String> {
         let (started, reverted) = (Instant::now(), self.clock.now());
-        while self.target.steps_done_since(reverted) == 0 {
+        while self.work.steps_done_since(reverted) == 0 {
             if started.elapsed() > RECOVERY_TIMEOUT {
                 return Some(format!(
                     "no step has begun and ended within {RECOVERY_TIMEOUT:?} after a fault"
@@ -106,11 +109,11 @@ impl FaultDriver<'_> {
 
     async fn wait_for_acceptance(&self) -> Option<Finding> {
         let started = Instant::now();
-        while self.shared.load.settled() < self.deployments {
+        while self.load.settled() < self.deployments {
             if started.elapsed() > ACCEPTANCE_TIMEOUT {
                 let text = format!(
                     "{} of {} deployments were accepted {ACCEPTANCE_TIMEOUT:?} after the last fault",
-                    self.shared.load.settled(),
+                    self.load.settled(),
                     self.deployments
                 );
                 return Some(Finding::new("D10", text));

@@ -1,19 +1,16 @@
 //! The fixture of a campaign: an organization with pipelines, environments, people and runners.
 
-use anyhow::Context;
 use reqwest::Method;
-use serde_json::{Value, json};
-use uuid::Uuid;
+use serde_json::json;
 
 use crate::fault::deployments::definition::{
     CONTAINERS, HEARTBEAT_ONLY, HEARTBEAT_ONLY_PIPELINE, NARROW, PIPELINES,
 };
+use crate::fault::deployments::organization::{Organization, Person, text_field};
 use crate::fault::deployments::stack::Stack;
-use crate::fault::fixture::parse_id;
 use crate::parts::api::Api;
 use crate::parts::runner::{Backend, Runner};
 
-const SLUG: &str = "fault";
 const RUNNERS: [(&str, &str, Backend); 4] = [
     ("runner-1", "default", Backend::Process),
     ("runner-2", "default", Backend::Process),
@@ -23,20 +20,13 @@ const RUNNERS: [(&str, &str, Backend); 4] = [
 
 #[derive(Debug)]
 pub(crate) struct DeploymentFixture {
-    pub(crate) organization: Uuid,
-    owner: String,
+    pub(crate) organization: Organization,
     /// Developers, one for each client.
     pub(crate) people: Vec<Person>,
     /// The token of the runner that only sends heartbeats.
     pub(crate) heartbeat_only_token: String,
     /// Ids of all commits, one for each request.
     pub(crate) commits: Vec<String>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Person {
-    pub(crate) user: Uuid,
-    pub(crate) token: String,
 }
 
 /// An environment, and its pipeline.
@@ -52,17 +42,12 @@ impl DeploymentFixture {
         member_count: usize,
         (target, mark): (&str, &str),
     ) -> anyhow::Result<Self> {
-        let owner = ["--owner-email", "owner@example.test", "--owner-name", "Owner"];
-        let made = stack.admin_json(&[&["admin", "bootstrap", "--slug", SLUG], &owner[..]].concat()).await?;
-        let organization =
-            parse_id(&text_field(&made, "organizationId")?).context("an organization has no id")?;
-        let commits = stack.commits.all().to_vec();
-        let owner = text_field(&made, "token")?;
-        let heartbeat_only_token = String::new();
-        let mut fixture = Self { organization, owner, people: Vec::new(), heartbeat_only_token, commits };
+        let organization = Organization::create(stack).await?;
+        let commits = stack.commits().to_vec();
         let api = Api::new(stack.servers[0].base_url())?;
+        let mut people = Vec::new();
         for number in 1..=member_count {
-            fixture.people.push(fixture.add_member(stack, &api, number).await?);
+            people.push(organization.add_member(stack, &api, (number, "developer")).await?);
         }
         for pipeline in PIPELINES.iter().chain([&NARROW, &HEARTBEAT_ONLY_PIPELINE]) {
             let mut body = json!({
@@ -73,52 +58,23 @@ impl DeploymentFixture {
             if pipeline.has_repository {
                 body["repository"] = stack.repository_url().into();
             }
-            fixture.call(&api, Method::POST, "/pipelines", &body).await?;
+            organization.call(&api, Method::POST, "/pipelines", &body).await?;
         }
-        for (name, pool, backend) in RUNNERS {
-            let made = fixture
-                .call(&api, Method::POST, "/runners", &Runner::creation_body(name, Some(pool)))
-                .await?;
-            stack.add_runner(&made, name, backend).await?;
+        for runner in RUNNERS {
+            organization.add_runner(stack, &api, runner).await?;
         }
-        let made = fixture
-            .call(
-                &api,
-                Method::POST,
-                "/runners",
-                &Runner::creation_body(HEARTBEAT_ONLY, Some(HEARTBEAT_ONLY)),
-            )
-            .await?;
-        fixture.heartbeat_only_token = text_field(&made, "token")?;
+        let body = Runner::creation_body(HEARTBEAT_ONLY, Some(HEARTBEAT_ONLY));
+        let made = organization.call(&api, Method::POST, "/runners", &body).await?;
+        let heartbeat_only_token = text_field(&made, "token")?;
         // The containers' steps report to this machine itself, on loopback.
         let open = json!({ "network": "host" });
-        fixture.call(&api, Method::PATCH, &format!("/runner-pools/{CONTAINERS}"), &open).await?;
-        Ok(fixture)
-    }
-
-    async fn add_member(&self, stack: &Stack, api: &Api, number: usize) -> anyhow::Result<Person> {
-        let email = format!("person-{number}@example.test");
-        let body = json!({ "email": email, "name": format!("Person {number}"), "role": "developer" });
-        let added = self.call(api, Method::POST, "/members", &body).await?;
-        let user = parse_id(&text_field(&added, "userId")?).context("a member has no id")?;
-        let arguments =
-            ["admin", "create-token", "--organization", SLUG, "--email", &email, "--name", "fault"];
-        Ok(Person { user, token: text_field(&stack.admin_json(&arguments).await?, "token")? })
-    }
-
-    async fn call(&self, api: &Api, method: Method, path: &str, body: &Value) -> anyhow::Result<Value> {
-        api.call_ok(method, &Self::path(path), &self.owner, Some(body)).await
-    }
-
-    /// Returns a deployment as the API shows it now, including its blockers.
-    pub(crate) async fn deployment(&self, stack: &Stack, id: Uuid) -> anyhow::Result<Value> {
-        let api = Api::new(stack.servers[0].base_url())?;
-        api.get(&Self::path(&format!("/deployments/dep_{id}")), &self.owner).await
+        organization.call(&api, Method::PATCH, &format!("/runner-pools/{CONTAINERS}"), &open).await?;
+        Ok(Self { organization, people, heartbeat_only_token, commits })
     }
 
     /// Returns the path below the organization.
     pub(crate) fn path(path: &str) -> String {
-        format!("/organizations/{SLUG}{path}")
+        Organization::path(path)
     }
 
     pub(crate) fn environments() -> Vec<EnvironmentPath> {
@@ -134,8 +90,4 @@ impl EnvironmentPath {
         let Self { pipeline, name } = self;
         DeploymentFixture::path(&format!("/pipelines/{pipeline}/ephemeral-environments/{name}{rest}"))
     }
-}
-
-fn text_field(from: &Value, key: &str) -> anyhow::Result<String> {
-    from[key].as_str().map(str::to_owned).with_context(|| format!("no `{key}` in {from}"))
 }

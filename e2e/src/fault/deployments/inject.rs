@@ -22,6 +22,8 @@ pub(crate) struct Injector {
     pub(crate) rng: StdRng,
     /// Identifies the processes of steps: `NAME=value`.
     pub(crate) mark: String,
+    /// In milliseconds: how long a killed runner stays away at most.
+    pub(crate) max_runner_downtime: u64,
 }
 
 impl Injector {
@@ -38,7 +40,7 @@ impl Injector {
                 let index = self.busy_runner(stack, jobs).await;
                 let name = stack.runners[index].runner.name.clone();
                 stack.runners[index].runner.program()?.kill().await?;
-                let waited = self.pause((0, 25_000)).await;
+                let waited = self.pause((0, self.max_runner_downtime)).await;
                 stack.start_runner(index)?;
                 Ok(format!("killed {name} for {waited:.1?}"))
             }

@@ -1,22 +1,24 @@
 //! `fault deployments`: the campaign against deployments, from the acceptance to the last step's effect.
 
-mod check;
-mod client;
+pub(super) mod check;
+pub(super) mod client;
 mod commits;
 mod definition;
-mod fault_driver;
-mod faults;
+pub(super) mod fault_driver;
+pub(super) mod faults;
 mod fixture;
 mod heartbeat_only_runner;
-mod history;
-mod inject;
-mod ledger;
-mod load;
-mod options;
+pub(super) mod history;
+pub(super) mod inject;
+pub(super) mod ledger;
+pub(super) mod load;
+pub(super) mod options;
+pub(super) mod organization;
 mod report;
-mod settle;
-mod stack;
-mod target;
+pub(super) mod settle;
+pub(super) mod stack;
+pub(super) mod target;
+pub(super) mod work;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -51,22 +53,24 @@ use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
 
 const CLIENTS: usize = 7;
+const MAX_RUNNER_DOWNTIME_MILLIS: u64 = 25_000;
 
 pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
-    let seed = options.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
-    if options.faults > 0 && Fault::named(&options.only).is_empty() {
-        bail!("there is no fault named {}; there are {:?}", options.only.join(" or "), Fault::ALL);
+    let seed = options.campaign.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
+    let campaign_options = &options.campaign;
+    if options.faults > 0 && Fault::named(&campaign_options.only).is_empty() {
+        bail!("there is no fault named {}; there are {:?}", campaign_options.only.join(" or "), Fault::ALL);
     }
     print_progress(&format!("starting PostgreSQL, Temporal, servers, workers, podman (seed {seed})"));
     // Rejected requests need a commit each, too.
     let commits = usize::try_from(options.deployments)? * 10 + 600;
-    let mut stack = Box::pin(Stack::start(&options, commits)).await?;
+    let mut stack = Box::pin(Stack::start(campaign_options, "fault-deployments", Some(commits))).await?;
     let report = Interruption::listen()?.or(Box::pin(campaign(&mut stack, &options, seed))).await;
-    if options.keep {
+    if campaign_options.keep {
         print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
     stack.end().await?;
-    report?.finish(options.json)
+    report?.finish(campaign_options.json)
 }
 
 async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow::Result<Report> {
@@ -75,13 +79,16 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     let run = format!("{}-{seed}", std::process::id());
     // Two more clients, for separate trials.
     let fixture = DeploymentFixture::make(stack, CLIENTS + 2, (&target.url, &run)).await?;
-    let http = Http::new(stack.servers.iter().map(|server| server.base_url()).collect())?;
-    let runner =
-        HeartbeatOnlyRunner::new(stack.servers.iter().map(|server| server.base_url()).collect(), &fixture)?;
+    let http = Http::new(stack.base_urls())?;
+    let runner = HeartbeatOnlyRunner::new(stack.base_urls(), &fixture)?;
     let shared = Arc::new(Shared { fixture, http, load: Load::default(), board: Mutex::default() });
     let mark = format!("{}={run}", definition::MARK);
-    let mut injector = Injector { rng: StdRng::seed_from_u64(seed), mark: mark.clone() };
-    let schedule = fault_schedule(&Fault::named(&options.only), options.faults, &mut injector.rng);
+    let mut injector = Injector {
+        rng: StdRng::seed_from_u64(seed),
+        mark: mark.clone(),
+        max_runner_downtime: MAX_RUNNER_DOWNTIME_MILLIS,
+    };
+    let schedule = fault_schedule(&Fault::named(&options.campaign.only), options.faults, &mut injector.rng);
     let started = Instant::now();
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
@@ -97,7 +104,13 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     );
     let mut runners = JoinSet::new();
     runners.spawn(runner.run());
-    let driver = FaultDriver { shared: &shared, target: &target, clock, deployments: options.deployments };
+    let driver = FaultDriver {
+        load: &shared.load,
+        work: &target,
+        clock,
+        deployments: options.deployments,
+        has_long_work: true,
+    };
     let result = driver.run(stack, &mut injector, &schedule).await?;
     let (mut requests, mut foreign_actions) = (Vec::new(), Vec::new());
     while let Some(ended) = clients.join_next().await {
@@ -106,22 +119,22 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
         foreign_actions.extend(history.foreign_actions);
     }
     print_progress("all deployments were requested; waiting until all have ended");
-    let waiting = settle::settle(stack, &shared.fixture).await?;
+    let waiting = settle::settle(stack, &shared.fixture.organization).await?;
     let mut report = Report {
         seed,
-        planted: options.planted.clone(),
+        planted: options.campaign.planted.clone(),
         deployments: shared.load.settled(),
         ..Report::default()
     };
     report.found.add(settle::left_over(&mark).await);
     report.found.add(find_dead(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
     report.found.add(panics(stack));
-    let ledger = Ledger::read(&stack.postgres.url(), shared.fixture.organization).await?;
+    let ledger = Ledger::read(&stack.postgres.url(), shared.fixture.organization.id).await?;
     let reports = target.reports();
     // It has to send heartbeats until here.
     runners.abort_all();
     report.found.add(check::all(&Evidence::new((&requests, &foreign_actions), &reports, &ledger, &waiting)));
-    if options.keep {
+    if options.campaign.keep {
         keep(stack, &requests, &ledger, &reports)?;
     }
     report.count(&requests, &ledger, &reports, &result);
@@ -153,7 +166,7 @@ fn keep(
 }
 
 /// The line that a program logs when one of its threads panics.
-fn panics(stack: &mut Stack) -> Vec<Finding> {
+pub(super) fn panics(stack: &mut Stack) -> Vec<Finding> {
     let mut logs: Vec<(String, std::path::PathBuf)> =
         stack.runners.iter().map(|proxied| (proxied.runner.name.clone(), proxied.runner.log())).collect();
     logs.extend(stack.parts().map(|part| (part.name.clone(), part.daemon.log().to_owned())));

@@ -1,4 +1,4 @@
-//! The options of a campaign against deployments.
+//! The options of a campaign against deployments, and those that other campaigns with the same stack have too.
 
 use std::path::PathBuf;
 
@@ -12,6 +12,12 @@ pub(crate) struct Deployments {
     /// Number of faults, spread evenly over the deployments.
     #[arg(long, default_value_t = 4)]
     pub(crate) faults: u64,
+    #[command(flatten)]
+    pub(crate) campaign: CampaignOptions,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CampaignOptions {
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
-use crate::fault::deployments::fixture::DeploymentFixture;
+use crate::fault::deployments::organization::Organization;
 use crate::fault::deployments::stack::Stack;
 use crate::fault::finding::Finding;
 use crate::parts::left_over::{command_line, processes_with};
@@ -20,7 +20,7 @@ const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// The deployments that had not ended, and their blockers according to the API.
 pub(crate) type Waiting = HashMap<Uuid, String>;
 
-pub(crate) async fn settle(stack: &Stack, fixture: &DeploymentFixture) -> anyhow::Result<Waiting> {
+pub(crate) async fn settle(stack: &Stack, organization: &Organization) -> anyhow::Result<Waiting> {
     let started = Instant::now();
     loop {
         let live = live(stack).await?;
@@ -30,7 +30,7 @@ pub(crate) async fn settle(stack: &Stack, fixture: &DeploymentFixture) -> anyhow
         if started.elapsed() > SETTLE_TIMEOUT {
             let mut waiting = Waiting::new();
             for id in live {
-                let state = match fixture.deployment(stack, id).await {
+                let state = match organization.read(stack, &format!("/deployments/dep_{id}")).await {
                     Ok(record) => format!("{}, waits for {}", record["status"], record["waitingOn"]),
                     Err(error) => format!("could not be read: {error:#}"),
                 };
@@ -71,6 +71,7 @@ async fn is_quiet(stack: &Stack) -> anyhow::Result<bool> {
     Ok(sqlx::query_scalar(
         "select not exists (select from sessions where status in ('queued', 'active'))
             and not exists (select from environments where slot_deployment_id is not null)
+            and not exists (select from lasting_environments where slot_deployment_id is not null)
             and not exists (select from event_intake)",
     )
     .fetch_one(&mut connection)

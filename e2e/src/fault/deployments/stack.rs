@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::fault::deployments::commits::Commits;
-use crate::fault::deployments::options::Deployments;
+use crate::fault::deployments::options::CampaignOptions;
 use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::folder::Folder;
@@ -28,13 +28,18 @@ pub(crate) struct Stack {
     pub(crate) runners: Vec<ProxiedRunner>,
     pub(crate) postgres: Postgres,
     pub(crate) temporal: Temporal,
-    containers: Containers,
-    git_server: GitServer,
-    pub(crate) commits: Commits,
+    containers: Option<Containers>,
+    repository: Option<Repository>,
     programs: Programs,
     /// The name of a planted bug.
     planted: Option<String>,
     pub(crate) folder: Folder,
+}
+
+/// A git repository, and its server.
+struct Repository {
+    server: GitServer,
+    commits: Commits,
 }
 
 /// A server or a worker, and its proxies.
@@ -61,18 +66,28 @@ pub(crate) struct ProxiedRunner {
 }
 
 impl Stack {
-    pub(crate) async fn start(options: &Deployments, commits: usize) -> anyhow::Result<Self> {
+    /// Starts everything but the runners. Without a number of commits there are no containers and no git
+    /// repository. `name` is that of its folder.
+    pub(crate) async fn start(
+        options: &CampaignOptions,
+        name: &str,
+        commits: Option<usize>,
+    ) -> anyhow::Result<Self> {
         let (folder, daemon) = (options.bin_dir.as_deref(), options.daemon.as_deref());
         let programs = Programs::find(folder, daemon, options.entry.as_deref())?;
-        let folder = Folder::make("fault-deployments", options.keep)?;
-        let repositories = folder.path.join("repositories");
+        let folder = Folder::make(name, options.keep)?;
         std::fs::create_dir_all(folder.path.join("objects"))?;
         let mut temporal = Temporal::new(&folder.path.join("temporal"))?;
         temporal.start()?;
         let postgres = Postgres::make(&folder.path.join("postgres")).await?;
-        let commits = Commits::make(&repositories, commits).await?;
-        let git_server = GitServer::start(&repositories, &folder.path).await?;
-        let containers = Containers::start().await?;
+        let (mut repository, mut containers) = (None, None);
+        if let Some(count) = commits {
+            let repositories = folder.path.join("repositories");
+            let commits = Commits::make(&repositories, count).await?;
+            let server = GitServer::start(&repositories, &folder.path).await?;
+            repository = Some(Repository { server, commits });
+            containers = Some(Containers::start().await?);
+        }
         admin(&programs.daemon, &postgres.url(), &["migrate", "up"]).await?;
         temporal.ready().await?;
         let (servers, workers, runners) = (Vec::new(), Vec::new(), Vec::new());
@@ -83,8 +98,7 @@ impl Stack {
             postgres,
             temporal,
             containers,
-            git_server,
-            commits,
+            repository,
             programs,
             planted: options.planted.clone(),
             folder,
@@ -137,8 +151,18 @@ impl Stack {
         admin_json(&self.programs.daemon, &self.postgres.url(), arguments).await
     }
 
-    pub(crate) fn repository_url(&self) -> String {
-        self.git_server.url(self.commits.repository(), None)
+    pub(crate) fn repository_url(&self) -> Option<String> {
+        self.repository.as_ref().map(|of| of.server.url(of.commits.repository(), None))
+    }
+
+    /// The ids of the repository's commits.
+    pub(crate) fn commits(&self) -> &[String] {
+        self.repository.as_ref().map_or(&[], |repository| repository.commits.all())
+    }
+
+    /// The URLs of all servers, with `/api/v1`.
+    pub(crate) fn base_urls(&self) -> Vec<String> {
+        self.servers.iter().map(Part::base_url).collect()
     }
 
     /// Adds a runner from the API's response to its creation. Its proxy connects it to whichever server is
@@ -163,7 +187,7 @@ impl Stack {
         proxied.runner.start(&RunnerLaunch {
             programs: &self.programs,
             url: &url,
-            docker_host: Some(self.containers.host()),
+            docker_host: self.containers.as_ref().map(Containers::host),
             backend: proxied.backend,
             concurrency: 2,
             log_level: "info",
@@ -179,7 +203,9 @@ impl Stack {
             part.daemon.kill().await?;
         }
         self.temporal.kill().await?;
-        self.containers.end().await?;
+        if let Some(containers) = self.containers {
+            containers.end().await?;
+        }
         self.postgres.stop().await
     }
 }

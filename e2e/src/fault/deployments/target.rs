@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::fault::clock::{Clock, Micros, SECOND};
+use crate::fault::deployments::work::Work;
 use crate::fault::fixture::parse_id;
 use crate::parts::output::print_progress;
 
@@ -122,30 +123,28 @@ impl Target {
         Ok(Self { inner, url, _serving: serving })
     }
 
-    /// Returns how many steps are at work now.
-    pub(crate) fn steps_at_work(&self) -> usize {
+    pub(crate) fn reports(&self) -> Vec<TargetReport> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner).reports.clone()
+    }
+}
+
+impl Work for Target {
+    fn steps_at_work(&self) -> usize {
         let now = self.inner.clock.now();
         let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.steps.values().filter(|step| step.is_at_work(now)).count()
     }
 
-    /// Returns the attempts whose steps are at work now, and will be for at least this long unless they are
-    /// ended.
-    pub(crate) fn jobs_at_work_for(&self, time: Micros) -> Vec<Uuid> {
+    fn jobs_at_work_for(&self, time: Micros) -> Vec<Uuid> {
         let now = self.inner.clock.now();
         let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         let long = state.steps.values().filter(|step| step.is_at_work(now) && step.works_until > now + time);
         long.map(|step| step.job).collect()
     }
 
-    /// Returns how many steps have begun after this moment and ended.
-    pub(crate) fn steps_done_since(&self, moment: Micros) -> usize {
+    fn steps_done_since(&self, moment: Micros) -> usize {
         let state = self.inner.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.steps.values().filter(|step| step.ended && step.begun > moment).count()
-    }
-
-    pub(crate) fn reports(&self) -> Vec<TargetReport> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner).reports.clone()
     }
 }
 

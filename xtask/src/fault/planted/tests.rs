@@ -1,4 +1,5 @@
-//! Bugs that tests have to find, and not a campaign: bugs in the handling of secrets. Each has a test that fails if
+//! Bugs that tests have to find, and not a campaign: bugs in the handling of secrets and in the protection of
+//! definitions. Each has a test that fails if
 //! the bug is planted, and passes otherwise.
 
 use std::path::Path;
@@ -18,7 +19,7 @@ pub(super) struct TestedBug {
     test: &'static str,
 }
 
-pub(super) const TESTED_BUGS: [TestedBug; 3] = [
+pub(super) const TESTED_BUGS: [TestedBug; 4] = [
     TestedBug {
         name: "secret_before_fence",
         package: "greenroom-server",
@@ -36,6 +37,12 @@ pub(super) const TESTED_BUGS: [TestedBug; 3] = [
         package: "greenroom-runner",
         program: &["--lib"],
         test: "log::masker::tests::a_secret_is_masked_wherever_the_input_is_split",
+    },
+    TestedBug {
+        name: "weakening_ignores_branches",
+        package: "greenroom-domain",
+        program: &["--lib"],
+        test: "definition::protection::tests::every_protection_of_a_lasting_environment_in_both_directions",
     },
 ];
 

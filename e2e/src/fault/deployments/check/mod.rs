@@ -28,7 +28,7 @@ use crate::fault::deployments::target::{StepKey, TargetReport};
 use crate::fault::finding::Finding;
 
 /// The harness and PostgreSQL use the same clock, but read it at different moments.
-const CLOCK_MARGIN: Micros = SECOND / 20;
+pub(crate) const CLOCK_MARGIN: Micros = SECOND / 20;
 
 /// Everything observed in a campaign.
 pub(crate) struct Evidence<'a> {
@@ -77,24 +77,27 @@ impl<'a> Evidence<'a> {
 
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     let checks = [
-        accepted::check,
-        ended::check,
         stale::check,
         once::check,
-        exclusive::check,
-        after_end::check,
-        statuses::check,
-        events::check,
         attempts::check,
         foreign_actions::check,
         overdue::check,
         concurrency::check,
     ];
+    let mut findings = of_any_deployments(evidence);
+    findings.extend(checks.iter().flat_map(|check| check(evidence)));
+    findings
+}
+
+/// The properties of all deployments, also of those in which users repeat stages that have succeeded.
+pub(crate) fn of_any_deployments(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let checks =
+        [accepted::check, ended::check, exclusive::check, after_end::check, statuses::check, events::check];
     checks.iter().flat_map(|check| check(evidence)).collect()
 }
 
 /// Returns the end of an id, because ids differ there.
-fn short(id: Uuid) -> String {
+pub(crate) fn short(id: Uuid) -> String {
     let text = id.as_simple().to_string();
     format!("…{}", &text[text.len() - 8..])
 }

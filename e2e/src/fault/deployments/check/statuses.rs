@@ -4,7 +4,7 @@
 use greenroom_domain::deployment::{JobStatus, StageStatus, StepStatus};
 
 use crate::fault::deployments::check::{CLOCK_MARGIN, Evidence, name, short};
-use crate::fault::deployments::ledger::{JobRow, StepRow};
+use crate::fault::deployments::ledger::{EventRow, JobRow, StageRow, StepRow};
 use crate::fault::deployments::target::{ReportKind, TargetReport};
 use crate::fault::finding::Finding;
 
@@ -19,7 +19,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     for stage in &evidence.ledger.stages {
         let newest = evidence.attempts(stage.deployment, &stage.key).find(|job| job.attempt == stage.attempt);
         let newest = newest.map_or("nothing", |job| job.status.as_str());
-        if (stage.status == "succeeded") != (newest == "succeeded") {
+        let fits = match stage.status.as_str() {
+            "succeeded" => newest == "succeeded",
+            // Its next attempt has not begun.
+            _ => newest != "succeeded" || is_reopened(evidence, stage),
+        };
+        if !fits {
             let stage_name = format!("{}/{}", short(stage.deployment), stage.key);
             wrong.push(format!("{stage_name} is {}, and its newest attempt {newest}", stage.status));
         }
@@ -41,6 +46,18 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         }
     }
     wrong.into_iter().map(|text| Finding::new("D7", text)).collect()
+}
+
+/// Returns whether a user has retried a stage of the deployment since the stage's newest attempt succeeded.
+fn is_reopened(evidence: &Evidence<'_>, stage: &StageRow) -> bool {
+    let events = || evidence.ledger.events.iter().filter(|event| event.deployment == Some(stage.deployment));
+    let is_success = |event: &&EventRow| {
+        event.kind == "deployment.stage.succeeded"
+            && event.stage.as_ref() == Some(&stage.key)
+            && event.attempt == Some(stage.attempt)
+    };
+    let Some(success) = events().find(is_success) else { return false };
+    events().any(|event| event.kind == "deployment.stage.retried" && event.sequence > success.sequence)
 }
 
 /// Finds reports of steps that were never started.
@@ -137,5 +154,15 @@ mod tests {
         let mut sample = Sample::good();
         sample.attempt(1, 30, "failed");
         assert_eq!(sample.found(check), ["D7"]);
+    }
+
+    #[test]
+    fn a_stage_that_is_repeated_may_end_before_its_next_attempt() {
+        let mut sample = Sample::good();
+        sample.ledger.deployments[0].status = "canceled".to_owned();
+        sample.ledger.stages[0].status = "canceled".to_owned();
+        assert_eq!(sample.found(check), ["D7"]);
+        sample.event("deployment.stage.retried", 1, Some(1));
+        assert!(sample.found(check).is_empty());
     }
 }

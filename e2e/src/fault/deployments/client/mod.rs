@@ -18,9 +18,10 @@ use uuid::Uuid;
 
 use crate::fault::deployments::client::http::{ApiRequest, Http, Outcome};
 use crate::fault::deployments::definition::PIPELINES;
-use crate::fault::deployments::fixture::{DeploymentFixture, Person};
+use crate::fault::deployments::fixture::DeploymentFixture;
 use crate::fault::deployments::history::{History, Request};
 use crate::fault::deployments::load::Load;
+use crate::fault::deployments::organization::Person;
 use crate::fault::fixture::parse_id;
 
 /// State that all clients share.
