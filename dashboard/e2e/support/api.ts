@@ -103,3 +103,24 @@ export function environmentsOf(names: readonly string[], force = "developer"): s
     .map((name) => `  ${name}:\n    labels: [ui]\n    stages: [build, deploy]\n    force: { role: ${force} }`)
     .join("\n");
 }
+
+/** A pipeline whose only stage deploys to the lasting environment `production`. */
+export async function createReleasePipeline(api: Api): Promise<TestPipeline> {
+  const slug = `${PIPELINE_PREFIX}${randomUUID().slice(0, 8)}`;
+  const definition = `version: 1
+runner:
+  pool: default
+environments:
+  production:
+    url: https://shop.example.test
+stages:
+  release:
+    environment: production
+    steps:
+      - name: roll-out
+        image: localhost/greenroom-test:1
+        run: echo "rolling out"
+`;
+  await api.send("owner", "POST", "/pipelines", { name: `Tests ${slug}`, slug, definition });
+  return new TestPipeline(api, slug);
+}

@@ -6,6 +6,7 @@ export type Screen = { name: string; person: Person | undefined; path: string };
 
 type Pipeline = { id: string; slug: string };
 type Environment = { envName: string; lock: { status: string; sessionId?: string; holder?: { id: string } } };
+type Lasting = { name: string; pipelineSlug: string; live?: object };
 type Secret = { id: string; name: string };
 type Read = { deploymentId: string };
 type Deployment = { id: string; status: string; pipeline: string };
@@ -34,6 +35,7 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const secrets = await api.get<Secret[]>("/secrets?limit=100");
   const secret = secrets.find(({ name }) => name === "shop-deploy-key");
   const read = secret && (await api.get<Read[]>(`/secrets/${secret.id}/reads?limit=1`))[0];
+  const lasting = (await api.get<Lasting[]>("/environments?limit=100")).find(({ live }) => live);
   const good = deployments.find(({ status }) => status === "succeeded");
   const screens: (Screen | undefined)[] = [
     { name: "sign-in", person: undefined, path: "/sign-in" },
@@ -66,6 +68,14 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "deployments", person: "developer", path: `${at}/deployments` },
     good && { name: "deployment", person: "developer", path: `${at}/deployments/${good.id}` },
     failed && { name: "deployment-failed", person: "developer", path: `${at}/deployments/${failed.id}` },
+    { name: "lasting", person: "developer", path: `${at}/lasting` },
+    { name: "lasting-no-match", person: "developer", path: `${at}/lasting?commit=0000000` },
+    lasting && {
+      name: "lasting-environment",
+      person: "developer",
+      path: `${at}/pipelines/${lasting.pipelineSlug}/lasting/${lasting.name}`,
+    },
+    { name: "freezes", person: "admin", path: `${at}/settings/freezes` },
     { name: "runners", person: "admin", path: `${at}/runners` },
     { name: "runners-refused", person: "developer", path: `${at}/runners` },
     { name: "members", person: "admin", path: `${at}/settings/members` },

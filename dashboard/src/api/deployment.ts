@@ -28,11 +28,18 @@ export const pipelineDeploymentsQuery = (org: string, pipeline: string, offset =
     },
   });
 
+/** There is no event when a deployment begins to wait for another hold, freeze or deployment. */
+const GATE_INTERVAL = 5_000;
+
+const isAtGate = ({ waitingOn }: Deployment): boolean =>
+  waitingOn.some(({ kind }) => kind === "hold" || kind === "freeze" || kind === "work_slot");
+
 export const deploymentQuery = (org: string, id: string) =>
   queryOptions({
     queryKey: keys.deployment(org, id),
     queryFn: ({ signal }) =>
       unwrapData(api.GET(DEPLOYMENT, { params: { path: { orgId: org, deploymentId: id } }, signal })),
+    refetchInterval: ({ state }) => (state.data && isAtGate(state.data) ? GATE_INTERVAL : false),
   });
 
 export const attemptsQuery = (org: string, id: string, stage: string) =>
@@ -62,7 +69,8 @@ export function cancelStage(org: string, id: string, stage: string) {
   return change((headers) => unwrapData(api.POST(`${STAGE}/cancel`, { params, headers })));
 }
 
-export function retryStage(org: string, id: string, stage: string) {
+/** `allowOlder` makes it a rollback: it may replace what a newer deployment has deployed. */
+export function retryStage(org: string, id: string, stage: string, body: { allowOlder?: boolean } = {}) {
   const params = { path: { orgId: org, deploymentId: id, stageKey: stage } };
-  return change((headers) => unwrapData(api.POST(`${STAGE}/retry`, { params, body: {}, headers })));
+  return change((headers) => unwrapData(api.POST(`${STAGE}/retry`, { params, body, headers })));
 }

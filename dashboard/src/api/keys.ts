@@ -21,10 +21,15 @@ export const keys = {
   environment: (org: string, pipeline: string, env: string) => ["org", org, "environment", pipeline, env] as const,
   queue: (org: string, pipeline: string, env: string) => ["org", org, "queue", pipeline, env] as const,
   history: (org: string, pipeline: string, env: string) => ["org", org, "history", pipeline, env] as const,
+  /** All reads of lasting environments: lists, single ones and histories. */
+  lasting: (org: string) => ["org", org, "lasting"] as const,
+  freezes: (org: string) => ["org", org, "freezes"] as const,
   mySessions: (org: string) => ["org", org, "my-sessions"] as const,
   session: (org: string, session: string) => ["org", org, "session", session] as const,
   deployments: (org: string) => ["org", org, "deployments"] as const,
   pipelineDeployments: (org: string, pipeline: string) => ["org", org, "pipeline-deployments", pipeline] as const,
   deployment: (org: string, id: string) => ["org", org, "deployment", id] as const,
+  /** Every deployment that is open. */
+  everyDeployment: (org: string) => ["org", org, "deployment"] as const,
   attempts: (org: string, deployment: string, stage: string) => ["org", org, "attempts", deployment, stage] as const,
 };

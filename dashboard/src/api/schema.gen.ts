@@ -614,6 +614,117 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the lasting environments of all pipelines, each with what is live there
+         * @description The list is sorted by the pipeline's slug, and within a pipeline in the order of its current definition. It does
+         *     not contain those of archived pipelines. A token that is limited to pipelines sees only those. `total` is exact
+         *     up to 10,000.
+         */
+        get: operations["list_organization_lasting_environments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the lasting environments of a pipeline, each with what is live there
+         * @description The list contains the environments of the pipeline's current definition, in its order. One that was removed from
+         *     the definition stays readable under its name.
+         */
+        get: operations["list_lasting_environments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a lasting environment: what is live, which deployment works there, and what keeps others from it
+         * @description An environment that was removed from the pipeline's definition stays readable, without `url` and `branches`. The
+         *     `ETag` is a hash of the response, for `If-None-Match`.
+         */
+        get: operations["get_lasting_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deployments that have begun to work in a lasting environment, newest first
+         * @description The list is ordered by `fence`, and kept for ever. A deployment that begins again after a retry is listed again,
+         *     unless it has kept the work slot. `total` is exact up to 10,000.
+         */
+        get: operations["get_lasting_environment_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold a lasting environment: only your deployments begin there
+         * @description A deployment is yours if you created it or retried it last. What already works there goes on. The hold ends at
+         *     `until`, at most 24 hours from now; another request by the same user replaces it. While another user holds the
+         *     environment, the request is rejected with `409`, unless it is by an admin, who takes the hold over.
+         */
+        post: operations["hold_environment"];
+        /**
+         * End the hold of a lasting environment
+         * @description Deployments that wait for it continue. The holder ends it, or an admin. If there is no hold, nothing changes.
+         */
+        delete: operations["end_environment_hold"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/sessions": {
         parameters: {
             query?: never;
@@ -1311,6 +1422,10 @@ export interface paths {
          *     Earlier attempts stay readable. The request is rejected with `409` while the stage has not ended, if it
          *     has succeeded or needs others that have not, and if the deployment's session has ended, a newer deployment
          *     ran since, or its artifacts were deleted. Stages of a teardown can't be retried: repeat the clean-up.
+         *
+         *     With `inputs: latest`, what is retried and what has not begun is planned again by the pipeline's newest definition: approvals,
+         *     conditions, pools and new stages apply. That is rejected with `409` if the definition no longer has the stage, and
+         *     while another stage is queued or running.
          */
         post: operations["retry_stage"];
         delete?: never;
@@ -1705,6 +1820,64 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/freezes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List freezes, sorted by name
+         * @description Freezes that were deleted are not in the list; those whose `to` has passed are. `total` is exact up to 10,000.
+         */
+        get: operations["list_freezes"];
+        put?: never;
+        /**
+         * Create a freeze
+         * @description It has either `from` and `to`, or `weekly` and `zone`. Once the response is sent, no stage begins in an
+         *     environment that it covers while it holds: stages wait, and begin by themselves when it ends. What runs goes on,
+         *     and teardowns are exempt. The same key with the same body returns the same record for 24 hours.
+         */
+        post: operations["create_freeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/freezes/{freezeId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a freeze
+         * @description `active`, `until` and the next period are those at the time of the request. The `ETag` is the revision, followed
+         *     by a part for them, which `If-Match` ignores. A deleted freeze stays readable, with `endedAt`.
+         */
+        get: operations["get_freeze"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a freeze: it ends now
+         * @description Stages that wait only for this freeze begin. Its record stays readable. Deleting again changes nothing and returns
+         *     the record.
+         */
+        delete: operations["delete_freeze"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a freeze
+         * @description Deployments that wait for it are checked again immediately. Fields that are left out stay unchanged, and a
+         *     request that changes nothing records no event. To make a weekly freeze one with `from` and `to`, set `weekly` to
+         *     an empty list and `zone` to null. A freeze that was deleted can't be changed.
+         */
+        patch: operations["update_freeze"];
         trace?: never;
     };
     "/organizations/{orgId}/events": {
@@ -2109,12 +2282,61 @@ export interface components {
          */
         CreateDeployment: {
             /**
+             * @description Whether the deployment may replace what a newer one has deployed to a lasting environment; false if left out.
+             *     Only for maintainers. The deployment is shown as a rollback.
+             */
+            allowOlder?: boolean | null;
+            /**
              * @description The branch that the commit is on. The conditions of stages (`if`) use it, and users see it.
              * @example main
              */
             branch?: string | null;
             /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
             commitId: string;
+        };
+        /**
+         * @description A new freeze. It has either `from` and `to`, or `weekly` and `zone`.
+         * @example {
+         *       "environments": [
+         *         "production"
+         *       ],
+         *       "name": "Weekends",
+         *       "reason": "Nobody is on call",
+         *       "weekly": [
+         *         {
+         *           "from": "fri 16:00",
+         *           "to": "mon 08:00"
+         *         }
+         *       ],
+         *       "zone": "Europe/Berlin"
+         *     }
+         */
+        CreateFreeze: {
+            /** @description Names of lasting environments; all if left out or empty. */
+            environments?: string[];
+            /**
+             * Format: date-time
+             * @description From the year 2000 on. It may be in the past.
+             */
+            from?: string | null;
+            /** @example Ada Lovelace */
+            name: string;
+            /** @description Ids of pipelines; all if left out or empty. */
+            pipelines?: string[];
+            /** @description Shown to everyone whose deployment waits. */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description Later than `from`, and before the year 2200.
+             */
+            to?: string | null;
+            /** @description At most 50 windows, which together leave a pause in every week. */
+            weekly?: components["schemas"]["FreezeWindow"][];
+            /**
+             * @description The IANA name of a time zone.
+             * @example Europe/Berlin
+             */
+            zone?: string | null;
         };
         /**
          * @example {
@@ -2326,6 +2548,8 @@ export interface components {
                 purpose: components["schemas"]["DeploymentPurpose"];
                 reason?: components["schemas"]["DeploymentReason"] | null;
                 retriedBy?: components["schemas"]["Holder"] | null;
+                /** @description The deployment may replace what a newer one has deployed: it was created or last retried with `allowOlder`. */
+                rollback?: boolean;
                 /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
                 sessionId?: string | null;
                 /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
@@ -2403,6 +2627,110 @@ export interface components {
                 time: string;
                 /** @example pipeline.stopped */
                 type: string;
+            };
+        };
+        Data_Freeze: {
+            /** @description A freeze. While it is active, no stage begins in the lasting environments that it covers. What runs goes on. */
+            data: {
+                /** @description Whether it holds now. */
+                active: boolean;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the freeze was deleted. It holds no more.
+                 */
+                endedAt?: string | null;
+                /** @description Names of the lasting environments that it covers; empty: all. */
+                environments: string[];
+                /**
+                 * Format: date-time
+                 * @description When it begins, unless it is weekly.
+                 */
+                from?: string | null;
+                /** @example frz_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example Weekends */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it holds next; while it is active, after `until`. Null if it never does again.
+                 */
+                nextFrom?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When that ends.
+                 */
+                nextUntil?: string | null;
+                /** @description Ids of the pipelines that it covers; empty: all. */
+                pipelines: string[];
+                /**
+                 * @description Shown to everyone whose deployment waits.
+                 * @example Nobody is on call
+                 */
+                reason: string;
+                /**
+                 * Format: date-time
+                 * @description When it ends, unless it is weekly.
+                 */
+                to?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it ceases to hold, if it is active. Windows without a pause between them count as one.
+                 */
+                until?: string | null;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @description Windows that repeat every week; empty if it has `from` and `to`. */
+                weekly: components["schemas"]["FreezeWindow"][];
+                /**
+                 * @description The time zone of the weekly windows.
+                 * @example Europe/Berlin
+                 */
+                zone?: string | null;
+            };
+        };
+        Data_HeldEnvironment: {
+            /** @description An environment whose hold has changed. */
+            data: {
+                hold?: components["schemas"]["EnvironmentHold"] | null;
+                /** @example Ada Lovelace */
+                name: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+            };
+        };
+        Data_LastingEnvironment: {
+            /** @description A lasting environment of a pipeline. One deployment at a time works there. */
+            data: {
+                /**
+                 * @description The branches whose commits may be deployed here, from the pipeline's current definition; empty: any branch
+                 *     of the repository.
+                 */
+                branches: string[];
+                freeze?: components["schemas"]["EnvironmentFreeze"] | null;
+                hold?: components["schemas"]["EnvironmentHold"] | null;
+                kind: components["schemas"]["EnvironmentKind"];
+                live?: components["schemas"]["LiveDeployment"] | null;
+                /** @example production */
+                name: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @example storefront */
+                pipelineSlug: string;
+                slot?: components["schemas"]["EnvironmentSlot"] | null;
+                /**
+                 * @description From the pipeline's current definition.
+                 * @example https://shop.example.com
+                 */
+                url?: string | null;
+                /**
+                 * Format: int64
+                 * @description The number of deployments with a stage that waits to begin here.
+                 */
+                waiting: number;
             };
         };
         Data_LogIndex: {
@@ -2834,6 +3162,8 @@ export interface components {
                 detail?: string | null;
                 /** Format: date-time */
                 endedAt?: string | null;
+                /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
+                environment?: string | null;
                 /** @example deploy */
                 key: string;
                 /** @example deploy */
@@ -3128,6 +3458,8 @@ export interface components {
             purpose: components["schemas"]["DeploymentPurpose"];
             reason?: components["schemas"]["DeploymentReason"] | null;
             retriedBy?: components["schemas"]["Holder"] | null;
+            /** @description The deployment may replace what a newer one has deployed: it was created or last retried with `allowOlder`. */
+            rollback?: boolean;
             /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
             sessionId?: string | null;
             /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
@@ -3166,7 +3498,7 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "newer_deployment";
         /** @description A read of a deployment: what to rotate if something of it has leaked. */
         DeploymentSecretRead: components["schemas"]["SecretRead"] & {
             /** @example shop-deploy-key */
@@ -3239,6 +3571,83 @@ export interface components {
             free: number;
             /** Format: int64 */
             total: number;
+        };
+        /** @description A deployment that has begun to work in a lasting environment. */
+        EnvironmentDeployment: {
+            /**
+             * Format: date-time
+             * @description When its first step started here.
+             */
+            beganAt: string;
+            /** @example main */
+            branch?: string | null;
+            /** @description The user who started the deployment, or had retried it last when it began here. */
+            by: components["schemas"]["Person"];
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /**
+             * Format: date-time
+             * @description When its last stage here ended; null while it works here.
+             */
+            endedAt?: string | null;
+            /**
+             * Format: int64
+             * @description Grows with each deployment that gets the environment's work slot. One that never began is not listed, so
+             *     there may be gaps.
+             */
+            fence: number;
+            /** @description What it deployed is live now. */
+            live: boolean;
+            outcome?: components["schemas"]["EnvironmentOutcome"] | null;
+            /** @description The deployment was allowed to replace what a newer one had deployed. */
+            rollback: boolean;
+        };
+        /** @description A freeze that is active in an environment. */
+        EnvironmentFreeze: {
+            /** @example frz_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @example Weekends */
+            name: string;
+            /** @example Nobody is on call */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description When it ceases to hold.
+             */
+            until: string;
+        };
+        /** @description A hold of a lasting environment. */
+        EnvironmentHold: {
+            by: components["schemas"]["Person"];
+            /**
+             * @description Shown to everyone whose deployment waits.
+             * @example Migrating the database by hand
+             */
+            reason: string;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+        };
+        /** @enum {string} */
+        EnvironmentKind: "lasting";
+        /** @enum {string} */
+        EnvironmentOutcome: "succeeded" | "failed" | "errored" | "canceled";
+        /** @description The deployment that has an environment's work slot. */
+        EnvironmentSlot: {
+            /** @description The user who started the deployment, or retried it last. */
+            by: components["schemas"]["Person"];
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /**
+             * Format: date-time
+             * @description When its first step started here; null before that.
+             */
+            since?: string | null;
         };
         /** @description All environments, in the envelope of lists but without pages. */
         Environments: {
@@ -3325,6 +3734,78 @@ export interface components {
              */
             ttlSeconds?: number | null;
         };
+        /** @description A freeze. While it is active, no stage begins in the lasting environments that it covers. What runs goes on. */
+        Freeze: {
+            /** @description Whether it holds now. */
+            active: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /**
+             * Format: date-time
+             * @description Set if the freeze was deleted. It holds no more.
+             */
+            endedAt?: string | null;
+            /** @description Names of the lasting environments that it covers; empty: all. */
+            environments: string[];
+            /**
+             * Format: date-time
+             * @description When it begins, unless it is weekly.
+             */
+            from?: string | null;
+            /** @example frz_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @example Weekends */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it holds next; while it is active, after `until`. Null if it never does again.
+             */
+            nextFrom?: string | null;
+            /**
+             * Format: date-time
+             * @description When that ends.
+             */
+            nextUntil?: string | null;
+            /** @description Ids of the pipelines that it covers; empty: all. */
+            pipelines: string[];
+            /**
+             * @description Shown to everyone whose deployment waits.
+             * @example Nobody is on call
+             */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description When it ends, unless it is weekly.
+             */
+            to?: string | null;
+            /**
+             * Format: date-time
+             * @description When it ceases to hold, if it is active. Windows without a pause between them count as one.
+             */
+            until?: string | null;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description Windows that repeat every week; empty if it has `from` and `to`. */
+            weekly: components["schemas"]["FreezeWindow"][];
+            /**
+             * @description The time zone of the weekly windows.
+             * @example Europe/Berlin
+             */
+            zone?: string | null;
+        };
+        /**
+         * @description A weekly window by the wall clock: a day (`mon` to `sun`) and a time of day. It ends at the first `to` after
+         *     `from`, which may be in the following week. An hour that the clock skips counts at its end; of one that it
+         *     shows twice, both are covered.
+         */
+        FreezeWindow: {
+            /** @example fri 16:00 */
+            from: string;
+            /** @example mon 08:00 */
+            to: string;
+        };
         /**
          * @description A request to give up a clean-up, a deployment or the job of a stage.
          * @example {
@@ -3370,6 +3851,14 @@ export interface components {
              * @example Checkout fix
              */
             context?: string | null;
+        };
+        /** @description An environment whose hold has changed. */
+        HeldEnvironment: {
+            hold?: components["schemas"]["EnvironmentHold"] | null;
+            /** @example Ada Lovelace */
+            name: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
         };
         History: {
             data: components["schemas"]["HistoryEntry"][];
@@ -3417,6 +3906,24 @@ export interface components {
             /** Format: int64 */
             totalPages: number;
         };
+        /**
+         * @example {
+         *       "reason": "Migrating the database by hand",
+         *       "until": "2026-11-17T18:00:00Z"
+         *     }
+         */
+        HoldEnvironment: {
+            /**
+             * @description Shown to everyone whose deployment waits.
+             * @example Migrating the database by hand
+             */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description When the hold ends: at most 24 hours from now.
+             */
+            until: string;
+        };
         /** @description The user who holds a lock, created a session, or canceled or retried a deployment. */
         Holder: {
             /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
@@ -3436,6 +3943,35 @@ export interface components {
             /** @description `pipeline` or `session`: teardowns are not included. */
             purpose: components["schemas"]["DeploymentPurpose"];
             status: components["schemas"]["DeploymentStatus"];
+        };
+        /** @description A lasting environment of a pipeline. One deployment at a time works there. */
+        LastingEnvironment: {
+            /**
+             * @description The branches whose commits may be deployed here, from the pipeline's current definition; empty: any branch
+             *     of the repository.
+             */
+            branches: string[];
+            freeze?: components["schemas"]["EnvironmentFreeze"] | null;
+            hold?: components["schemas"]["EnvironmentHold"] | null;
+            kind: components["schemas"]["EnvironmentKind"];
+            live?: components["schemas"]["LiveDeployment"] | null;
+            /** @example production */
+            name: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /** @example storefront */
+            pipelineSlug: string;
+            slot?: components["schemas"]["EnvironmentSlot"] | null;
+            /**
+             * @description From the pipeline's current definition.
+             * @example https://shop.example.com
+             */
+            url?: string | null;
+            /**
+             * Format: int64
+             * @description The number of deployments with a stage that waits to begin here.
+             */
+            waiting: number;
         };
         /**
          * @example {
@@ -3526,6 +4062,8 @@ export interface components {
                 purpose: components["schemas"]["DeploymentPurpose"];
                 reason?: components["schemas"]["DeploymentReason"] | null;
                 retriedBy?: components["schemas"]["Holder"] | null;
+                /** @description The deployment may replace what a newer one has deployed: it was created or last retried with `allowOlder`. */
+                rollback?: boolean;
                 /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
                 sessionId?: string | null;
                 /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
@@ -3551,6 +4089,40 @@ export interface components {
                 /** @description The status of the version that was read, now. An `active` one has not been rotated since. */
                 versionStatus: components["schemas"]["SecretVersionStatus"];
             })[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_EnvironmentDeployment: {
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When its first step started here.
+                 */
+                beganAt: string;
+                /** @example main */
+                branch?: string | null;
+                /** @description The user who started the deployment, or had retried it last when it began here. */
+                by: components["schemas"]["Person"];
+                /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+                commitId: string;
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /**
+                 * Format: date-time
+                 * @description When its last stage here ended; null while it works here.
+                 */
+                endedAt?: string | null;
+                /**
+                 * Format: int64
+                 * @description Grows with each deployment that gets the environment's work slot. One that never began is not listed, so
+                 *     there may be gaps.
+                 */
+                fence: number;
+                /** @description What it deployed is live now. */
+                live: boolean;
+                outcome?: components["schemas"]["EnvironmentOutcome"] | null;
+                /** @description The deployment was allowed to replace what a newer one had deployed. */
+                rollback: boolean;
+            }[];
             pagination: components["schemas"]["Pagination"];
         };
         List_Event: {
@@ -3580,6 +4152,100 @@ export interface components {
                 time: string;
                 /** @example pipeline.stopped */
                 type: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Freeze: {
+            data: {
+                /** @description Whether it holds now. */
+                active: boolean;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the freeze was deleted. It holds no more.
+                 */
+                endedAt?: string | null;
+                /** @description Names of the lasting environments that it covers; empty: all. */
+                environments: string[];
+                /**
+                 * Format: date-time
+                 * @description When it begins, unless it is weekly.
+                 */
+                from?: string | null;
+                /** @example frz_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example Weekends */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it holds next; while it is active, after `until`. Null if it never does again.
+                 */
+                nextFrom?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When that ends.
+                 */
+                nextUntil?: string | null;
+                /** @description Ids of the pipelines that it covers; empty: all. */
+                pipelines: string[];
+                /**
+                 * @description Shown to everyone whose deployment waits.
+                 * @example Nobody is on call
+                 */
+                reason: string;
+                /**
+                 * Format: date-time
+                 * @description When it ends, unless it is weekly.
+                 */
+                to?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it ceases to hold, if it is active. Windows without a pause between them count as one.
+                 */
+                until?: string | null;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @description Windows that repeat every week; empty if it has `from` and `to`. */
+                weekly: components["schemas"]["FreezeWindow"][];
+                /**
+                 * @description The time zone of the weekly windows.
+                 * @example Europe/Berlin
+                 */
+                zone?: string | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_LastingEnvironment: {
+            data: {
+                /**
+                 * @description The branches whose commits may be deployed here, from the pipeline's current definition; empty: any branch
+                 *     of the repository.
+                 */
+                branches: string[];
+                freeze?: components["schemas"]["EnvironmentFreeze"] | null;
+                hold?: components["schemas"]["EnvironmentHold"] | null;
+                kind: components["schemas"]["EnvironmentKind"];
+                live?: components["schemas"]["LiveDeployment"] | null;
+                /** @example production */
+                name: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @example storefront */
+                pipelineSlug: string;
+                slot?: components["schemas"]["EnvironmentSlot"] | null;
+                /**
+                 * @description From the pipeline's current definition.
+                 * @example https://shop.example.com
+                 */
+                url?: string | null;
+                /**
+                 * Format: int64
+                 * @description The number of deployments with a stage that waits to begin here.
+                 */
+                waiting: number;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3804,6 +4470,24 @@ export interface components {
             pipeline: string;
             /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
             pipelineId: string;
+        };
+        /** @description The deployment that is live in an environment: the last one all of whose stages there succeeded. */
+        LiveDeployment: {
+            /**
+             * Format: date-time
+             * @description Since when it is live.
+             */
+            at: string;
+            /** @example main */
+            branch?: string | null;
+            /** @description The user who started the deployment, or retried it last. */
+            by: components["schemas"]["Person"];
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /** @description The deployment was allowed to replace what a newer one had deployed. */
+            rollback: boolean;
         };
         /** @description The lock of an environment. A free environment's lock has only `status` and `queueLength`. */
         Lock: {
@@ -4197,6 +4881,11 @@ export interface components {
          *     }
          */
         RetryStage: {
+            /**
+             * @description Whether the retry may replace what a newer deployment has deployed to a lasting environment, and repeat a stage
+             *     that has succeeded; false if left out. Only for maintainers. The deployment is shown as a rollback.
+             */
+            allowOlder?: boolean | null;
             inputs?: components["schemas"]["RetryInputs"] | null;
         };
         /** @enum {string} */
@@ -4578,6 +5267,8 @@ export interface components {
             detail?: string | null;
             /** Format: date-time */
             endedAt?: string | null;
+            /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
+            environment?: string | null;
             /** @example deploy */
             key: string;
             /** @example deploy */
@@ -4707,6 +5398,40 @@ export interface components {
             userId: string;
         };
         /**
+         * @description Changes to a freeze. Fields that are left out stay unchanged.
+         * @example {
+         *       "weekly": [
+         *         {
+         *           "from": "fri 18:00",
+         *           "to": "mon 08:00"
+         *         }
+         *       ]
+         *     }
+         */
+        UpdateFreeze: {
+            /** @description Replaces the list; empty: all lasting environments. */
+            environments?: string[] | null;
+            /**
+             * Format: date-time
+             * @description `null` removes it, for a freeze that becomes weekly.
+             */
+            from?: string | null;
+            /** @example Ada Lovelace */
+            name?: string | null;
+            /** @description Replaces the list; empty: all. */
+            pipelines?: string[] | null;
+            reason?: string | null;
+            /**
+             * Format: date-time
+             * @description `null` removes it, for a freeze that becomes weekly.
+             */
+            to?: string | null;
+            /** @description Replaces all windows. An empty list, for a freeze that is no longer weekly. */
+            weekly?: components["schemas"]["FreezeWindow"][] | null;
+            /** @description `null` removes it, for a freeze that is no longer weekly. */
+            zone?: string | null;
+        };
+        /**
          * @example {
          *       "role": "maintainer"
          *     }
@@ -4825,8 +5550,31 @@ export interface components {
         WaitingOn: {
             /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
             deploymentId: string;
+            /** @description The lasting environment. Left out if the environment is ephemeral. */
+            environment?: string | null;
             /** @enum {string} */
             kind: "work_slot";
+            /** @description The stage that waits. Left out if the environment is ephemeral. */
+            stage?: string | null;
+        } | {
+            environment: string;
+            freezeId: string;
+            /** @enum {string} */
+            kind: "freeze";
+            /** @example Ada Lovelace */
+            name: string;
+            stage: string;
+            /** Format: date-time */
+            until: string;
+        } | {
+            by: components["schemas"]["Person"];
+            environment: string;
+            /** @enum {string} */
+            kind: "hold";
+            reason: string;
+            stage: string;
+            /** Format: date-time */
+            until: string;
         } | {
             /** @enum {string} */
             kind: "pipeline_stopped";
@@ -9171,6 +9919,664 @@ export interface operations {
             };
         };
     };
+    list_organization_lasting_environments: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+                /**
+                 * @description The kind of environments, `lasting` if left out. Ephemeral environments have a list of their own,
+                 *     `/organizations/{orgId}/ephemeral-environments`.
+                 */
+                kind?: "lasting";
+                /** @description Include only environments of this pipeline: id or slug. */
+                pipelineId?: string;
+                /** @description Include only environments in which this commit is live. The beginning of its id is enough. */
+                commitId?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the lasting environments of all pipelines, each with what is live there */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_LastingEnvironment"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_lasting_environments: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the lasting environments of a pipeline, each with what is live there */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_LastingEnvironment"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lasting_environment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                environmentName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a lasting environment: what is live, which deployment works there, and what keeps others from it */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_LastingEnvironment"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lasting_environment_history: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                environmentName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the deployments that have begun to work in a lasting environment, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_EnvironmentDeployment"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hold_environment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                environmentName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HoldEnvironment"];
+            };
+        };
+        responses: {
+            /** @description Hold a lasting environment: only your deployments begin there */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_HeldEnvironment"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_environment_hold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                environmentName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description End the hold of a lasting environment */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_HeldEnvironment"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_sessions: {
         parameters: {
             query?: {
@@ -12918,6 +14324,7 @@ export interface operations {
                      *           "purpose": "session",
                      *           "reason": null,
                      *           "retriedBy": null,
+                     *           "rollback": false,
                      *           "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
                      *           "startedAt": "2026-11-15T09:30:02.66676Z",
                      *           "status": "succeeded",
@@ -13054,6 +14461,7 @@ export interface operations {
                      *           "purpose": "session",
                      *           "reason": null,
                      *           "retriedBy": null,
+                     *           "rollback": false,
                      *           "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
                      *           "startedAt": "2026-11-15T09:30:02.66676Z",
                      *           "status": "succeeded",
@@ -13191,6 +14599,7 @@ export interface operations {
                      *         "purpose": "pipeline",
                      *         "reason": null,
                      *         "retriedBy": null,
+                     *         "rollback": false,
                      *         "sessionId": null,
                      *         "startedAt": null,
                      *         "status": "queued",
@@ -13371,6 +14780,7 @@ export interface operations {
                      *         "purpose": "session",
                      *         "reason": null,
                      *         "retriedBy": null,
+                     *         "rollback": false,
                      *         "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
                      *         "stages": [
                      *           {
@@ -13379,6 +14789,7 @@ export interface operations {
                      *             "deadlineAt": null,
                      *             "detail": null,
                      *             "endedAt": "2026-11-15T09:30:34.12542Z",
+                     *             "environment": null,
                      *             "key": "deploy",
                      *             "name": "deploy",
                      *             "needs": [],
@@ -13633,6 +15044,7 @@ export interface operations {
                      *         "purpose": "pipeline",
                      *         "reason": null,
                      *         "retriedBy": null,
+                     *         "rollback": false,
                      *         "sessionId": null,
                      *         "startedAt": "2026-11-15T09:30:02.52096Z",
                      *         "status": "canceling",
@@ -14094,6 +15506,7 @@ export interface operations {
                      *         "deadlineAt": null,
                      *         "detail": null,
                      *         "endedAt": "2026-11-15T09:30:34.12542Z",
+                     *         "environment": null,
                      *         "key": "deploy",
                      *         "name": "deploy",
                      *         "needs": [],
@@ -16998,6 +18411,625 @@ export interface operations {
             };
             /** @description The record does not exist, or is not visible to this token */
             404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_freezes: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List freezes, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Freeze"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_freeze: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateFreeze"];
+            };
+        };
+        responses: {
+            /** @description Create a freeze */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Freeze"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_freeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                freezeId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a freeze */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Freeze"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_freeze: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                freezeId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a freeze: it ends now */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Freeze"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_freeze: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                freezeId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateFreeze"];
+            };
+        };
+        responses: {
+            /** @description Change a freeze */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Freeze"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;

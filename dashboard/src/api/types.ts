@@ -14,8 +14,13 @@ export type DeploymentSecretRead = Schemas["DeploymentSecretRead"];
 export type EndedSession = Schemas["EndedSession"];
 export type Environment = Schemas["Environment"];
 export type Event = Schemas["Event"];
+/** A deployment that has begun to work in a lasting environment. */
+export type EnvironmentDeployment = Schemas["EnvironmentDeployment"];
+export type Freeze = Schemas["Freeze"];
+export type FreezeChange = Schemas["UpdateFreeze"];
 export type HistoryEntry = Schemas["HistoryEntry"];
 export type Holder = Schemas["Holder"];
+export type LastingEnvironment = Schemas["LastingEnvironment"];
 /** An environment in the list of all pipelines. */
 export type ListedEnvironment = Schemas["ListedEnvironment"];
 /** A live session of one person, with the pipeline that it belongs to. */
@@ -26,6 +31,7 @@ export type LogMatches = Schemas["LogMatches"];
 export type Me = Schemas["Me"];
 export type Member = Schemas["Member"];
 export type Network = Schemas["Network"];
+export type NewFreeze = Schemas["CreateFreeze"];
 export type Organization = Schemas["Organization"];
 export type Pagination = Schemas["Pagination"];
 export type Pipeline = Schemas["Pipeline"];

@@ -94,6 +94,25 @@ const environment = createRoute({
   ),
 });
 
+const lasting = createRoute({
+  getParentRoute: () => organization,
+  path: "/lasting",
+  validateSearch: v.object({ pipeline: text, commit: text, offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/lasting")),
+    "LastingTable",
+  ),
+});
+
+const lastingEnvironment = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines/$pipeline/lasting/$name",
+  component: lazyRouteComponent(
+    once(() => import("@/features/lasting")),
+    "LastingPage",
+  ),
+});
+
 const general = createRoute({
   getParentRoute: () => organization,
   path: "/settings/general",
@@ -128,6 +147,15 @@ const secret = createRoute({
   component: lazyRouteComponent(
     once(() => import("@/features/secret")),
     "SecretPage",
+  ),
+});
+
+const freezes = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/freezes",
+  component: lazyRouteComponent(
+    once(() => import("@/features/freeze")),
+    "FreezePage",
   ),
 });
 
@@ -199,6 +227,8 @@ const routes = root.addChildren([
     pipelines,
     board,
     environment,
+    lasting,
+    lastingEnvironment,
     session,
     deployments,
     deployment,
@@ -208,6 +238,7 @@ const routes = root.addChildren([
     apiTokens,
     secrets,
     secret,
+    freezes,
   ]),
 ]);
 

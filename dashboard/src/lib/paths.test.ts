@@ -15,6 +15,8 @@ test("every address", () => {
     pipelineDefinition: paths.pipelineDefinition("acme", "storefront"),
     pipelineSettings: paths.pipelineSettings("acme", "storefront"),
     environment: paths.environment(environment, { range: "7d" }),
+    lasting: paths.lasting("acme", { pipeline: "storefront", commit: "9f3c2a1" }),
+    lastingEnvironment: paths.lastingEnvironment({ org: "acme", pipeline: "storefront", name: "production" }),
     session: paths.session(environment, "ses_1"),
     deployments: paths.deployments("acme", { env: "qa-1" }),
     deployment: paths.deployment("acme", "dep_1", { stage: "deploy", attempt: 2 }, { from: 10, to: 20 }),
@@ -25,6 +27,7 @@ test("every address", () => {
     apiTokens: paths.apiTokens("acme"),
     secrets: paths.secrets("acme", { pipeline: "storefront" }),
     secret: paths.secret("acme", "sec_1"),
+    freezes: paths.freezes("acme"),
   }).toEqual({
     signIn: "/sign-in?return=%2Fo%2Facme%3Fq%3Da+b",
     home: "/o/acme",
@@ -36,6 +39,8 @@ test("every address", () => {
     pipelineDefinition: "/o/acme/pipelines/storefront/definition",
     pipelineSettings: "/o/acme/pipelines/storefront/settings",
     environment: "/o/acme/pipelines/storefront/environments/qa-1?range=7d",
+    lasting: "/o/acme/lasting?pipeline=storefront&commit=9f3c2a1",
+    lastingEnvironment: "/o/acme/pipelines/storefront/lasting/production",
     session: "/o/acme/pipelines/storefront/environments/qa-1/sessions/ses_1",
     deployments: "/o/acme/deployments?env=qa-1",
     deployment: "/o/acme/deployments/dep_1?stage=deploy&attempt=2#L10-L20",
@@ -46,6 +51,7 @@ test("every address", () => {
     apiTokens: "/o/acme/settings/api-tokens",
     secrets: "/o/acme/settings/secrets?pipeline=storefront",
     secret: "/o/acme/settings/secrets/sec_1",
+    freezes: "/o/acme/settings/freezes",
   });
 });
 

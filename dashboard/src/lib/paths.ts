@@ -3,6 +3,8 @@
 type Query = Record<string, string | number | undefined>;
 
 export type Environment = { org: string; pipeline: string; env: string };
+/** A lasting environment. */
+export type LastingRef = { org: string; pipeline: string; name: string };
 
 function join(...parts: string[]): string {
   return `/${parts.map(encodeURIComponent).join("/")}`;
@@ -34,6 +36,9 @@ export const paths = {
   pipelineSettings: (org: string, pipeline: string) => join("o", org, "pipelines", pipeline, "settings"),
   environment: ({ org, pipeline, env }: Environment, query: { range?: string } = {}) =>
     withQuery(join("o", org, "pipelines", pipeline, "environments", env), query),
+  lasting: (org: string, query: { pipeline?: string; commit?: string } = {}) =>
+    withQuery(join("o", org, "lasting"), query),
+  lastingEnvironment: ({ org, pipeline, name }: LastingRef) => join("o", org, "pipelines", pipeline, "lasting", name),
   session: ({ org, pipeline, env }: Environment, session: string) =>
     join("o", org, "pipelines", pipeline, "environments", env, "sessions", session),
   deployments: (org: string, query: { status?: string; env?: string; commit?: string } = {}) =>
@@ -50,6 +55,7 @@ export const paths = {
   apiTokens: (org: string) => join("o", org, "settings", "api-tokens"),
   secrets: (org: string, query: { pipeline?: string } = {}) => withQuery(join("o", org, "settings", "secrets"), query),
   secret: (org: string, secret: string) => join("o", org, "settings", "secrets", secret),
+  freezes: (org: string) => join("o", org, "settings", "freezes"),
   components: () => "/dev/ui",
 };
 

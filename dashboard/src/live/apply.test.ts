@@ -115,3 +115,31 @@ test("an event of a secret makes its page and all lists of secrets stale", () =>
   expect(target.invalidate.mock.calls).toEqual([[keys.secrets("acme")]]);
   expect(keys.secret("acme", "sec_1").slice(0, 3)).toEqual(keys.secrets("acme"));
 });
+
+test("a hold makes lasting environments and what deployments wait for stale, and no ephemeral ones", () => {
+  for (const type of ["environment.held", "environment.hold_ended"]) {
+    const target = cache();
+    applyEvents(target, [event(type, { pipelineId: "pip_1", environment: "production" })]);
+    expect(target.invalidate.mock.calls).toEqual([[keys.lasting("acme")], [keys.everyDeployment("acme")]]);
+  }
+  expect(keys.deployment("acme", "dep_1").slice(0, 3)).toEqual(keys.everyDeployment("acme"));
+});
+
+test("a freeze makes the list of freezes stale as well", () => {
+  for (const type of ["freeze.created", "freeze.updated", "freeze.ended"]) {
+    const target = cache();
+    applyEvents(target, [event(type, {})]);
+    expect(target.invalidate).toHaveBeenCalledWith(keys.freezes("acme"));
+    expect(target.invalidate).toHaveBeenCalledWith(keys.lasting("acme"));
+  }
+});
+
+test("deployments of the whole pipeline make lasting environments stale, those of sessions do not", () => {
+  const of = (purpose: string) => ({ pipelineId: "pip_1", deployment: { id: "dep_1", status: "succeeded", purpose } });
+  const whole = cache();
+  applyEvents(whole, [event("deployment.succeeded", of("pipeline"))]);
+  expect(whole.invalidate).toHaveBeenCalledWith(keys.lasting("acme"));
+  const session = cache();
+  applyEvents(session, [event("deployment.succeeded", of("session"))]);
+  expect(session.invalidate).not.toHaveBeenCalledWith(keys.lasting("acme"));
+});

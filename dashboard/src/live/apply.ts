@@ -17,6 +17,9 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["session.", onSession],
   ["deployment.stage.", onStage],
   ["deployment.", onDeployment],
+  ["environment.hold_ended", onGate],
+  ["environment.held", onGate],
+  ["freeze.", onGate],
   ["environment.", ({ org, stale }, _, after) => eachEnvironment(org, after, (key) => stale.invalidate(key))],
   ["pipeline.", onPipeline],
   ["member.", ({ org, stale }) => [keys.members(org), keys.me(org)].forEach((key) => stale.invalidate(key))],
@@ -59,6 +62,8 @@ function onDeployment(cache: Cache, event: Event, after: After): void {
   const { org, stale } = cache;
   const { deployment, deploymentId, pipelineId } = after;
   stale.invalidate(keys.deployments(org));
+  // Only whole deployments work in lasting environments.
+  if (!deployment || deployment.purpose === "pipeline") stale.invalidate(keys.lasting(org));
   if (!event.type.startsWith("deployment.stage.")) stale.invalidate(keys.summary(org));
   if (pipelineId) for (const pipeline of namesOf(pipelineId)) stale.invalidate(keys.pipelineDeployments(org, pipeline));
   if (after.sessionId) stale.invalidate(keys.session(org, after.sessionId));
@@ -81,6 +86,13 @@ function onStage(cache: Cache, event: Event, after: After): void {
   cache.stale.invalidate(key);
 }
 
+/** Holds and freezes change what begins in lasting environments, and what deployments there wait for. */
+function onGate({ org, stale }: Cache, event: Event): void {
+  if (event.type.startsWith("freeze.")) stale.invalidate(keys.freezes(org));
+  stale.invalidate(keys.lasting(org));
+  stale.invalidate(keys.everyDeployment(org));
+}
+
 function onPipeline({ org, stale }: Cache, event: Event): void {
   stale.invalidate(keys.pipelines(org));
   stale.invalidate(keys.summary(org));
@@ -88,6 +100,7 @@ function onPipeline({ org, stale }: Cache, event: Event): void {
   if (!id) return;
   for (const pipeline of namesOf(id)) {
     stale.invalidate(keys.pipeline(org, pipeline));
+    if (event.type === "pipeline.updated") stale.invalidate(keys.lasting(org));
     if (event.type === "pipeline.updated") stale.invalidate(keys.allEnvironments(org));
     if (event.type === "pipeline.updated") stale.invalidate(keys.environments(org, pipeline));
   }

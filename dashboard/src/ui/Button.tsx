@@ -8,7 +8,8 @@ const LOOKS: Record<ButtonLook, string> = {
   primary: "border-brand bg-brand text-on-brand hover:opacity-90",
   plain: "border-control bg-raised text-ink hover:bg-sunken",
   quiet: "border-transparent bg-transparent text-ink2 hover:bg-sunken hover:text-ink",
-  danger: "border-red bg-red text-canvas hover:opacity-90",
+  // With less opacity than this its text is no longer readable enough for WCAG.
+  danger: "border-red bg-red text-canvas hover:opacity-95",
 };
 
 type Props = Omit<ComponentProps<"button">, "disabled"> & {

@@ -32,6 +32,7 @@ import {
 import {
   approvalWords,
   environmentWords,
+  freezeWords,
   inLine,
   lastingWords,
   pipelineWords,
@@ -49,6 +50,7 @@ export type SessionState = keyof typeof sessionWords;
 export type WorkState = keyof typeof workWords;
 export type ApprovalState = keyof typeof approvalWords;
 export type LastingState = keyof typeof lastingWords;
+export type FreezeState = keyof typeof freezeWords;
 export type PipelineState = keyof typeof pipelineWords;
 export type RunnerState = keyof typeof runnerWords;
 export type SecretVersionState = keyof typeof secretVersionWords;
@@ -105,6 +107,12 @@ const LASTING: Record<LastingState, Look> = {
   frozen: ["blue", Snowflake],
 };
 
+const FREEZE: Record<FreezeState, Look> = {
+  active: ["blue", Snowflake],
+  coming: ["violet", Clock],
+  over: ["slate", CircleCheck],
+};
+
 const PIPELINE: Record<PipelineState, Look> = {
   active: ["green", CircleCheck],
   stopped: ["amber", CircleStop],
@@ -149,6 +157,7 @@ export function workState(key: string): State {
 
 export const approvalState = (key: string): State => lookUp(APPROVAL, approvalWords, key);
 export const lastingState = (key: string): State => lookUp(LASTING, lastingWords, key);
+export const freezeState = (key: string): State => lookUp(FREEZE, freezeWords, key);
 export const pipelineState = (key: string): State => lookUp(PIPELINE, pipelineWords, key);
 export const runnerState = (key: string): State => lookUp(RUNNER, runnerWords, key);
 export const secretVersionState = (key: string): State => lookUp(SECRET_VERSION, secretVersionWords, key);
@@ -160,6 +169,7 @@ export const ALL_STATES: Record<string, State[]> = {
   "Deployment, stage, step": Object.keys(WORK).map(workState),
   Approval: Object.keys(APPROVAL).map(approvalState),
   "Lasting environment": Object.keys(LASTING).map(lastingState),
+  Freeze: Object.keys(FREEZE).map(freezeState),
   Pipeline: Object.keys(PIPELINE).map(pipelineState),
   Runner: Object.keys(RUNNER).map(runnerState),
   "Version of a secret": Object.keys(SECRET_VERSION).map(secretVersionState),

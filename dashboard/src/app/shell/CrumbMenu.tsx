@@ -4,6 +4,7 @@ import { useRouter } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { useState } from "react";
 import { environmentsQuery } from "@/api/environment";
+import { lastingOfPipelineQuery } from "@/api/lasting";
 import { pipelinesQuery } from "@/api/pipeline";
 import type { Me } from "@/api/types";
 import { paths } from "@/lib/paths";
@@ -24,6 +25,10 @@ export function CrumbMenu({ org, me, label, siblings }: Props) {
     ...environmentsQuery(org, siblings.kind === "environments" ? siblings.pipeline : ""),
     enabled: isOpen && siblings.kind === "environments",
   });
+  const lasting = useQuery({
+    ...lastingOfPipelineQuery(org, siblings.kind === "lasting" ? siblings.pipeline : ""),
+    enabled: isOpen && siblings.kind === "lasting",
+  });
   const list = (): Sibling[] | undefined => {
     switch (siblings.kind) {
       case "organizations":
@@ -40,9 +45,15 @@ export function CrumbMenu({ org, me, label, siblings }: Props) {
           label: envName,
           to: paths.environment({ org, pipeline: siblings.pipeline, env: envName }),
         }));
+      case "lasting":
+        return lasting.data?.map(({ name }) => ({
+          id: name,
+          label: name,
+          to: paths.lastingEnvironment({ org, pipeline: siblings.pipeline, name }),
+        }));
     }
   };
-  const error = pipelines.error ?? environments.error;
+  const error = pipelines.error ?? environments.error ?? lasting.error;
   const items = list()?.map(({ id, label: name, to }) => ({
     id,
     label: name,

@@ -38,6 +38,13 @@ test("the environments of a pipeline are on its own page", () => {
   expect(crumbsOf("/o/acme/pipelines/shop/environments/qa-1", unknown)[3]?.to).toBe("/o/acme/pipelines/shop");
 });
 
+test("the lasting environments of a pipeline are on the page of all", () => {
+  const crumbs = crumbsOf("/o/acme/pipelines/shop/lasting/production", unknown);
+  expect(crumbs.map(({ label }) => label)).toEqual(["acme", "Pipelines", "shop", "Lasting environments", "production"]);
+  expect(crumbs[3]?.to).toBe("/o/acme/lasting?pipeline=shop");
+  expect(crumbs[4]?.siblings).toEqual({ kind: "lasting", pipeline: "shop" });
+});
+
 test("settings and sessions have no page of their own", () => {
   expect(crumbsOf("/o/acme/settings/members", unknown)[1]?.to).toBe("/o/acme/settings/general");
   expect(crumbsOf("/o/acme/pipelines/shop/environments/qa-1/sessions/ses_1", unknown)[5]?.to).toBe(

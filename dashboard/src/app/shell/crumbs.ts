@@ -6,12 +6,13 @@ import { shell } from "@/texts/en/shell";
 /** What stands beside a breadcrumb, for its menu. */
 export type Siblings =
   | { kind: "organizations" | "sections" | "settings" | "pipelines" }
-  | { kind: "environments"; pipeline: string };
+  | { kind: "environments" | "lasting"; pipeline: string };
 
 export type Crumb = { label: string; to: string; siblings?: Siblings };
 
 const SECTIONS: Record<string, string> = {
   environments: shell.environments,
+  lasting: shell.lasting,
   pipelines: shell.pipelines,
   deployments: shell.deployments,
   runners: shell.runners,
@@ -20,6 +21,7 @@ const SECTIONS: Record<string, string> = {
   members: shell.members,
   "api-tokens": shell.apiTokens,
   secrets: shell.secrets,
+  freezes: shell.freezes,
 };
 
 /** The pipeline that an address belongs to, as it stands there. */
@@ -52,20 +54,22 @@ export function crumbsOf(
   return crumbs.map((crumb) => ({ ...crumb, to: pageOf(crumb.to) }));
 }
 
-/** A pipeline's own page lists its environments, and an environment's its sessions: they have no page of their own. */
+/** These have no page of their own: a pipeline's page lists its environments, an environment's its sessions. */
 function pageOf(to: string): string {
   return to
     .replace(/(\/pipelines\/[^/]+)\/environments$/, "$1")
+    .replace(/(\/o\/[^/]+)\/pipelines\/([^/]+)\/lasting$/, "$1/lasting?pipeline=$2")
     .replace(/(\/environments\/[^/]+)\/sessions$/, "$1")
     .replace(/\/settings$/, "/settings/general");
 }
 
-function siblingsOf([section, pipeline]: readonly string[], index: number): Siblings | undefined {
+function siblingsOf([section, pipeline, kind]: readonly string[], index: number): Siblings | undefined {
   if (index === 0) return { kind: "sections" };
   if (section === "settings" && index === 1) return { kind: "settings" };
   if (section !== "pipelines" || pipeline === undefined) return undefined;
   if (index === 1) return { kind: "pipelines" };
-  return index === 3 ? { kind: "environments", pipeline } : undefined;
+  if (index !== 3) return undefined;
+  return { kind: kind === "lasting" ? "lasting" : "environments", pipeline };
 }
 
 function decode(part: string): string {

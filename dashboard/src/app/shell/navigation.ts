@@ -17,12 +17,14 @@ export type Entry = {
 export const MAIN: readonly Entry[] = [
   { label: shell.home, to: (org) => paths.home(org), key: "g h", phone: true, count: needsOf },
   { label: shell.environments, to: (org) => paths.environments(org), key: "g e", phone: true, count: environmentsOf },
+  { label: shell.lasting, to: (org) => paths.lasting(org), key: "g l" },
   { label: shell.pipelines, to: (org) => paths.pipelines(org), key: "g p" },
   { label: shell.deployments, to: (org) => paths.deployments(org), key: "g d", phone: true, count: liveOf },
 ];
 
 export const ORGANIZATION: readonly Entry[] = [
   { label: shell.secrets, to: (org) => paths.secrets(org) },
+  { label: shell.freezes, to: (org) => paths.freezes(org) },
   { label: shell.runners, to: (org) => paths.runners(org) },
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org), key: "g s" },
@@ -35,6 +37,7 @@ export const SETTINGS: readonly Entry[] = [
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
   { label: shell.secrets, to: (org) => paths.secrets(org) },
+  { label: shell.freezes, to: (org) => paths.freezes(org) },
 ];
 
 /** Turns to confirm, and requests to hand over. */

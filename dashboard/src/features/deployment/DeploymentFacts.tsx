@@ -2,6 +2,7 @@
 import type { Deployment } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
 import { paths } from "@/lib/paths";
+import { reasonWords } from "@/texts/en/deployment";
 import { deployment as texts, deployments } from "@/texts/en/deployments";
 import { clock } from "@/texts/en/time";
 import { Link } from "@/ui/Link";
@@ -32,7 +33,7 @@ export function DeploymentFacts({ org, deployment }: { org: string; deployment: 
     { name: texts.purpose, value: texts.purposes[purpose] ?? purpose },
     { name: texts.started, value: timeText(deployment.startedAt) },
     { name: texts.ended, value: timeText(deployment.endedAt) },
-    reason && { name: texts.reason, value: detail ?? reason },
+    reason && { name: texts.reason, value: detail ?? reasonWords[reason] ?? reason },
   ];
   return (
     <section aria-label={texts.facts} className="door border border-line bg-surface p-4">

@@ -10,6 +10,7 @@ import { deployment as texts } from "@/texts/en/deployments";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { PageHead } from "@/ui/Page";
+import { RollbackMark } from "@/ui/RollbackMark";
 import { workState } from "@/ui/state";
 import { showToast } from "@/ui/toasts";
 import { canCancel, canRetry } from "./pick";
@@ -40,7 +41,12 @@ export function DeploymentHead({ org, deployment, stage }: Props) {
   return (
     <PageHead
       title={texts.to(shortCommit(deployment.commitId), deployment.envName ?? deployment.pipeline)}
-      badge={<Badge state={workState(deployment.status)} />}
+      badge={
+        <span className="flex gap-1.5 self-center">
+          <Badge state={workState(deployment.status)} />
+          {deployment.rollback && <RollbackMark />}
+        </span>
+      }
       actions={
         <>
           {retriable && (

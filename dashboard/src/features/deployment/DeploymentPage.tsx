@@ -21,6 +21,7 @@ import { failureOf, pickStage, pickStep } from "./pick";
 import { SecretReads } from "./SecretReads";
 import { StageGraph } from "./StageGraph";
 import { StageSteps } from "./StageSteps";
+import { Superseded } from "./Superseded";
 
 const ROUTE = "/o/$org/deployments/$id";
 const ICONS: Record<string, Favicon> = { running: "running", failed: "failed", errored: "failed", waiting: "waiting" };
@@ -60,7 +61,8 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
   return (
     <>
       <DeploymentHead org={org} deployment={deployment} stage={stage} />
-      <Waiting deployment={deployment} />
+      <Waiting org={org} deployment={deployment} />
+      <Superseded deployment={deployment} />
       {failure && (
         <p className="mb-4 rounded-6 bg-red-soft px-3 py-2 font-strong text-red">
           {texts.failedStep(failure.stage.name, failure.step.name, failure.step.exitCode)}{" "}
@@ -78,7 +80,13 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
         main={
           stage && (
             <>
-              <StageSteps org={org} deployment={deployment.id} stage={stage} current={step?.id} />
+              <StageSteps
+                org={org}
+                pipeline={deployment.pipeline}
+                deployment={deployment.id}
+                stage={stage}
+                current={step?.id}
+              />
               {step && (
                 <LogView
                   key={step.id}

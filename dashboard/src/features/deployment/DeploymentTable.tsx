@@ -8,6 +8,7 @@ import { deployments as texts } from "@/texts/en/deployments";
 import { ago, exact } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
+import { RollbackMark } from "@/ui/RollbackMark";
 import { workState } from "@/ui/state";
 import { type Column, Table } from "@/ui/Table";
 
@@ -29,7 +30,16 @@ function columns(org: string, now: number): Column<Deployment>[] {
         </Link>
       ),
     },
-    { name: texts.commit, phone: true, cell: (row) => <code className="text-12">{shortCommit(row.commitId)}</code> },
+    {
+      name: texts.commit,
+      phone: true,
+      cell: (row) => (
+        <span className="inline-flex items-center gap-2">
+          <code className="text-12">{shortCommit(row.commitId)}</code>
+          {row.rollback && <RollbackMark />}
+        </span>
+      ),
+    },
     {
       name: texts.environment,
       phone: true,

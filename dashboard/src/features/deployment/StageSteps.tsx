@@ -5,16 +5,18 @@ import type { Stage, StepRun } from "@/api/types";
 import { cx } from "@/lib/classes";
 import { timeOf } from "@/lib/countdown";
 import { paths } from "@/lib/paths";
+import { reasonWords } from "@/texts/en/deployment";
 import { deployment as texts } from "@/texts/en/deployments";
 import { exact } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { workState } from "@/ui/state";
 
-type Props = { org: string; deployment: string; stage: Stage; current: string | undefined };
+type Props = { org: string; pipeline: string; deployment: string; stage: Stage; current: string | undefined };
 
-export function StageSteps({ org, deployment, stage, current }: Props) {
+export function StageSteps({ org, pipeline, deployment, stage, current }: Props) {
   const attempts = useQuery({ ...attemptsQuery(org, deployment, stage.key), enabled: stage.attempt > 1 });
+  const reason = stage.detail ?? (stage.reason ? reasonWords[stage.reason] : undefined);
   const older = (attempts.data ?? []).filter(({ attempt }) => attempt !== stage.attempt);
   const step = (run: StepRun) => (
     <li key={run.id}>
@@ -34,13 +36,22 @@ export function StageSteps({ org, deployment, stage, current }: Props) {
   );
   return (
     <section aria-label={texts.steps} className="mb-4">
-      {stage.detail && <p className="mb-2 text-ink2">{stage.detail}</p>}
+      {stage.environment && (
+        <p className="mb-2 text-13 text-ink2">
+          {texts.deploysTo}{" "}
+          <Link to={paths.lastingEnvironment({ org, pipeline, name: stage.environment })} className="underline">
+            {stage.environment}
+          </Link>
+        </p>
+      )}
+      {reason && <p className="mb-2 text-ink2">{reason}</p>}
       {stage.steps.length === 0 && <p className="text-ink2">{texts.noSteps}</p>}
       <ul>{stage.steps.map(step)}</ul>
       {older.map((attempt) => (
         <details key={attempt.attempt}>
           <summary className="min-h-row py-1.5 text-13 text-ink2">
-            {texts.attempt(attempt.attempt)} <StateMark state={workState(attempt.status)} />
+            {texts.attempt(attempt.attempt)} <StateMark state={workState(attempt.status)} />{" "}
+            {attempt.reason && reasonWords[attempt.reason]}
           </summary>
           <ul>{attempt.steps.map(step)}</ul>
         </details>

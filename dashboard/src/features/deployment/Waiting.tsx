@@ -1,12 +1,14 @@
 // What a deployment waits for, one sentence each, and until when.
-import type { Deployment } from "@/api/types";
+import type { Deployment, WaitingOn } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
+import { paths } from "@/lib/paths";
 import { useNow } from "@/lib/ticker";
 import { waitingSentence } from "@/texts/en/deployment";
 import { deployment as texts } from "@/texts/en/deployments";
 import { clock } from "@/texts/en/time";
+import { Link } from "@/ui/Link";
 
-export function Waiting({ deployment }: { deployment: Deployment }) {
+export function Waiting({ org, deployment }: { org: string; deployment: Deployment }) {
   const now = useNow("half-minute");
   const deadline = timeOf(deployment.deadlineAt);
   if (deployment.waitingOn.length === 0) return null;
@@ -14,7 +16,7 @@ export function Waiting({ deployment }: { deployment: Deployment }) {
     <ul className="mb-4 rounded-6 bg-amber-soft px-3 py-2 text-amber">
       {deployment.waitingOn.map((waiting, index) => (
         <li key={`${waiting.kind}-${index}`}>
-          {waitingSentence(waiting, now)}
+          {waitingSentence(waiting, now)} <Target org={org} pipeline={deployment.pipeline} waiting={waiting} />
           {deadline !== undefined && index === 0 && (
             <span className="ml-2 font-mono text-12">{texts.deadline(clock(deadline, now))}</span>
           )}
@@ -22,4 +24,30 @@ export function Waiting({ deployment }: { deployment: Deployment }) {
       ))}
     </ul>
   );
+}
+
+/** Where to see what it waits for. */
+function Target({ org, pipeline, waiting }: { org: string; pipeline: string; waiting: WaitingOn }) {
+  switch (waiting.kind) {
+    case "work_slot":
+      return (
+        <Link to={paths.deployment(org, waiting.deploymentId)} className="underline">
+          {texts.showOther}
+        </Link>
+      );
+    case "hold":
+      return (
+        <Link to={paths.lastingEnvironment({ org, pipeline, name: waiting.environment })} className="underline">
+          {texts.showEnvironment(waiting.environment)}
+        </Link>
+      );
+    case "freeze":
+      return (
+        <Link to={paths.freezes(org)} className="underline">
+          {texts.showFreezes}
+        </Link>
+      );
+    default:
+      return null;
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Stage, StepRun } from "@/api/types";
-import { canRetry, failureOf, pickStage, pickStep } from "./pick";
+import { canRetry, failureOf, outdatedIn, pickStage, pickStep } from "./pick";
 
 const step = (id: string, status: string) => ({ id, name: id, status }) as StepRun;
 const stage = (key: string, status: string, ...steps: StepRun[]) =>
@@ -36,4 +36,15 @@ test("a stage is retried only if it and its deployment have ended without succes
   expect(canRetry("failed", "failed")).toBe(true);
   expect(canRetry("running", "failed")).toBe(false);
   expect(canRetry("failed", "succeeded")).toBe(false);
+});
+
+test("an outdated deployment names each environment that it did not reach once", () => {
+  const outdated = (key: string, environment: string) => ({
+    ...stage(key, "skipped"),
+    reason: "outdated",
+    environment,
+  });
+  const stages = [stage("build", "succeeded"), outdated("migrate", "production"), outdated("release", "production")];
+  expect(outdatedIn({ stages: stages as Stage[] })).toEqual(["production"]);
+  expect(outdatedIn({})).toEqual([]);
 });

@@ -50,3 +50,9 @@ export const canCancel = (status: string): boolean => LIVE.has(status);
 /** A retry reopens a deployment that has not succeeded, from a stage that has not. */
 export const canRetry = (deployment: string, stage: string): boolean =>
   RETRIABLE.has(deployment) && RETRIABLE.has(stage);
+
+/** The lasting environments that a deployment did not reach, because a newer one was first. */
+export function outdatedIn({ stages = [] }: Pick<Deployment, "stages">): string[] {
+  const outdated = stages.filter(({ reason, environment }) => reason === "outdated" && environment);
+  return [...new Set(outdated.map(({ environment }) => environment ?? ""))];
+}

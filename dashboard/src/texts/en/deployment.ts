@@ -2,7 +2,20 @@
 import { shortId } from "@/lib/ids";
 import { clock } from "./time";
 
-type Waiting = { kind: string; stage?: string; pool?: string; until?: string; deploymentId?: string };
+type Waiting = {
+  kind: string;
+  stage?: string | null;
+  pool?: string;
+  until?: string;
+  deploymentId?: string;
+  /** The lasting environment. */
+  environment?: string | null;
+  /** Of a freeze. */
+  name?: string;
+  /** Of a hold. */
+  by?: { name: string };
+  reason?: string;
+};
 
 /** A short version for cards. */
 export function waitingWord(waiting: Waiting): string {
@@ -26,9 +39,15 @@ const WORDS: Record<string, string> = {
 /** The whole sentence, for the deployment's own page. */
 export function waitingSentence(waiting: Waiting, now: number): string {
   const stage = waiting.stage ?? "a stage";
+  const environment = waiting.environment ?? "the environment";
+  const until = waiting.until ? ` until ${clock(Date.parse(waiting.until), now)}` : "";
   switch (waiting.kind) {
     case "work_slot":
-      return `${shortId(waiting.deploymentId ?? "Another deployment")} still acts on the environment.`;
+      return `${shortId(waiting.deploymentId ?? "Another deployment")} still has ${environment}.${begins(waiting, "after it")}`;
+    case "freeze":
+      return `Frozen${until}${quoted(waiting.name)}.${begins(waiting, `in ${environment} when it ends`)}`;
+    case "hold":
+      return `${waiting.by?.name ?? "A maintainer"} holds ${environment}${until}${quoted(waiting.reason)}.${begins(waiting, "when the hold ends")}`;
     case "pipeline_stopped":
       return "The pipeline is stopped. The deployment starts when it is resumed.";
     case "pipeline_archived":
@@ -51,3 +70,24 @@ export function waitingSentence(waiting: Waiting, now: number): string {
       return `Waits for: ${waiting.kind}.`;
   }
 }
+
+function begins({ stage }: Waiting, when: string): string {
+  return stage ? ` The stage ${stage} begins ${when}.` : "";
+}
+
+function quoted(text: string | undefined): string {
+  return text ? `: “${text}”` : "";
+}
+
+/** Why a stage or a deployment has its status, where the server gives no detail. */
+export const reasonWords: Record<string, string> = {
+  outdated: "outdated: a newer deployment was first",
+  gate_closed: "a hold or a freeze began before its first step",
+  newer_deployment: "a newer deployment has replaced it",
+};
+
+export const superseded = {
+  /** `environments` are those that it did not reach. */
+  outdated: (environments: string) =>
+    `Outdated: a newer deployment was first in ${environments}. The stages of this one did not begin there.`,
+};

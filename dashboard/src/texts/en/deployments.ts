@@ -36,6 +36,10 @@ export const deployment = {
   failedStep: (stage: string, step: string, exit: number | null | undefined) =>
     exit === null || exit === undefined ? `${stage} / ${step} failed` : `${stage} / ${step}: exit ${exit}`,
   jump: "Show the log",
+  showOther: "Show it",
+  showEnvironment: (name: string) => `Show ${name}`,
+  showFreezes: "Show freezes",
+  deploysTo: "Deploys to",
   deadline: (clock: string) => `until ${clock}`,
   facts: "Facts",
   branch: "Branch",

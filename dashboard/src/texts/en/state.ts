@@ -50,6 +50,8 @@ export const approvalWords = {
 
 export const lastingWords = { live: "Live", held: "Held", frozen: "Frozen" };
 
+export const freezeWords = { active: "Frozen", coming: "Coming", over: "Over" };
+
 export const pipelineWords = { active: "Active", stopped: "Stopped", archived: "Archived" };
 
 export const secretVersionWords = { staged: "Staged", active: "Active", retired: "Retired", destroyed: "Destroyed" };

@@ -1,0 +1,1 @@
+export { FreezePage } from "./FreezePage";

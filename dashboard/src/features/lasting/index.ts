@@ -1,0 +1,2 @@
+export { LastingTable } from "./LastingTable";
+export { LastingPage } from "./pages";
