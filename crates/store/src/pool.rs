@@ -4,10 +4,13 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgPool};
 
 use crate::StoreError;
+
+/// A connection that was idle for this long is pinged before it is used.
+const MAX_IDLE_UNTESTED: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug)]
 pub struct PoolSettings {
@@ -59,8 +62,15 @@ pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
         .min_connections(settings.min_connections)
         .acquire_timeout(settings.acquire_timeout)
         .max_lifetime(Duration::from_secs(30 * 60))
-        // A ping before every query would cost each request a round trip. After an outage the whole pool is
-        // replaced.
+        // A ping before every query would cost each request a round trip. After an outage that the health check
+        // has noticed, the whole pool is replaced. A restart of PostgreSQL can be shorter than the interval of
+        // that check, and each connection would fail one request: the heartbeats of a job could fail until its
+        // lease has expired. So connections that were not in use are pinged; under load, there are none.
         .test_before_acquire(false)
+        .before_acquire(|connection, metadata| {
+            Box::pin(async move {
+                Ok(metadata.idle_for < MAX_IDLE_UNTESTED || connection.ping().await.is_ok())
+            })
+        })
         .connect_lazy_with(options))
 }

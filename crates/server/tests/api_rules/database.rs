@@ -7,6 +7,7 @@ use greenroom_server::app::token::new_secret;
 use greenroom_server::http::Limits;
 use reqwest::Method;
 use serde_json::json;
+use sqlx::ConnectOptions;
 
 use crate::proxy::{Network, Proxy};
 use crate::requests::{header, problem};
@@ -116,4 +117,25 @@ async fn terminated_connections_are_replaced() {
         assert!(stopping_since.elapsed() < TIMEOUT, "{:?}", stopping_since.elapsed());
     }
     server.end().await;
+}
+
+/// As after a restart of PostgreSQL that is shorter than the interval of the health check.
+#[tokio::test]
+async fn terminated_connections_that_were_idle_fail_no_query() {
+    const CONNECTIONS: u32 = 4;
+    let (_database, pool) = TestDatabase::create().await;
+    let url = pool.connect_options().to_url_lossy();
+    let settings = greenroom_store::PoolSettings::new(url, "idle", CONNECTIONS);
+    let idle = greenroom_store::connect(&settings).unwrap();
+    drop(join_all((0..CONNECTIONS).map(|_| idle.acquire())).await);
+    let terminate = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+                     where datname = current_database() and application_name = 'idle'";
+    let terminated: i64 = sqlx::query_scalar(terminate).fetch_one(&pool).await.unwrap();
+    assert_eq!(terminated, i64::from(CONNECTIONS));
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    for _ in 0..CONNECTIONS {
+        let one: i32 = sqlx::query_scalar("select 1").fetch_one(&idle).await.unwrap();
+        assert_eq!(one, 1);
+    }
+    idle.close().await;
 }
