@@ -7,13 +7,16 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use greenroom_keys::{KeySource, Keys};
+use greenroom_outbound::{AllowList, OutboundClient};
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
+use ipnet::IpNet;
 
 use crate::app::id_token::IdTokenSettings;
 use crate::app::job::timing::JobTiming;
 use crate::app::public_url::PublicUrl;
 use crate::app::sign_in::SignInSettings;
+use crate::limits::network;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -62,6 +65,8 @@ pub struct ListenConfig {
     /// `issuer`, `clientId` and `clientSecret`.
     #[arg(long, env = "GREENROOM_OIDC_PROVIDERS")]
     pub oidc_providers: Option<PathBuf>,
+    #[command(flatten)]
+    pub outbound: OutboundConfig,
 }
 
 impl ListenConfig {
@@ -76,6 +81,21 @@ impl ListenConfig {
             }
         };
         Ok(SignInSettings { public_url: self.public_url.clone(), providers })
+    }
+}
+
+/// Requests of the daemon to addresses that operators and users name.
+#[derive(Clone, Debug, Default, Args)]
+pub struct OutboundConfig {
+    /// Networks to which the daemon may send requests although they are not on the internet, such as that of an
+    /// OpenID provider in a private network (`10.1.0.0/16`). Can be repeated.
+    #[arg(long, env = "GREENROOM_OUTBOUND_ALLOW", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    pub outbound_allow: Vec<IpNet>,
+}
+
+impl OutboundConfig {
+    pub fn client(&self) -> OutboundClient {
+        OutboundClient::new(AllowList::new(self.outbound_allow.iter().copied()))
     }
 }
 

@@ -32,7 +32,7 @@ pub use self::exceeded::{Exceeded, POLICY, RATE_LIMIT};
 use self::failures::Failures;
 use self::rate::Rate;
 pub use self::sender::{Bearer, Sender};
-pub use self::settings::{DEADLINE, LimitSettings, Switch};
+pub use self::settings::{DEADLINE, LimitSettings, Switch, network};
 pub use self::shares::Share;
 use self::slots::Slots;
 pub use self::slots::{Capacity, ConnectionPermit, Slot};

@@ -203,7 +203,8 @@ impl LimitSettings {
     }
 }
 
-fn network(text: &str) -> Result<IpNet, String> {
+/// Parses an address or a network.
+pub fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from).ok();
     let parsed = text.parse().ok().or_else(address);
     parsed.ok_or_else(|| "must be an address or a network, such as 10.0.0.0/8".to_owned())

@@ -10,6 +10,7 @@ use greenroom_domain::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
 use greenroom_keys::{KeySource, Keys};
+use greenroom_outbound::OutboundClient;
 use greenroom_server::app::Backends;
 use greenroom_server::app::browser_session::new_secret as new_cookie;
 use greenroom_server::app::id_token::IdTokenSettings;
@@ -17,7 +18,7 @@ use greenroom_server::app::job::timing::JobTiming;
 use greenroom_server::app::objects::Objects;
 use greenroom_server::app::sign_in::{SignIn, SignInSettings};
 use greenroom_server::app::token::new_secret;
-use greenroom_server::config::DatabaseConfig;
+use greenroom_server::config::{DatabaseConfig, OutboundConfig};
 use greenroom_server::daemon::{Databases, Server};
 use greenroom_server::http::Limits;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
@@ -70,6 +71,12 @@ fn unreachable_engine() -> Engine {
     Engine::new(EngineConfig { address: "127.0.0.1:1".to_owned(), ..EngineConfig::default() })
 }
 
+/// Returns a client that reaches the test's own servers, such as its OpenID providers.
+fn loopback_client() -> OutboundClient {
+    let config = OutboundConfig { outbound_allow: vec!["127.0.0.0/8".parse().unwrap()] };
+    config.client()
+}
+
 impl TestServer {
     pub async fn start(pool: &PgPool) -> Self {
         Self::start_on(
@@ -120,7 +127,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
-            SignIn::new(sign_in, origin.parse().unwrap()).unwrap(),
+            SignIn::new(sign_in, origin.parse().unwrap(), &loopback_client()).unwrap(),
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

@@ -6,10 +6,10 @@ pub mod password;
 mod password_hash;
 pub mod provider;
 
-use anyhow::Context;
 use greenroom_api_types::sign_in::{SignInMethods, SignInProvider};
+use greenroom_outbound::OutboundClient;
 
-use self::provider::{Provider, ProviderSettings};
+use self::provider::{InvalidProvider, Provider, ProviderSettings};
 use crate::app::next_action::API_ROOT;
 use crate::app::public_url::PublicUrl;
 
@@ -31,16 +31,19 @@ pub struct SignInSettings {
 }
 
 impl SignIn {
-    pub fn new(settings: SignInSettings, listen: PublicUrl) -> anyhow::Result<Self> {
+    pub fn new(
+        settings: SignInSettings,
+        listen: PublicUrl,
+        outbound: &OutboundClient,
+    ) -> Result<Self, InvalidProvider> {
         let configured_url = settings.public_url;
         let public_url = configured_url.clone().unwrap_or(listen);
         provider::check(&settings.providers)?;
         let providers = settings.providers.into_iter().map(|settings| {
             let redirect_url = public_url.join(&format!("{}/callback", path(&settings.id)));
-            Provider::new(settings, redirect_url).context("can't make requests to OpenID providers")
+            Provider::new(settings, redirect_url, outbound.clone())
         });
-        let providers = providers.collect::<anyhow::Result<_>>()?;
-        Ok(Self { public_url, configured_url, providers })
+        Ok(Self { providers: providers.collect(), public_url, configured_url })
     }
 
     pub fn provider(&self, id: &str) -> Option<&Provider> {

@@ -1,9 +1,11 @@
 //! OpenID providers: the operator's settings, and the requests to a provider. Only an operator can add one, so
 //! that no organization can name a provider that vouches for all accounts.
 
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use greenroom_outbound::{Bounds, OutboundClient, OutboundError};
 use moka::future::Cache;
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreIdToken, CoreIdTokenClaims, CoreJwsSigningAlgorithm,
@@ -18,8 +20,8 @@ use serde::Deserialize;
 
 /// How long the addresses and keys of a provider are cached.
 const METADATA_TTL: Duration = Duration::from_secs(300);
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_RESPONSE_BYTES: usize = 1 << 20;
+/// Several requests to a provider belong to one request of a browser.
+const REQUEST_BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), max_response_bytes: 1 << 20 };
 
 /// One entry of the operator's file.
 #[derive(Clone, Deserialize)]
@@ -77,18 +79,20 @@ pub fn check(providers: &[ProviderSettings]) -> Result<(), InvalidProvider> {
 
 /// Why a request to a provider failed, or its response was rejected. For the log only.
 #[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
-    #[error("the request to the provider failed")]
-    Http(#[from] reqwest::Error),
-    #[error("the response of the provider has more than {} bytes", MAX_RESPONSE_BYTES)]
-    TooLarge,
-    #[error("{0}")]
-    Rejected(String),
-}
+#[error("{0}")]
+pub struct ProviderError(String);
 
 impl ProviderError {
-    fn rejected(error: impl fmt::Display) -> Self {
-        Self::Rejected(error.to_string())
+    /// The causes are part of the text: an operator finds in them which address may not be connected to.
+    fn new(error: impl Error) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        Self(text)
     }
 }
 
@@ -113,20 +117,15 @@ pub struct ProvenIdentity {
 pub struct Provider {
     pub settings: ProviderSettings,
     redirect_url: String,
-    http: reqwest::Client,
+    outbound: OutboundClient,
     metadata: Cache<(), CoreProviderMetadata>,
 }
 
 impl Provider {
     /// `redirect_url` is the address to which the provider sends browsers back.
-    pub fn new(settings: ProviderSettings, redirect_url: String) -> Result<Self, reqwest::Error> {
-        // A redirect could lead the server to addresses that the operator has not named.
-        let http = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(REQUEST_TIMEOUT)
-            .build()?;
+    pub fn new(settings: ProviderSettings, redirect_url: String, outbound: OutboundClient) -> Self {
         let metadata = Cache::builder().max_capacity(1).time_to_live(METADATA_TTL).build();
-        Ok(Self { settings, redirect_url, http, metadata })
+        Self { settings, redirect_url, outbound, metadata }
     }
 
     /// Begins a sign-in: authorization code with PKCE, state and nonce.
@@ -166,12 +165,12 @@ impl Provider {
         let http = self.http_client();
         let response = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
-            .map_err(ProviderError::rejected)?
+            .map_err(ProviderError::new)?
             .set_pkce_verifier(PkceCodeVerifier::new(verifier.to_owned()))
             .request_async(&http)
             .await
-            .map_err(ProviderError::rejected)?;
-        let token = response.id_token().ok_or_else(|| ProviderError::rejected("there is no id token"))?;
+            .map_err(ProviderError::new)?;
+        let token = response.id_token().ok_or_else(|| ProviderError("there is no id token".to_owned()))?;
         let nonce = Nonce::new(nonce.to_owned());
         let claims = match self.verify(metadata.clone(), token, &nonce) {
             // The provider may have replaced its keys since they were cached.
@@ -180,7 +179,7 @@ impl Provider {
             }
             verified => verified,
         };
-        let claims = claims.map_err(ProviderError::rejected)?;
+        let claims = claims.map_err(ProviderError::new)?;
         let email = if let Some(email) = claims.email() {
             let is_verified = claims.email_verified() == Some(true);
             is_verified.then(|| email.as_str().to_owned())
@@ -243,10 +242,10 @@ impl Provider {
 
     /// Requests the addresses and keys of the provider.
     async fn discover(&self) -> Result<CoreProviderMetadata, ProviderError> {
-        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(ProviderError::rejected)?;
+        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(ProviderError::new)?;
         let http = self.http_client();
         let metadata =
-            CoreProviderMetadata::discover_async(issuer, &http).await.map_err(ProviderError::rejected)?;
+            CoreProviderMetadata::discover_async(issuer, &http).await.map_err(ProviderError::new)?;
         self.metadata.insert((), metadata.clone()).await;
         Ok(metadata)
     }
@@ -260,15 +259,18 @@ impl Provider {
     }
 
     fn redirect_uri(&self) -> Result<RedirectUrl, ProviderError> {
-        RedirectUrl::new(self.redirect_url.clone()).map_err(ProviderError::rejected)
+        RedirectUrl::new(self.redirect_url.clone()).map_err(ProviderError::new)
     }
 
     fn http_client(
         &self,
-    ) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, ProviderError>>
+    ) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, OutboundError>>
     {
-        let http = self.http.clone();
-        move |request| Box::pin(send(http.clone(), request))
+        let outbound = self.outbound.clone();
+        move |request| {
+            let outbound = outbound.clone();
+            Box::pin(async move { outbound.send(request, REQUEST_BOUNDS).await })
+        }
     }
 }
 
@@ -282,26 +284,10 @@ fn public_key_algorithms(metadata: &CoreProviderMetadata) -> Vec<CoreJwsSigningA
     algorithms.filter(signed).cloned().collect()
 }
 
-async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, ProviderError> {
-    let (parts, body) = request.into_parts();
-    let request = http.request(parts.method, parts.uri.to_string()).headers(parts.headers).body(body);
-    let mut response = request.send().await?;
-    let (status, headers) = (response.status(), response.headers().clone());
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if bytes.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            return Err(ProviderError::TooLarge);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    let mut received = HttpResponse::new(bytes);
-    *received.status_mut() = status;
-    *received.headers_mut() = headers;
-    Ok(received)
-}
-
 #[cfg(test)]
 mod tests {
+    use greenroom_outbound::AllowList;
+
     use super::*;
 
     fn provider(id: &str, issuer: &str) -> ProviderSettings {
@@ -329,6 +315,17 @@ mod tests {
         }
         let twice = [provider("a", "https://a.example"), provider("a", "https://b.example")];
         assert!(check(&twice).is_err());
+    }
+
+    #[tokio::test]
+    async fn a_provider_on_this_machine_needs_the_operators_setting() {
+        for issuer in ["http://127.0.0.1:1", "https://127.0.0.1:1", "http://localhost:1", "https://10.0.0.1"]
+        {
+            let outbound = OutboundClient::new(AllowList::default());
+            let provider = Provider::new(provider("a", issuer), "https://b.example".to_owned(), outbound);
+            let error = provider.start().await.unwrap_err().to_string();
+            assert!(error.contains("--outbound-allow"), "{issuer}: {error}");
+        }
     }
 
     #[test]
