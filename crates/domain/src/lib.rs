@@ -37,5 +37,6 @@ pub mod text;
 pub mod text_enum;
 pub mod token;
 pub mod token_grant;
+pub mod trust_policy;
 
 pub mod work_slot;
