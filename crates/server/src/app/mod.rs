@@ -39,6 +39,7 @@ pub mod secret;
 pub mod session;
 pub mod sign_in;
 pub mod token;
+pub mod token_exchange;
 pub mod web_url;
 
 use std::sync::Arc;
