@@ -14,6 +14,7 @@ pub mod id_token;
 pub mod lease;
 pub mod lock;
 pub mod log_lines;
+pub mod matching;
 pub mod member;
 pub mod output;
 pub mod password;

@@ -36,6 +36,7 @@ pub(super) const HOSTS: usize = 20;
 pub(super) const HOST_BYTES: usize = 259;
 pub(super) const APPROVERS: usize = 50;
 pub(super) const APPROVALS: u64 = 20;
+pub(super) const APPROVAL_RULES: usize = 10;
 pub(super) const ATTEMPTS: u64 = 10;
 
 pub(super) const SCRIPT_BYTES: usize = 64 * 1024;
@@ -58,6 +59,8 @@ pub const CONDITION_TIME: Duration = Duration::from_millis(50);
 
 pub(super) const MAX_TIMEOUT_SECONDS: u64 = 24 * 3_600;
 pub(super) const MAX_APPROVAL_SECONDS: u64 = 7 * 24 * 3_600;
+/// How long an approval waits, and how long it is valid, if the definition does not specify it.
+pub const DEFAULT_APPROVAL_SECONDS: u64 = 24 * 3_600;
 pub(super) const MAX_BACKOFF_SECONDS: u64 = 3_600;
 pub(super) const DEFAULT_BACKOFF_SECONDS: u64 = 10;
 

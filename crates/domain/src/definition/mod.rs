@@ -25,13 +25,13 @@ mod yaml;
 pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition};
 pub use diagnostic::Diagnostic;
 pub use limits::{
-    CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_HANDOVER_GRACE_SECONDS, DEFAULT_LEASE_SECONDS,
-    DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
+    CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_APPROVAL_SECONDS, DEFAULT_HANDOVER_GRACE_SECONDS,
+    DEFAULT_LEASE_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
 };
 pub use model::{
-    Approval, Cache, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
-    ForceReason, ForceRule, HandoverRule, Lease, Only, Retry, Runner, Scalar, Stage, Step, StepReference,
-    StepSecret, StepWork,
+    Approval, ApprovalRule, ApprovalRules, Cache, Definition, Environment, EnvironmentTemplate,
+    EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, Only, OverrideRole,
+    Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
 pub use nearest::nearest;

@@ -166,14 +166,78 @@ pub struct Cache {
     pub paths: Vec<String>,
 }
 
+/// Who has to approve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
+    #[serde(flatten)]
+    pub rules: ApprovalRules,
+    pub timeout_seconds: Option<u64>,
+    /// How long after the approval the first step may start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub valid_for_seconds: Option<u64>,
+    /// Whether those who started or retried the deployment may approve it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub self_approval: bool,
+    /// The least role that may override it.
+    #[serde(rename = "override", default, skip_serializing_if = "OverrideRole::is_default")]
+    pub override_role: OverrideRole,
+    pub message: Option<String>,
+}
+
+/// The rules of an approval, as in the file: a single one, or a list. All of them have to be met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ApprovalRules {
+    List { rules: Vec<ApprovalRule> },
+    Single(ApprovalRule),
+}
+
+/// `count` of these people have to approve.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRule {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     pub roles: Vec<Role>,
+    /// E-mail addresses or ids.
     pub users: Vec<String>,
     pub count: u32,
-    pub timeout_seconds: Option<u64>,
-    pub message: Option<String>,
+}
+
+/// Who may override an approval, from the weakest protection to the strongest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OverrideRole {
+    #[default]
+    Admin,
+    Owner,
+    /// The approval can't be overridden.
+    None,
+}
+
+crate::text_enum::text_enum!(OverrideRole { Admin = "admin", Owner = "owner", None = "none" });
+
+impl OverrideRole {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn permits(self, role: Role) -> bool {
+        match self {
+            Self::Admin => role >= Role::Admin,
+            Self::Owner => role >= Role::Owner,
+            Self::None => false,
+        }
+    }
+}
+
+impl ApprovalRules {
+    pub fn as_slice(&self) -> &[ApprovalRule] {
+        match self {
+            Self::List { rules } => rules,
+            Self::Single(rule) => std::slice::from_ref(rule),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

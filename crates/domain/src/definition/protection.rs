@@ -6,10 +6,12 @@
 use std::collections::HashSet;
 
 use super::diagnostic::Path;
+use super::limits::DEFAULT_APPROVAL_SECONDS;
 use super::model::{
-    Approval, Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings,
-    ForceReason, ForceRule, Stage,
+    Approval, ApprovalRule, ApprovalRules, Definition, Environment, EnvironmentTemplate,
+    EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, Stage,
 };
+use crate::matching::assign;
 use crate::role::Role;
 
 /// Who may take over an environment by force if its definition has no rule.
@@ -29,7 +31,9 @@ pub struct Weakened {
 /// |-------------------------|---------------------------------------------------------------------|
 /// | lasting environment     | removed or renamed                                                  |
 /// | `branches`              | another branch, or any branch                                       |
-/// | `approval`              | removed, a lower `count`, another role or user that may approve     |
+/// | `approval`              | removed, a rule less, a lower `count`, another group, role or user  |
+/// |                         | that may approve, `selfApproval`, a lower `override`, a longer      |
+/// |                         | `validFor`                                                          |
 /// | stage                   | no longer deploys to its environment; its own `approval` is weaker  |
 /// | `force` of an ephemeral | a lower role, no reason required; removed: as without a rule        |
 pub fn weakens(before: &Definition, after: &Definition) -> Vec<Weakened> {
@@ -96,20 +100,71 @@ impl Findings {
     }
 
     fn compare_approval(&mut self, path: Path<'_>, before: Option<&Approval>, after: Option<&Approval>) {
-        let Some(Approval { roles, users, count, timeout_seconds: _, message: _ }) = before else { return };
+        let Some(before) = before else { return };
         let Some(after) = after else { return self.add(path, "the approval is removed") };
+        let Approval {
+            rules,
+            timeout_seconds: _,
+            valid_for_seconds,
+            self_approval,
+            override_role,
+            message: _,
+        } = before;
+        self.compare_rules(path, rules.as_slice(), &after.rules);
+        let valid_for = |seconds: Option<u64>| seconds.unwrap_or(DEFAULT_APPROVAL_SECONDS);
+        if valid_for(after.valid_for_seconds) > valid_for(*valid_for_seconds) {
+            self.add(path.key("validFor"), "the approval is valid for longer");
+        }
+        if after.self_approval && !self_approval {
+            self.add(path.key("selfApproval"), "people may approve what they have started themselves");
+        }
+        if after.override_role < *override_role {
+            let what = format!("the role {} may override the approval", after.override_role);
+            self.add(path.key("override"), what);
+        }
+    }
+
+    /// The rules are as strict as before if each approval that was required is still required, from the same
+    /// people or from fewer of them.
+    fn compare_rules(&mut self, path: Path<'_>, before: &[ApprovalRule], after: &ApprovalRules) {
+        let rules = after.as_slice();
+        let units: Vec<&ApprovalRule> =
+            rules.iter().flat_map(|rule| std::iter::repeat_n(rule, rule.count as usize)).collect();
+        let counts: Vec<u32> = before.iter().map(|rule| rule.count).collect();
+        let assigned = assign(&counts, units.len(), &|old, new| {
+            before.get(old).zip(units.get(new)).is_some_and(|(old, new)| admits_no_others(new, old))
+        });
+        for (index, old) in before.iter().enumerate() {
+            let kept = assigned.iter().filter(|demand| **demand == Some(index)).count();
+            if kept >= old.count as usize {
+                continue;
+            }
+            let found = self.0.len();
+            let list = path.key("rules");
+            match (after, rules.get(index)) {
+                (_, None) => self.add(list, "a rule is removed"),
+                (ApprovalRules::Single(new), Some(_)) => self.compare_rule(path, old, new),
+                (ApprovalRules::List { .. }, Some(new)) => self.compare_rule(list.index(index), old, new),
+            }
+            if self.0.len() == found {
+                self.add(list, "fewer people have to approve, or others may");
+            }
+        }
+    }
+
+    fn compare_rule(&mut self, path: Path<'_>, before: &ApprovalRule, after: &ApprovalRule) {
+        let ApprovalRule { groups, roles, users, count } = before;
         if after.count < *count {
             self.add(path.key("count"), format!("{} instead of {count} have to approve", after.count));
         }
-        for (index, role) in after.roles.iter().enumerate() {
-            if !roles.contains(role) {
-                self.add(path.key("roles").index(index), format!("the role {role} may approve as well"));
-            }
+        for (index, group) in after.groups.iter().enumerate().filter(|(_, group)| !groups.contains(group)) {
+            self.add(path.key("groups").index(index), format!("the group `{group}` may approve as well"));
         }
-        for (index, user) in after.users.iter().enumerate() {
-            if !users.contains(user) {
-                self.add(path.key("users").index(index), format!("`{user}` may approve as well"));
-            }
+        for (index, role) in after.roles.iter().enumerate().filter(|(_, role)| !roles.contains(role)) {
+            self.add(path.key("roles").index(index), format!("the role {role} may approve as well"));
+        }
+        for (index, user) in after.users.iter().enumerate().filter(|(_, user)| !users.contains(user)) {
+            self.add(path.key("users").index(index), format!("`{user}` may approve as well"));
         }
     }
 
@@ -179,6 +234,14 @@ impl Findings {
             self.add(path.key("environment"), format!("its steps run without the protection of `{target}`"));
         }
     }
+}
+
+/// Returns whether a rule admits only people that the other one admits as well.
+fn admits_no_others(rule: &ApprovalRule, other: &ApprovalRule) -> bool {
+    let ApprovalRule { groups, roles, users, count: _ } = rule;
+    groups.iter().all(|group| other.groups.contains(group))
+        && roles.iter().all(|role| other.roles.contains(role))
+        && users.iter().all(|user| other.users.contains(user))
 }
 
 fn rule(force: Option<ForceRule>) -> ForceRule {

@@ -58,6 +58,63 @@ fn every_protection_of_a_lasting_environment_in_both_directions() {
         ),
         ("{ approval: { roles: [admin] } }", "{ approval: { roles: [admin], message: please } }", &[], &[]),
     ];
+    check_environments(table);
+}
+
+/// The same for the rules of an approval, and for what else it protects by.
+#[test]
+fn every_protection_of_an_approval_in_both_directions() {
+    let approval = |settings: &str| format!("{{ approval: {{ {settings} }} }}");
+    let table: &[(&str, &str, &[&str], &[&str])] = &[
+        ("groups: [a]", "groups: [a, b]", &["/groups/1"], &[]),
+        ("groups: [a]", "groups: [a], users: [c@d.test]", &["/users/0"], &[]),
+        // A list with one rule is that rule.
+        ("groups: [a]", "rules: [{ groups: [a] }]", &[], &[]),
+        ("groups: [a]", "rules: [{ groups: [a, b] }]", &["/rules/0/groups/1"], &[]),
+        ("groups: [a]", "rules: [{ groups: [a] }, { groups: [b] }]", &[], &["/rules"]),
+        ("rules: [{ groups: [a] }, { groups: [b] }]", "rules: [{ groups: [b] }, { groups: [a] }]", &[], &[]),
+        // Two approvals of one group, however they are written.
+        ("groups: [a], count: 2", "rules: [{ groups: [a] }, { groups: [a] }]", &[], &[]),
+        (
+            "groups: [a], count: 2",
+            "rules: [{ groups: [a] }, { groups: [b] }]",
+            &["/rules/0/count"],
+            &["/rules"],
+        ),
+        (
+            "rules: [{ groups: [a] }, { groups: [b], count: 2 }]",
+            "rules: [{ groups: [a] }, { groups: [b] }]",
+            &["/rules/1/count"],
+            &[],
+        ),
+        // One approval of `a` can't be used for both rules.
+        (
+            "rules: [{ groups: [a] }, { groups: [a, b] }]",
+            "rules: [{ groups: [a] }, { groups: [c] }]",
+            &["/rules/1/groups/0"],
+            &["/rules/1/groups/0", "/rules/1/groups/1"],
+        ),
+        ("roles: [admin]", "roles: [admin], validFor: 24h", &[], &[]),
+        ("roles: [admin]", "roles: [admin], validFor: 4h", &[], &["/validFor"]),
+        ("roles: [admin]", "roles: [admin], validFor: 25h", &["/validFor"], &[]),
+        ("roles: [admin]", "roles: [admin], selfApproval: false", &[], &[]),
+        ("roles: [admin]", "roles: [admin], selfApproval: true", &["/selfApproval"], &[]),
+        ("roles: [admin]", "roles: [admin], override: admin", &[], &[]),
+        ("roles: [admin]", "roles: [admin], override: owner", &[], &["/override"]),
+        ("roles: [admin], override: owner", "roles: [admin], override: none", &[], &["/override"]),
+    ];
+    let within = |pointers: &[&str]| -> Vec<String> {
+        pointers.iter().map(|pointer| format!("/approval{pointer}")).collect()
+    };
+    for (before, after, weaker, reverse) in table {
+        let (weaker, reverse) = (within(weaker), within(reverse));
+        let weaker: Vec<&str> = weaker.iter().map(String::as_str).collect();
+        let reverse: Vec<&str> = reverse.iter().map(String::as_str).collect();
+        check_environments(&[(&approval(before), &approval(after), &weaker, &reverse)]);
+    }
+}
+
+fn check_environments(table: &[(&str, &str, &[&str], &[&str])]) {
     for (before, after, weaker, reverse) in table {
         let with = |settings: &str| {
             let stage = format!("  ship: {{ environment: production, {STEPS} }}");

@@ -24,7 +24,7 @@ fn lasting() {
             top("environments: {production: {approval: {}}}"),
             (1, 39),
             "/environments/production/approval",
-            "at least one of `roles` or `users`",
+            "at least one of `groups`, `roles` or `users`",
             None,
         ),
     ]);

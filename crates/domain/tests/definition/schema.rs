@@ -51,7 +51,7 @@ fn every_field_is_described() -> Result<(), Box<dyn Error>> {
             fields += 1;
         }
     }
-    assert_eq!(fields, 59);
+    assert_eq!(fields, 68);
     assert!(!schema.to_string().contains("\"null\""));
     Ok(())
 }
@@ -93,6 +93,12 @@ fn it_rejects_invalid_definitions() -> Result<(), Box<dyn Error>> {
         stage("needs: build"),
         stage("timeout: soon"),
         stage("approval: {roles: [viewer]}"),
+        stage("approval: {rules: []}"),
+        stage("approval: {rules: [{}]}"),
+        stage("approval: {rules: [{roles: [admin]}], count: 2}"),
+        stage("approval: {rules: [{groups: [Security]}]}"),
+        stage("approval: {roles: [admin], selfApproval: maybe}"),
+        stage("approval: {roles: [admin], override: developer}"),
         stage("shell: bash"),
         stage("artifacts: ['']"),
         stage("caches: [{key: a}]"),

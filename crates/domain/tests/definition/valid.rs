@@ -1,7 +1,8 @@
 //! Valid definitions and their checked form.
 
 use greenroom_domain::definition::{
-    Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, Scalar, StepWork, parse,
+    Approval, Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, OverrideRole, Scalar, StepWork,
+    parse,
 };
 use greenroom_domain::role::Role;
 
@@ -49,6 +50,18 @@ fn lookups() -> Result<(), Vec<Diagnostic>> {
     assert_eq!(deployed, ["build", "deploy-preview", "deploy"]);
     let qa = definition.ephemeral_environment("qa-1");
     assert_eq!(qa.and_then(|qa| qa.settings.force).map(|force| force.role), Some(Role::Maintainer));
+    Ok(())
+}
+
+/// What was stored before an approval could have several rules.
+#[test]
+fn an_approval_that_was_stored_earlier_is_read_as_one_rule() -> Result<(), Box<dyn std::error::Error>> {
+    let stored = r#"{"roles":["admin"],"users":["usr_1"],"count":2,"timeoutSeconds":60,"message":null}"#;
+    let approval: Approval = serde_json::from_str(stored)?;
+    assert_eq!(serde_json::to_string(&approval)?, stored, "a single rule is stored as before");
+    let [rule] = approval.rules.as_slice() else { return Err("not one rule".into()) };
+    assert_eq!((rule.count, rule.groups.len()), (2, 0));
+    assert_eq!((approval.self_approval, approval.override_role), (false, OverrideRole::Admin));
     Ok(())
 }
 

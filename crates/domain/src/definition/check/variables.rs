@@ -86,7 +86,7 @@ impl Check<'_> {
         }
     }
 
-    fn is_true(&mut self, path: Path<'_>, value: &Located<raw::Value>) -> bool {
+    pub(super) fn is_true(&mut self, path: Path<'_>, value: &Located<raw::Value>) -> bool {
         let text = value.value.0.as_str();
         if !matches!(text, "true" | "false") {
             self.report.error(value.at, path, format!("{} must be `true` or `false`", path.subject()));

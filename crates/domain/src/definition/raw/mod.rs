@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 pub(super) use environment::{Ephemeral, Force, Handover, Lasting, Lease};
-pub(super) use stage::{Approval, Cache, Stage};
+pub(super) use stage::{Approval, ApprovalRule, Cache, Stage};
 pub(super) use step::{Retry, SecretReference, Step};
 
 use super::located::{Entries, Located};

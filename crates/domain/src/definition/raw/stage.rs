@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::super::located::Located;
 use super::super::{duration, limits, name_rules};
-use super::{Runner, Step, Variables};
+use super::{Runner, Step, Value, Variables};
 
 /// Steps that run one after the other on one runner and share a workspace.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,31 +82,84 @@ pub(in crate::definition) struct Cache {
     pub(in crate::definition) paths: Option<Vec<Located<String>>>,
 }
 
-/// Who has to agree before something happens: at least one role or user.
+/// Who has to agree before something happens: one rule (`groups`, `users`, `roles`, `count`), or `rules`, all of which have
+/// to be met.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[schemars(extend("anyOf" = [
-    {"required": ["roles"], "properties": {"roles": {"minItems": 1}}},
-    {"required": ["users"], "properties": {"users": {"minItems": 1}}}
+#[schemars(extend("oneOf" = [
+    {"required": ["rules"], "not": {"anyOf": [
+        {"required": ["groups"]}, {"required": ["users"]}, {"required": ["roles"]}, {"required": ["count"]}
+    ]}},
+    {"not": {"required": ["rules"]}, "anyOf": approvers()}
 ]))]
 pub(in crate::definition) struct Approval {
-    /// Roles whose members may approve.
-    #[schemars(extend("items" = {"type": "string", "enum": ["developer", "maintainer", "admin", "owner"]}))]
-    pub(in crate::definition) roles: Option<Vec<Located<String>>>,
+    /// The rules, if there are several. One person counts for one of them only.
+    #[schemars(length(min = 1, max = limits::APPROVAL_RULES))]
+    pub(in crate::definition) rules: Option<Located<Vec<Located<ApprovalRule>>>>,
+
+    /// Groups whose members may approve.
+    #[schemars(length(max = limits::APPROVERS), inner(regex(pattern = name_rules::NAME)))]
+    pub(in crate::definition) groups: Option<Vec<Located<String>>>,
 
     /// People who may approve, by e-mail address or id.
     #[schemars(length(max = limits::APPROVERS), inner(length(min = 1, max = 254)))]
     pub(in crate::definition) users: Option<Vec<Located<String>>>,
 
+    /// Roles whose members may approve.
+    #[schemars(extend("items" = {"type": "string", "enum": ["developer", "maintainer", "admin", "owner"]}))]
+    pub(in crate::definition) roles: Option<Vec<Located<String>>>,
+
     /// How many have to agree. Without it: one.
     #[schemars(range(min = 1, max = limits::APPROVALS))]
     pub(in crate::definition) count: Option<Located<u64>>,
 
-    /// How long it waits before it expires, such as `24h`; `7d` at most.
+    /// How long it waits before it expires, such as `24h`, which it is if not given; `7d` at most.
     #[schemars(regex(pattern = duration::PATTERN))]
     pub(in crate::definition) timeout: Option<Located<String>>,
+
+    /// How long after the approval the first step may start, such as `4h`. `24h` if not given; `7d` at most.
+    #[schemars(regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) valid_for: Option<Located<String>>,
+
+    /// If true, those who started or retried the deployment may approve it themselves.
+    #[schemars(extend("type" = "boolean"))]
+    pub(in crate::definition) self_approval: Option<Located<Value>>,
+
+    /// The least role that may override it with a reason: `admin`, which it is if not given, or `owner`. `none`: it can't be
+    /// overridden.
+    #[serde(rename = "override")]
+    #[schemars(extend("enum" = ["admin", "owner", "none"]))]
+    pub(in crate::definition) override_by: Option<Located<String>>,
 
     /// A message for the approvers.
     #[schemars(length(min = 1, max = limits::TEXT_BYTES))]
     pub(in crate::definition) message: Option<Located<String>>,
+}
+
+/// Some people who have to agree: at least one group, user or role, and how many of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("anyOf" = approvers()))]
+pub(in crate::definition) struct ApprovalRule {
+    /// Groups whose members may approve.
+    #[schemars(length(max = limits::APPROVERS), inner(regex(pattern = name_rules::NAME)))]
+    pub(in crate::definition) groups: Option<Vec<Located<String>>>,
+
+    /// People who may approve, by e-mail address or id.
+    #[schemars(length(max = limits::APPROVERS), inner(length(min = 1, max = 254)))]
+    pub(in crate::definition) users: Option<Vec<Located<String>>>,
+
+    /// Roles whose members may approve.
+    #[schemars(extend("items" = {"type": "string", "enum": ["developer", "maintainer", "admin", "owner"]}))]
+    pub(in crate::definition) roles: Option<Vec<Located<String>>>,
+
+    /// How many of them have to agree. Without it: one.
+    #[schemars(range(min = 1, max = limits::APPROVALS))]
+    pub(in crate::definition) count: Option<Located<u64>>,
+}
+
+/// The schema of a rule that names at least one approver.
+fn approvers() -> serde_json::Value {
+    let not_empty = |field: &str| json!({ "required": [field], "properties": { field: { "minItems": 1 } } });
+    json!([not_empty("groups"), not_empty("users"), not_empty("roles")])
 }
