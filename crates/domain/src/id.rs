@@ -91,6 +91,7 @@ ids! {
     ArtifactId = "art",
     SecretId = "sec",
     FreezeId = "frz",
+    ApprovalId = "apr",
     /// A data key of an organization, which seals the values of its secrets.
     OrganizationKeyId = "oky",
     /// A key that signs id tokens.

@@ -1,0 +1,143 @@
+use std::collections::HashSet;
+
+use super::*;
+use crate::definition::{Definition, parse};
+
+const PINNED: &str = "tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn release(steps: &str) -> Definition {
+    let text = format!(
+        "environments: {{ production: {{}}, staging: {{}} }}\n\
+         stages: {{ release: {{ environment: production, steps: [{steps}] }} }}"
+    );
+    parse(&text).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+fn needed(artifact: Option<&str>, outputs: &[(&str, &str)]) -> NeededStage {
+    let outputs = outputs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned()));
+    NeededStage { key: "build".to_owned(), artifact: artifact.map(str::to_owned), outputs: outputs.collect() }
+}
+
+fn commit(digit: &str) -> CommitId {
+    CommitId::new(&digit.repeat(40)).unwrap()
+}
+
+#[test]
+fn everything_that_changes_what_runs_changes_the_digest() {
+    let secret = |name: &str| format!("{{ image: a, run: b, secrets: {{ KEY: {name} }} }}");
+    let definitions = [
+        release("{ image: a, run: b }"),
+        release("{ image: c, run: b }"),
+        release(&secret("one")),
+        release(&secret("two")),
+    ];
+    let mut digests = HashSet::new();
+    let mut count = 0;
+    for definition in &definitions {
+        for digest in ["v1", "v2"] {
+            for environment in [None, Some("qa-1")] {
+                for commit in [commit("a"), commit("b")] {
+                    for needs in [
+                        vec![],
+                        vec![needed(None, &[])],
+                        vec![needed(Some("1"), &[])],
+                        vec![needed(Some("2"), &[])],
+                        vec![needed(None, &[("tag", "1")])],
+                        vec![needed(None, &[("tag", "2")])],
+                        vec![needed(None, &[("tag", "1"), ("url", "2")])],
+                    ] {
+                        let input = SubjectInput {
+                            definition: digest,
+                            stage: definition.stage("release").unwrap(),
+                            environment,
+                            commit: &commit,
+                            needs: &needs,
+                        };
+                        let subject = Subject::new(&input).unwrap();
+                        assert_eq!(subject.digest(), subject.clone().digest());
+                        digests.insert(subject.digest());
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(digests.len(), count);
+}
+
+#[test]
+fn the_order_of_needs_and_of_keys_does_not_matter() {
+    let definition = release("{ image: a, run: b }");
+    let other = NeededStage { key: "other".to_owned(), ..needed(Some("1"), &[]) };
+    let needs = [needed(Some("2"), &[]), other];
+    let reversed: Vec<NeededStage> = needs.iter().rev().cloned().collect();
+    let of = |needs: &[NeededStage]| {
+        let stage = definition.stage("release").unwrap();
+        let commit = commit("a");
+        let input = SubjectInput { definition: "v1", stage, environment: None, commit: &commit, needs };
+        Subject::new(&input).unwrap()
+    };
+    assert_eq!(of(&needs), of(&reversed));
+    // As it is stored, and read again from a column of type `jsonb`, which does not keep the order.
+    let stored = serde_json::to_string(&of(&needs)).unwrap();
+    assert_eq!(serde_json::from_str::<Subject>(&stored).unwrap().digest(), of(&needs).digest());
+    let mut text = String::new();
+    write_canonical(&serde_json::json!({ "b": [1, null, "é\n\""], "a": { "z": true, "y": {} } }), &mut text);
+    assert_eq!(text, r#"{"a":{"y":{},"z":true},"b":[1,null,"é\n\""]}"#);
+}
+
+/// The digest is part of what people and programs store, so its form does not change by accident.
+#[test]
+fn the_digest_of_a_subject_is_stable() {
+    let definition = release(&format!("{{ name: Ship, image: {PINNED}, run: b, secrets: {{ KEY: key }} }}"));
+    let (needs, commit) = ([needed(Some("abc"), &[("tag", "1")])], commit("a"));
+    let input = SubjectInput {
+        definition: "v1",
+        stage: definition.stage("release").unwrap(),
+        environment: None,
+        commit: &commit,
+        needs: &needs,
+    };
+    let subject = Subject::new(&input).unwrap();
+    let json = serde_json::to_value(&subject).unwrap();
+    let mut text = String::new();
+    write_canonical(&json, &mut text);
+    let outputs = subject.needs[0].outputs.clone();
+    let expected = format!(
+        "{{\"commitId\":\"{}\",\"definition\":\"v1\",\"environment\":\"production\",\"needs\":[{{\"artifact\":\"abc\",\
+         \"outputs\":\"{outputs}\",\"stage\":\"build\"}}],\"secrets\":[\"key\"],\"stage\":\"release\",\"steps\":\
+         [{{\"image\":\"{PINNED}\",\"name\":\"Ship\",\"unpinned\":false,\"uses\":null}}]}}",
+        "a".repeat(40)
+    );
+    assert_eq!(text, expected);
+    assert_eq!(subject.digest(), digest_of(&json));
+    assert_eq!(
+        digest_of(&Value::Object(serde_json::Map::new())).as_str(),
+        "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    );
+}
+
+#[test]
+fn tags_are_marked_and_short_commits_have_no_subject() {
+    let definition =
+        release(&format!("{{ image: 'a:1', run: b }}, {{ image: {PINNED}, run: b }}, {{ uses: acme/x@v2 }}"));
+    let stage = definition.stage("release").unwrap();
+    let of = |commit: &CommitId| {
+        Subject::new(&SubjectInput { definition: "v1", stage, environment: None, commit, needs: &[] })
+    };
+    let subject = of(&commit("a")).unwrap();
+    let unpinned: Vec<bool> = subject.steps.iter().map(|step| step.unpinned).collect();
+    assert_eq!(unpinned, [true, false, true]);
+    assert_eq!(of(&CommitId::new("abcdef0").unwrap()), None);
+}
+
+#[test]
+fn a_digest_has_one_spelling() {
+    let digest = format!("sha256:{}", "a".repeat(64));
+    assert_eq!(digest.parse::<SubjectDigest>().unwrap().as_str(), digest);
+    for text in
+        ["", "sha256:", &"a".repeat(64), &digest.replace('a', "A"), &digest[..70], &format!("{digest}0")]
+    {
+        assert_eq!(text.parse::<SubjectDigest>(), Err(InvalidDigest), "{text}");
+    }
+}
