@@ -85,7 +85,7 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
             W::Concurrency => Self::Concurrency,
             W::Runner { stage, pool } => Self::Runner { stage, pool, online: None },
             W::Retry { stage, until } => Self::Retry { stage, until },
-            W::Approval { stage } => Self::Approval { stage },
+            W::Approval { stage, progress: _ } => Self::Approval { stage },
             W::RunningSteps { stage } => Self::RunningSteps { stage },
             W::Engine => Self::Engine,
         }
@@ -159,7 +159,7 @@ mod tests {
             Domain::Concurrency,
             Domain::Runner { stage: stage(), pool: "default".to_owned() },
             Domain::Retry { stage: stage(), until },
-            Domain::Approval { stage: stage() },
+            Domain::Approval { stage: stage(), progress: None },
             Domain::RunningSteps { stage: stage() },
             Domain::Engine,
         ] {

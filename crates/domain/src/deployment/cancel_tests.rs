@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::approval::Gate;
 use crate::deployment::{AdvanceInput, Timing, advance};
 
 const TIMING: Timing = Timing {
@@ -92,7 +93,7 @@ fn with_stage(status: StageStatus, job: Option<JobStatus>) -> Deployment {
         status,
         reason: None,
         planned_outcome: None,
-        needs_approval: false,
+        gate: Gate::Free,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),
@@ -144,7 +145,13 @@ fn every_cancellation_of_a_stage_in_every_status() {
 #[test]
 fn every_stage_of_a_canceled_deployment() {
     use StageStatus::{Canceled, Errored, Failed, Pending, Queued, Running, Succeeded, Waiting};
-    let input = AdvanceInput { can_start: true, has_room: true, is_held: false, gates: BTreeMap::new() };
+    let input = AdvanceInput {
+        can_start: true,
+        has_room: true,
+        is_held: false,
+        gates: BTreeMap::new(),
+        subjects: BTreeMap::new(),
+    };
     // With five attempts an errored one would be repeated, if the deployment were not canceled.
     for ((status, job), max_attempts) in all_stages().flat_map(|stage| [(stage, 1), (stage, 5)]) {
         // A stage that is queued or running always has an attempt.

@@ -54,7 +54,7 @@ pub struct Slot {
 }
 
 /// A freeze that holds now: no stage begins in the environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Freeze {
     #[serde(rename = "freezeId")]
     pub id: FreezeId,
@@ -63,21 +63,21 @@ pub struct Freeze {
 }
 
 /// Only deployments of its holder begin in the environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hold {
     pub by: HoldBy,
     pub reason: String,
     pub until: Timestamp,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct HoldBy {
     pub id: UserId,
     pub name: String,
 }
 
 /// Why a stage waits. Stored with the stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Blocker {
     /// Another deployment has the slot.

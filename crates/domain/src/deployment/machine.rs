@@ -11,8 +11,9 @@ use super::gate::{Blocker, GateDecision};
 use super::plan::{NotPlanned, PlannedStage};
 use super::stage::Stage;
 use super::status::{DeploymentStatus, Reason, StageStatus};
+use crate::approval::{Gate, Refusal, SubjectDigest};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Deployment {
     pub status: DeploymentStatus,
     pub reason: Option<Reason>,
@@ -38,6 +39,8 @@ pub struct AdvanceInput {
     /// Whether its stages may begin in the lasting environments, by the environments' names. A stage whose environment
     /// is missing here does not begin.
     pub gates: BTreeMap<String, GateDecision>,
+    /// What the stages that need an approval would do now, by their keys. One that is missing here does not begin.
+    pub subjects: BTreeMap<String, SubjectDigest>,
 }
 
 /// Returns the next state of the deployment.
@@ -70,7 +73,8 @@ pub fn advance(
     let canceling = deployment.cancel;
     for stage in &mut deployment.stages {
         let gate = stage.environment.as_ref().and_then(|name| input.gates.get(name));
-        if gate.is_some_and(|gate| *gate != GateDecision::Begin) {
+        let is_closed = gate.is_some_and(|gate| *gate != GateDecision::Begin);
+        if is_closed || !stage.gate.permits(input.subjects.get(&stage.key), now) {
             stage.withdraw();
         }
         stage.settle(canceling, timing, now);
@@ -104,33 +108,67 @@ struct NextStage {
     status: StageStatus,
     reason: Option<Reason>,
     blocker: Option<Blocker>,
+    gate: Gate,
 }
 
 impl NextStage {
-    const fn ended(status: StageStatus, reason: Reason) -> Self {
-        Self { status, reason: Some(reason), blocker: None }
+    const fn new(status: StageStatus, gate: Gate) -> Self {
+        Self { status, reason: None, blocker: None, gate }
     }
 
-    const fn waiting(blocker: Option<Blocker>) -> Self {
-        Self { status: StageStatus::Waiting, reason: None, blocker }
+    const fn ended(status: StageStatus, reason: Reason, gate: Gate) -> Self {
+        Self { status, reason: Some(reason), blocker: None, gate }
     }
 }
 
 impl Stage {
-    /// Returns what becomes of the stage, all needs of which have succeeded.
-    fn at_gate(&self, input: &AdvanceInput) -> Option<NextStage> {
-        let begin = NextStage { status: StageStatus::Queued, reason: None, blocker: None };
-        let gate = match &self.environment {
+    /// Returns what becomes of the stage, all needs of which have succeeded. The first row that applies decides:
+    ///
+    /// | Environment | Approval                     | Room | Stage afterwards                             |
+    /// |-------------|------------------------------|------|----------------------------------------------|
+    /// | outdated    |                              |      | `skipped`                                    |
+    /// |             | rejected, expired            |      | `failed`                                     |
+    /// |             | superseded                   |      | `skipped`                                    |
+    /// |             | needed and not valid         |      | `waiting`                                    |
+    /// | waits       |                              |      | `waiting`                                    |
+    /// |             |                              | no   | `waiting`                                    |
+    /// |             |                              |      | `queued`                                     |
+    fn at_gate(&self, input: &AdvanceInput, now: Timestamp) -> Option<NextStage> {
+        let environment = match &self.environment {
             Some(name) => input.gates.get(name)?,
             None => &GateDecision::Begin,
         };
+        let subject = input.subjects.get(&self.key);
+        let gate = self.gate.clone().settle(subject, now);
+        let has_lapsed = matches!(self.gate, Gate::Approved { until, .. } if until <= now);
+        let blocker = match environment {
+            GateDecision::Outdated => {
+                return Some(NextStage::ended(StageStatus::Skipped, Reason::Outdated, gate));
+            }
+            GateDecision::Wait(blocker) => Some(blocker.clone()),
+            GateDecision::Begin if !input.has_room => Some(Blocker::Concurrency),
+            GateDecision::Begin => None,
+        };
         Some(match gate {
-            GateDecision::Outdated => NextStage::ended(StageStatus::Skipped, Reason::Outdated),
-            _ if self.needs_approval => NextStage::waiting(None),
-            GateDecision::Wait(blocker) => NextStage::waiting(Some(blocker.clone())),
-            GateDecision::Begin if !input.has_room => NextStage::waiting(Some(Blocker::Concurrency)),
-            GateDecision::Begin => begin,
+            Gate::Refused(refusal) => {
+                let (status, reason) = outcome_of(refusal);
+                NextStage::ended(status, reason, gate)
+            }
+            gate if !gate.permits(subject, now) => {
+                let reason = has_lapsed.then_some(Reason::ApprovalLapsed);
+                NextStage { reason, ..NextStage::new(StageStatus::Waiting, gate) }
+            }
+            gate if blocker.is_some() => NextStage { blocker, ..NextStage::new(StageStatus::Waiting, gate) },
+            gate => NextStage::new(StageStatus::Queued, gate),
         })
+    }
+}
+
+const fn outcome_of(refusal: Refusal) -> (StageStatus, Reason) {
+    match refusal {
+        Refusal::Rejected => (StageStatus::Failed, Reason::ApprovalRejected),
+        Refusal::Expired => (StageStatus::Failed, Reason::ApprovalExpired),
+        Refusal::Superseded => (StageStatus::Skipped, Reason::Outdated),
     }
 }
 
@@ -166,22 +204,23 @@ impl Deployment {
             let next = if needed().any(|status| {
                 matches!(status, StageStatus::Failed | StageStatus::Errored | StageStatus::Canceled)
             }) {
-                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamFailed))
+                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamFailed, stage.gate.clone()))
             } else if needed().any(|status| status == StageStatus::Skipped) {
-                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamSkipped))
+                Some(NextStage::ended(StageStatus::Skipped, Reason::UpstreamSkipped, stage.gate.clone()))
             } else if !needed().all(|status| status == StageStatus::Succeeded) {
                 None
             } else if let Some((status, reason)) = stage.planned_outcome {
-                Some(NextStage::ended(status, reason))
+                Some(NextStage::ended(status, reason, stage.gate.clone()))
             } else if input.is_held || stage.retry_at.is_some_and(|at| at > now) {
                 None
             } else {
-                stage.at_gate(input)
+                stage.at_gate(input, now)
             };
-            if let Some(NextStage { status, reason, blocker }) = next
+            if let Some(NextStage { status, reason, blocker, gate }) = next
                 && let Some(stage) = self.stages.get_mut(index)
-                && (stage.status != status || stage.blocker != blocker)
+                && (stage.status != status || stage.blocker != blocker || stage.gate != gate)
             {
+                stage.gate = gate;
                 stage.status = status;
                 stage.reason = reason;
                 stage.blocker = blocker;
@@ -244,3 +283,7 @@ impl Deployment {
 #[cfg(test)]
 #[path = "machine_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "machine_approval_tests.rs"]
+mod approval_tests;

@@ -9,10 +9,20 @@ const TIMING: Timing = Timing {
     max_queue_time: SignedDuration::from_secs(86_400),
     timeout_slack: SignedDuration::from_secs(60),
 };
-const START: AdvanceInput =
-    AdvanceInput { can_start: true, has_room: true, is_held: false, gates: BTreeMap::new() };
-const HELD: AdvanceInput =
-    AdvanceInput { can_start: true, has_room: true, is_held: true, gates: BTreeMap::new() };
+const START: AdvanceInput = AdvanceInput {
+    can_start: true,
+    has_room: true,
+    is_held: false,
+    gates: BTreeMap::new(),
+    subjects: BTreeMap::new(),
+};
+const HELD: AdvanceInput = AdvanceInput {
+    can_start: true,
+    has_room: true,
+    is_held: true,
+    gates: BTreeMap::new(),
+    subjects: BTreeMap::new(),
+};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).unwrap()
@@ -25,7 +35,7 @@ fn stage(key: &str, needs: &[&str]) -> Stage {
         status: StageStatus::Pending,
         reason: None,
         planned_outcome: None,
-        needs_approval: false,
+        gate: Gate::Free,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),
@@ -80,7 +90,13 @@ fn a_diamond_runs_in_the_order_of_its_needs() {
     use StageStatus::{Pending, Queued, Succeeded};
     let waiting = advance(
         diamond(),
-        &AdvanceInput { can_start: false, has_room: false, is_held: false, gates: BTreeMap::new() },
+        &AdvanceInput {
+            can_start: false,
+            has_room: false,
+            is_held: false,
+            gates: BTreeMap::new(),
+            subjects: BTreeMap::new(),
+        },
         TIMING,
         at(0),
     );
@@ -325,7 +341,7 @@ fn an_outdated_deployment_ends_superseded() {
 #[test]
 fn an_approval_comes_before_the_slot() {
     let mut gated = release();
-    gated.stages[0].needs_approval = true;
+    gated.stages[0].gate = Gate::Wanted;
     for decision in [GateDecision::Begin, slot_of_another()] {
         let waiting = advance(gated.clone(), &with_gate(decision), TIMING, at(0));
         assert_eq!((waiting.stages[0].status, &waiting.stages[0].blocker), (StageStatus::Waiting, &None));

@@ -36,4 +36,4 @@ pub use stage::{Job, Stage};
 pub use start::{is_held, may_start};
 pub use status::{DeploymentStatus, JobStatus, Reason, StageStatus, StepStatus};
 pub use trigger::Trigger;
-pub use waiting::{BlockerInput, LiveStage, WaitingOn, waiting_on};
+pub use waiting::{ApprovalProgress, BlockerInput, LiveStage, WaitingOn, waiting_on};

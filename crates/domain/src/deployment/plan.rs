@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::status::{Reason, StageStatus};
 use super::trigger::Trigger;
+use crate::approval::Requirement;
 use crate::definition::{
     ConditionContext, ConditionError, Definition, Expired, Limit, Only, Stage, Step, StepWork,
     evaluate_condition,
@@ -124,12 +125,6 @@ fn plan_stage(
         None => (None, None),
     };
     let retries = || stage.steps.iter().filter_map(|step| step.retry);
-    let needs_approval = stage.approval.is_some()
-        || stage
-            .environment
-            .as_deref()
-            .and_then(|name| definition.environment(name))
-            .is_some_and(|e| e.approval.is_some());
     PlannedStage {
         key: stage.key.clone(),
         name: stage.name.clone().unwrap_or_else(|| stage.key.clone()),
@@ -141,7 +136,7 @@ fn plan_stage(
         pool: definition.pool(stage).to_owned(),
         planned_outcome,
         detail,
-        needs_approval,
+        needs_approval: Requirement::of(definition, stage).is_some(),
         environment: stage.environment.clone(),
         timeout_seconds: stage.timeout_seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
         max_attempts: retries().map(|retry| retry.attempts).max().unwrap_or(1),

@@ -1,6 +1,7 @@
 use jiff::SignedDuration;
 
 use super::*;
+use crate::approval::Gate;
 use crate::deployment::DeploymentStatus;
 
 fn planned(key: &str, needs: &[&str]) -> PlannedStage {
@@ -52,7 +53,7 @@ fn a_stage_takes_over_the_plan_unless_it_has_begun() {
         let expected = Stage {
             status: StageStatus::Pending,
             planned_outcome: Some((StageStatus::Skipped, Reason::ConditionFalse)),
-            needs_approval: true,
+            gate: Gate::Wanted,
             timeout: SignedDuration::from_secs(5),
             max_attempts: 6,
             backoff: SignedDuration::from_secs(7),

@@ -93,6 +93,7 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) ->
             stage.reason = None;
             stage.retry_at = None;
             stage.blocker = None;
+            stage.gate = stage.gate.clone().retried();
             stage.attempts_since_retry = 0;
         }
     }

@@ -1,6 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
+use crate::approval::Gate;
 use crate::deployment::Reason;
 
 const NEWER: u128 = 7;
@@ -13,7 +14,7 @@ fn deployment(status: DeploymentStatus, first: StageStatus, second: StageStatus)
         status,
         reason: Some(Reason::StepFailed),
         planned_outcome: None,
-        needs_approval: false,
+        gate: Gate::Free,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),

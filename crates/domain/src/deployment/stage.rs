@@ -7,6 +7,7 @@ use super::deadline::{AttemptTimes, Timing, deadline};
 use super::gate::Blocker;
 use super::plan::PlannedStage;
 use super::status::{JobStatus, Reason, StageStatus};
+use crate::approval::Gate;
 
 /// A stage gets at least this many attempts, whatever its `max_attempts`, if no step of the newest attempt
 /// has started: that attempt has executed nothing, so repeating it is safe. An attempt that found no runner
@@ -18,7 +19,7 @@ const MIN_UNSTARTED_ATTEMPTS: u32 = 3;
 /// stored.
 const MIN_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stage {
     pub key: String,
     /// The stages of this deployment that have to succeed first.
@@ -27,8 +28,8 @@ pub struct Stage {
     pub reason: Option<Reason>,
     /// Set for a stage that must not run. When it would start, it ends with this status and reason instead.
     pub planned_outcome: Option<(StageStatus, Reason)>,
-    /// The stage waits for an approval before it starts.
-    pub needs_approval: bool,
+    /// Whether it needs an approval before it starts, and has one.
+    pub gate: Gate,
     /// The lasting environment that it deploys to.
     pub environment: Option<String>,
     /// Why it waits, unless it waits for an approval.
@@ -48,7 +49,7 @@ pub struct Stage {
 }
 
 /// An attempt of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     pub status: JobStatus,
     pub reason: Option<Reason>,
@@ -72,7 +73,7 @@ impl Stage {
             status: StageStatus::Pending,
             reason: None,
             planned_outcome: planned.planned_outcome,
-            needs_approval: planned.needs_approval,
+            gate: Gate::planned(planned.needs_approval),
             environment: planned.environment.clone(),
             blocker: None,
             timeout: seconds(planned.timeout_seconds),
@@ -213,8 +214,14 @@ impl Stage {
     pub(super) fn next_advance_at(&self, timing: Timing) -> Option<Timestamp> {
         match (self.status, self.job) {
             (StageStatus::Pending, _) => self.retry_at,
-            (StageStatus::Waiting, _) => self.blocker.as_ref().and_then(Blocker::until),
-            (StageStatus::Queued, Some(job)) => self.deadline(self.status, job, timing),
+            (StageStatus::Waiting, _) => {
+                let unblocked = self.blocker.as_ref().and_then(Blocker::until);
+                [unblocked, self.gate.changes_at()].into_iter().flatten().min()
+            }
+            (StageStatus::Queued, Some(job)) => {
+                let deadline = self.deadline(self.status, job, timing);
+                [deadline, self.gate.changes_at()].into_iter().flatten().min()
+            }
             (StageStatus::Running, Some(job)) => {
                 let overdue = self.overdue_at(job, timing).filter(|_| job.cancel.is_none());
                 [overdue, job.lost_at(timing)].into_iter().flatten().min()

@@ -57,7 +57,7 @@ final_statuses!(DeploymentStatus { Succeeded, Failed, Errored, Canceled, Superse
 pub enum StageStatus {
     /// The stage waits for the stages that it needs, or backs off before a retry.
     Pending,
-    /// The stage waits for an approval.
+    /// The stage waits for an approval, or until it may begin in its lasting environment.
     Waiting,
     /// The stage waits for a runner.
     Queued,
@@ -183,8 +183,15 @@ pub enum Reason {
     DeploymentCanceled,
     /// A deployment was live in the lasting environment that was accepted later.
     Outdated,
-    /// When the first step was to start, the stage might not begin in its lasting environment any more.
+    /// When the first step was to start, the stage might not begin any more: in its lasting environment, or because its
+    /// approval was not valid.
     GateClosed,
+    /// An approver rejected it.
+    ApprovalRejected,
+    /// It was not approved in time.
+    ApprovalExpired,
+    /// Its first step did not start in time after the approval. It waits for another one.
+    ApprovalLapsed,
     /// A newer deployment of the same session superseded it.
     NewerDeployment,
 }
@@ -218,6 +225,9 @@ text_enum!(Reason {
     DeploymentCanceled = "deployment_canceled",
     Outdated = "outdated",
     GateClosed = "gate_closed",
+    ApprovalRejected = "approval_rejected",
+    ApprovalExpired = "approval_expired",
+    ApprovalLapsed = "approval_lapsed",
     NewerDeployment = "newer_deployment",
 } formerly {
     // A sentence instead of a code. Rows from before have it, and during a rolling upgrade an older server

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::gate::{Blocker, Freeze, Hold};
 use super::status::{DeploymentStatus, StageStatus};
-use crate::id::DeploymentId;
+use crate::id::{ApprovalId, DeploymentId};
 use crate::pipeline::PipelineStatus;
 
 /// Serialized as in the API, because events contain it.
@@ -48,11 +48,29 @@ pub enum WaitingOn {
     /// A stage backs off before its next attempt.
     Retry { stage: String, until: Timestamp },
     /// A stage waits for an approval.
-    Approval { stage: String },
+    Approval {
+        stage: String,
+        /// Missing until the approval is open.
+        #[serde(flatten)]
+        progress: Option<ApprovalProgress>,
+    },
     /// A canceled stage has not ended yet.
     RunningSteps { stage: String },
     /// Nothing blocks the deployment, but the engine has not advanced it yet.
     Engine,
+}
+
+/// How far an open approval is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalProgress {
+    pub approval_id: ApprovalId,
+    /// How many approvals are needed.
+    pub needed: u32,
+    /// How many of them are there.
+    pub have: u32,
+    /// How many people may approve. If they can't meet the rules, the approval can't be met.
+    pub eligible: u32,
 }
 
 /// What determines why a deployment that has not started is blocked.
@@ -75,6 +93,8 @@ pub struct LiveStage<'a> {
     pub pool: &'a str,
     pub environment: Option<&'a str>,
     pub blocker: Option<&'a Blocker>,
+    /// The open approval that it waits for.
+    pub approval: Option<ApprovalProgress>,
     pub status: StageStatus,
     pub retry_at: Option<Timestamp>,
 }
@@ -131,7 +151,7 @@ fn stage_blocker(stage: LiveStage<'_>, canceling: bool) -> Option<WaitingOn> {
 fn gate_blocker(stage: LiveStage<'_>, key: String) -> WaitingOn {
     let environment = stage.environment.unwrap_or_default().to_owned();
     match stage.blocker {
-        None => WaitingOn::Approval { stage: key },
+        None => WaitingOn::Approval { stage: key, progress: stage.approval },
         Some(Blocker::WorkSlot { deployment }) => {
             WaitingOn::WorkSlot { deployment: *deployment, stage: Some(key), environment: Some(environment) }
         }
@@ -148,6 +168,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    fn progress() -> ApprovalProgress {
+        ApprovalProgress { approval_id: Uuid::from_u128(1).into(), needed: 2, have: 1, eligible: 3 }
+    }
 
     fn id(number: u128) -> DeploymentId {
         DeploymentId::from(Uuid::from_u128(number))
@@ -207,6 +231,7 @@ mod tests {
             pool: "big",
             environment: None,
             blocker: None,
+            approval: None,
             status,
             retry_at,
         };
@@ -221,7 +246,12 @@ mod tests {
             (
                 DeploymentStatus::Waiting,
                 stage(StageStatus::Waiting, None),
-                vec![WaitingOn::Approval { stage: key() }],
+                vec![WaitingOn::Approval { stage: key(), progress: None }],
+            ),
+            (
+                DeploymentStatus::Waiting,
+                LiveStage { approval: Some(progress()), ..stage(StageStatus::Waiting, None) },
+                vec![WaitingOn::Approval { stage: key(), progress: Some(progress()) }],
             ),
             (
                 DeploymentStatus::Waiting,
@@ -237,5 +267,17 @@ mod tests {
         ] {
             assert_eq!(waiting_on(status, input, [of]), expected, "{status} {of:?}");
         }
+    }
+
+    #[test]
+    fn the_progress_of_an_approval_is_part_of_its_json() {
+        let json = |progress| {
+            serde_json::to_value(WaitingOn::Approval { stage: "ship".to_owned(), progress }).unwrap()
+        };
+        assert_eq!(json(None), serde_json::json!({ "kind": "approval", "stage": "ship" }));
+        let expected = serde_json::json!({
+            "kind": "approval", "stage": "ship", "approvalId": progress().approval_id, "needed": 2, "have": 1, "eligible": 3
+        });
+        assert_eq!(json(Some(progress())), expected);
     }
 }

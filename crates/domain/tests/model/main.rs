@@ -1,7 +1,9 @@
-//! Model checking of the lock and its queue: every order of the actions of three clients on two environments,
-//! with expiring leases, take-over by force, waiters whose heartbeat times out, and clients that crash.
+//! Model checking. Of the lock and its queue: every order of the actions of three clients on two environments,
+//! with expiring leases, take-over by force, waiters whose heartbeat times out, and clients that crash. Of approvals
+//! (`approvals`): every order of votes, retries, changes, freezes and time.
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
+mod approvals;
 mod clients;
 mod places;
 

@@ -258,7 +258,13 @@ impl OrgTransaction {
         let is_blocked = deployment.state.status == DeploymentStatus::Queued && !may_start;
         let has_room = !is_blocked && self.has_room(deployment).await?;
         let is_held = is_held(purpose, deployment.stop_mode);
-        Ok(AdvanceInput { can_start: may_start && has_room, has_room, is_held, gates })
+        Ok(AdvanceInput {
+            can_start: may_start && has_room,
+            has_room,
+            is_held,
+            gates,
+            subjects: BTreeMap::new(),
+        })
     }
 
     pub(crate) async fn definition_of(

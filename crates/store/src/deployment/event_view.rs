@@ -125,6 +125,7 @@ impl LockedDeployment {
             pool,
             environment: stage.environment.as_deref(),
             blocker: stage.blocker.as_ref(),
+            approval: None,
             status: stage.status,
             retry_at: stage.retry_at,
         }

@@ -106,6 +106,7 @@ impl StageRecord {
             pool: &self.pool,
             environment: self.environment.as_deref(),
             blocker: self.blocker.as_ref(),
+            approval: None,
             status: self.status,
             retry_at: self.retry_at,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_domain::approval::Gate;
 use greenroom_domain::deployment::{Blocker, Job, Stage};
 use jiff::SignedDuration;
 
@@ -73,7 +74,7 @@ impl OrgTransaction {
                 status: parse_column("stages.status", &row.status)?,
                 reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
                 planned_outcome,
-                needs_approval: row.gated,
+                gate: Gate::planned(row.gated),
                 environment: row.environment,
                 blocker: parse_blocker(row.blocker)?,
                 timeout: SignedDuration::from_secs(row.timeout_seconds),
