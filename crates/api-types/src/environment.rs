@@ -196,4 +196,7 @@ pub struct Holder {
     pub id: String,
     pub name: String,
     pub kind: TokenKind,
+    /// The name of the token, if the user is a service account; left out for persons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }

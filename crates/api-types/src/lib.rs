@@ -23,6 +23,7 @@ pub mod problem;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
+pub mod service_account;
 pub mod session;
 pub mod session_deployment;
 pub mod session_ending;

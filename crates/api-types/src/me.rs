@@ -56,6 +56,10 @@ pub struct MyToken {
     pub scopes: Vec<Scope>,
     /// The ids of the pipelines that the token is limited to; null if the token is not limited.
     pub pipelines: Option<Vec<String>>,
+    /// How many sessions the token, and those made by it, may hold at a time; null for any number.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub max_sessions: Option<u16>,
     pub expires_at: Option<Timestamp>,
 }
 
@@ -73,6 +77,7 @@ impl From<&Principal> for Me {
                 allow_force: principal.token_allow_force,
                 scopes: scope_list(principal.scopes),
                 pipelines: pipeline_list(&principal.pipelines),
+                max_sessions: principal.max_sessions,
                 expires_at: principal.token_expires_at,
             }),
             organizations: vec![MyOrganization::from(principal)],

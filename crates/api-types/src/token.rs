@@ -97,6 +97,10 @@ pub struct ApiToken {
     pub scopes: Vec<Scope>,
     /// The ids of the pipelines that the token is limited to; null if the token is not limited.
     pub pipelines: Option<Vec<String>>,
+    /// How many sessions the token, and those made by it, may hold at a time; null for any number.
+    #[serde(default)]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub max_sessions: Option<u16>,
     pub user_id: String,
     pub user_name: String,
     /// The first characters of the secret, to recognize the token.
@@ -118,6 +122,7 @@ impl From<DomainToken> for ApiToken {
             allow_force: token.allow_force,
             scopes: scope_list(token.scopes),
             pipelines: pipeline_list(&token.pipelines),
+            max_sessions: token.max_sessions,
             user_id: token.user_id.to_string(),
             user_name: token.user_name,
             hint: token.hint,
@@ -166,4 +171,8 @@ pub struct CreateApiToken {
     /// the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days for `ci` and `agent`,
     /// never for `user`, or together with the token that sends the request if that is sooner.
     pub expires_at: Option<Timestamp>,
+    /// How many sessions the token, and those made by it, may hold at a time. It can't exceed that of the token that
+    /// sends the request. Default: the same as that token; any number if it has no maximum.
+    #[schema(minimum = 1, maximum = 1000)]
+    pub max_sessions: Option<i64>,
 }

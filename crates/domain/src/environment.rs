@@ -5,9 +5,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::id::{PipelineId, SessionId, UserId};
+use crate::id::{PipelineId, SessionId};
 use crate::lease::Lease;
 use crate::lock::{Claim, Handover, Lock, LockHolder, OnSilence};
+use crate::owner::Owner;
 use crate::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, Queue, Waiter};
 use crate::rights::{Barred, Rights};
 use crate::session::SessionEnd;
@@ -122,9 +123,9 @@ pub enum Effect {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Held by another user.
+    /// Held by another owner.
     Locked { session: SessionId },
-    /// Held by the same user, in this session.
+    /// Held by the same owner, in this session.
     HeldByYou { session: SessionId },
     /// Free, but other sessions wait for it.
     OthersWait,
@@ -140,6 +141,8 @@ pub enum Refusal {
     QueueFull,
     /// The user has as many waiting places as `ci` and `agent` tokens may have.
     PlacesUsedUp,
+    /// The token, or one that it was made by, holds as many sessions as it may.
+    SessionLimit,
 }
 
 pub type Applied = Result<Vec<Effect>, Refusal>;
@@ -152,14 +155,15 @@ pub fn apply(
 ) -> (EnvironmentState, Vec<Effect>, Applied) {
     let (state, settled) = settle_for(state, now, command.session());
     let (state, applied) = match command {
-        LockCommand::Claim(claim) => match claim_refusal(&state, claim.user, now) {
+        LockCommand::Claim(claim) => match claim_refusal(&state, claim.owner, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(refusal) => (state, Err(refusal)),
         },
-        LockCommand::Queue(claim) => match claim_refusal(&state, claim.user, now) {
+        LockCommand::Queue(claim) => match claim_refusal(&state, claim.owner, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(_) => queued(state, claim, now),
         },
+        LockCommand::Force(claim) if claim.is_at_session_limit => (state, Err(Refusal::SessionLimit)),
         LockCommand::Force(claim) => taken_over(state, claim, now, SessionEnd::Overridden),
         LockCommand::Transfer { from, to } if state.lock.is_held_by(from, now) => {
             taken_over(state, to, now, SessionEnd::Released)
@@ -233,12 +237,12 @@ fn settle_for(
     while lock.held.is_none() {
         let (next, rest) = queue.next(now);
         queue = rest;
-        let Some(Waiter { session, user, terms, rights, .. }) = next else { break };
+        let Some(Waiter { session, owner, terms, rights, .. }) = next else { break };
         if let Some(why) = rights.barred {
             effects.push(Effect::Skipped { session, why });
             continue;
         }
-        lock = lock.granted(session, user, Lease::from_queue(now, terms));
+        lock = lock.granted(session, owner, Lease::from_queue(now, terms));
         effects.push(Effect::Granted { session, fence: lock.fence });
     }
     (EnvironmentState { lock, queue }, effects)
@@ -256,9 +260,9 @@ fn unanswered_handover(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(Se
 
 /// Returns why a plain claim can't be granted. The state must be settled: expired leases would count as held
 /// otherwise.
-fn claim_refusal(state: &EnvironmentState, user: UserId, now: Timestamp) -> Option<Refusal> {
+fn claim_refusal(state: &EnvironmentState, owner: Owner, now: Timestamp) -> Option<Refusal> {
     match &state.lock.held {
-        Some(held) if held.user == user => Some(Refusal::HeldByYou { session: held.session }),
+        Some(held) if held.owner == owner => Some(Refusal::HeldByYou { session: held.session }),
         Some(held) => Some(Refusal::Locked { session: held.session }),
         None if state.queue.present(now).next().is_some() => Some(Refusal::OthersWait),
         None => None,
@@ -266,7 +270,10 @@ fn claim_refusal(state: &EnvironmentState, user: UserId, now: Timestamp) -> Opti
 }
 
 fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentState, Applied) {
-    let lock = state.lock.granted(claim.session, claim.user, lease);
+    if claim.is_at_session_limit {
+        return (state, Err(Refusal::SessionLimit));
+    }
+    let lock = state.lock.granted(claim.session, claim.owner, lease);
     let effects = vec![Effect::Granted { session: claim.session, fence: lock.fence }];
     (EnvironmentState { lock, ..state }, Ok(effects))
 }
@@ -275,9 +282,9 @@ fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (Environment
     if let Some(refusal) = queue_refusal(&state.queue, &claim, now) {
         return (state, Err(refusal));
     }
-    let Claim { session, user, kind, terms, can_force, .. } = claim;
+    let Claim { session, owner, kind, terms, can_force, .. } = claim;
     let rights = Rights { barred: None, can_force };
-    let queue = state.queue.joined(Waiter { session, user, kind, terms, heartbeat_at: now, rights });
+    let queue = state.queue.joined(Waiter { session, owner, kind, terms, heartbeat_at: now, rights });
     (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
 }
 
@@ -285,7 +292,7 @@ fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (Environment
 /// of places, and a queue has a maximum length.
 fn queue_refusal(queue: &Queue, claim: &Claim, now: Timestamp) -> Option<Refusal> {
     let is_person = claim.kind == TokenKind::User;
-    let own = |waiter: &&Waiter| waiter.user == claim.user && waiter.kind == TokenKind::User;
+    let own = |waiter: &&Waiter| waiter.owner == claim.owner && waiter.kind == TokenKind::User;
     if let Some(waiter) = queue.present(now).find(own).filter(|_| is_person) {
         let position = queue.position(waiter.session).unwrap_or_default();
         return Some(Refusal::AlreadyQueued { session: waiter.session, position });
@@ -305,13 +312,13 @@ fn requested(
 ) -> (EnvironmentState, Applied) {
     let refusal = match state.lock.holder(now).filter(|held| held.session == of) {
         None => Some(Refusal::NotActive),
-        Some(held) if held.user == by.user => Some(Refusal::HeldByYou { session: of }),
+        Some(held) if held.owner == by.owner => Some(Refusal::HeldByYou { session: of }),
         Some(held) => held.handover.map(|handover| Refusal::HandoverPending { by: handover.session }),
     };
     if let Some(refusal) = refusal {
         return (state, Err(refusal));
     }
-    let waiting_session = state.queue.present(now).find(|waiter| waiter.user == by.user);
+    let waiting_session = state.queue.present(now).find(|waiter| waiter.owner == by.owner);
     let waiting_session = waiting_session.map(|waiter| waiter.session);
     let (state, mut effects) = match waiting_session {
         Some(session) => (with_heartbeat(state, session, now), Vec::new()),
@@ -348,7 +355,7 @@ fn taken_over(
     if let Some(held) = &state.lock.held {
         effects.push(Effect::Ended { session: held.session, end });
     }
-    let lock = state.lock.ended().granted(claim.session, claim.user, Lease::claimed(now, claim.terms));
+    let lock = state.lock.ended().granted(claim.session, claim.owner, Lease::claimed(now, claim.terms));
     effects.push(Effect::Granted { session: claim.session, fence: lock.fence });
     (EnvironmentState { lock, ..state }, Ok(effects))
 }

@@ -73,7 +73,7 @@ ids! {
     InstallationId = "ins",
     /// An organization: the partition key of everything.
     OrganizationId = "org",
-    /// A person, who may be a member of several organizations.
+    /// A person, who may be a member of several organizations, or a service account of one.
     UserId = "usr",
     /// An API token of one user in one organization.
     TokenId = "tok",

@@ -3,8 +3,9 @@
 
 use jiff::Timestamp;
 
-use crate::id::{SessionId, UserId};
+use crate::id::SessionId;
 use crate::lease::{Lease, LeaseTerms};
+use crate::owner::Owner;
 use crate::token::TokenKind;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,7 +17,7 @@ pub struct Lock {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LockHolder {
     pub session: SessionId,
-    pub user: UserId,
+    pub owner: Owner,
     pub lease: Lease,
     /// The pending request for hand-over, if any.
     pub handover: Option<Handover>,
@@ -71,9 +72,9 @@ impl Lock {
 
     /// Grants the lock to a new session. The lock must be free.
     #[must_use]
-    pub fn granted(self, session: SessionId, user: UserId, lease: Lease) -> Self {
+    pub fn granted(self, session: SessionId, owner: Owner, lease: Lease) -> Self {
         debug_assert!(self.held.is_none(), "a lock has one holder");
-        Self { fence: self.fence + 1, held: Some(LockHolder { session, user, lease, handover: None }) }
+        Self { fence: self.fence + 1, held: Some(LockHolder { session, owner, lease, handover: None }) }
     }
 
     /// Frees the lock.
@@ -104,7 +105,7 @@ impl Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
     pub session: SessionId,
-    pub user: UserId,
+    pub owner: Owner,
     /// The kind of the token that sends the request.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
@@ -113,4 +114,6 @@ pub struct Claim {
     /// The waiting places that the user already has through `ci` and `agent` tokens, in all of the
     /// organization.
     pub places: i64,
+    /// Whether the token, or one that it was made by, holds as many sessions as it may in other environments.
+    pub is_at_session_limit: bool,
 }

@@ -94,6 +94,8 @@ policy! {
     // One's own tokens. That a token can revoke itself needs no action.
     TokenManageOwn      "token.manage_own"      Viewer       Write,
     TokenManageAll      "token.manage_all"      Admin        Admin,
+    // Service accounts and their tokens. Their records are read with `member.read`.
+    ServiceAccountManage "service_account.manage" Admin      Admin,
     PipelineRead        "pipeline.read"         Viewer       Read,
     PipelineEdit        "pipeline.edit"         Maintainer   Write,
     // Saving a definition that weakens the protection of environments.
@@ -175,6 +177,7 @@ mod tests {
         owner.manage              · · · · ✔ admin
         token.manage_own          ✔ ✔ ✔ ✔ ✔ write
         token.manage_all          · · · ✔ ✔ admin
+        service_account.manage    · · · ✔ ✔ admin
         pipeline.read             ✔ ✔ ✔ ✔ ✔ read
         pipeline.edit             · · ✔ ✔ ✔ write
         pipeline.weaken_protection · · · ✔ ✔ write

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
+use crate::owner::{Owner, ServiceToken};
 use crate::policy::{self, Action, Denied};
 use crate::role::Role;
 use crate::scope::Scopes;
@@ -59,9 +60,18 @@ pub struct Principal {
     pub scopes: Scopes,
     /// The pipelines that the token is limited to.
     pub pipelines: PipelineLimit,
+    /// How many sessions the token, and those made by it, may hold at a time; `None`: any number.
+    pub max_sessions: Option<u16>,
+    /// The token, if the user is a service account; `None` for a person.
+    pub service_token: Option<ServiceToken>,
 }
 
 impl Principal {
+    /// Returns whose the sessions are that this principal claims, and which sessions are its own.
+    pub fn owner(&self) -> Owner {
+        Owner { user: self.user_id, token: self.service_token.as_ref().map(|token| token.owner) }
+    }
+
     /// Returns whether role and scopes allow the action.
     pub fn may(&self, action: Action) -> bool {
         self.require(action).is_ok()
@@ -84,6 +94,7 @@ impl Principal {
             expires_at: self.token_expires_at,
             scopes: self.scopes,
             pipelines: self.pipelines.clone(),
+            max_sessions: self.max_sessions,
         }
     }
 }

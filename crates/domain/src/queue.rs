@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::id::{SessionId, UserId};
+use crate::id::SessionId;
 use crate::lease::LeaseTerms;
+use crate::owner::Owner;
 use crate::rights::Rights;
 use crate::token::TokenKind;
 
@@ -27,7 +28,7 @@ pub const SETTLE_BATCH_SIZE: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Waiter {
     pub session: SessionId,
-    pub user: UserId,
+    pub owner: Owner,
     /// The kind of the token that it was queued with.
     pub kind: TokenKind,
     pub terms: LeaseTerms,

@@ -22,6 +22,7 @@ pub enum Barred {
     NotMember,
     Role,
     Token,
+    SessionLimit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +34,12 @@ pub struct Rights {
 }
 
 impl Rights {
+    /// Bars a waiter whose token holds as many sessions as it may, unless another reason comes first.
+    #[must_use]
+    pub fn at_session_limit(self) -> Self {
+        Self { barred: self.barred.or(Some(Barred::SessionLimit)), can_force: false }
+    }
+
     /// `role` is `None` for a user who is not a member any more.
     pub fn of(role: Option<Role>, token: TokenState, force_role: Role) -> Self {
         let barred = match (role, token) {
@@ -53,6 +60,7 @@ impl Barred {
             Self::NotMember => "its turn came, and its user is no longer a member",
             Self::Role => "its turn came, and its user's role may no longer hold sessions",
             Self::Token => "its turn came, and its token was revoked, has expired or may not hold sessions",
+            Self::SessionLimit => "its turn came, and its token holds as many sessions as it may",
         }
     }
 }
@@ -77,6 +85,8 @@ mod tests {
         for (role, token, barred, can_force) in table {
             let rights = Rights::of(role, token, Role::Maintainer);
             assert_eq!(rights, Rights { barred, can_force }, "{role:?} {token:?}");
+            let limited = Rights { barred: barred.or(Some(Barred::SessionLimit)), can_force: false };
+            assert_eq!(rights.at_session_limit(), limited, "{role:?} {token:?}");
         }
     }
 }

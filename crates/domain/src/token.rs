@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::id::{TokenId, UserId};
+use crate::owner::Owner;
 use crate::pipeline_limit::PipelineLimit;
 use crate::scope::{Scope, Scopes};
 use crate::text_enum::text_enum;
@@ -179,11 +180,22 @@ pub struct Token {
     pub allow_force: bool,
     pub scopes: Scopes,
     pub pipelines: PipelineLimit,
+    /// How many sessions the token, and those made by it, may hold at a time; `None`: any number.
+    pub max_sessions: Option<u16>,
+    /// Of a service account's token: the token that its sessions belong to.
+    pub owner_token: Option<TokenId>,
     pub hint: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
+}
+
+impl Token {
+    /// Returns whose the sessions are that are claimed with this token.
+    pub const fn owner(&self) -> Owner {
+        Owner { user: self.user_id, token: self.owner_token }
+    }
 }
 
 #[cfg(test)]

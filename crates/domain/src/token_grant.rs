@@ -10,6 +10,8 @@ use crate::token::TokenKind;
 
 /// The maximum of pipelines that a token can be limited to.
 pub const MAX_PIPELINES: usize = 100;
+/// The highest number of sessions that a token can be limited to.
+pub const MAX_SESSION_LIMIT: u16 = 1000;
 
 const HOURS_PER_DAY: i64 = 24;
 
@@ -21,6 +23,8 @@ pub struct TokenGrant {
     pub expires_at: Option<Timestamp>,
     pub scopes: Scopes,
     pub pipelines: PipelineLimit,
+    /// How many sessions the token, and those made by it, may hold at a time; `None`: any number.
+    pub max_sessions: Option<u16>,
 }
 
 impl TokenGrant {
@@ -32,6 +36,7 @@ impl TokenGrant {
             expires_at: None,
             scopes: Scopes::ALL,
             pipelines: PipelineLimit::All,
+            max_sessions: None,
         }
     }
 }
@@ -44,6 +49,7 @@ pub struct TokenRequest {
     pub expires_at: Option<Timestamp>,
     pub scopes: Option<Scopes>,
     pub pipelines: Option<Vec<PipelineId>>,
+    pub max_sessions: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +64,8 @@ pub enum ExceedsParent {
     Scopes { has: Scopes },
     #[error("a token that is limited to pipelines can't make one that reaches others")]
     Pipelines,
+    #[error("a token that may hold {has} sessions at a time can't make one that may hold more")]
+    Sessions { has: u16 },
 }
 
 /// Why a token is not created.
@@ -69,6 +77,8 @@ pub enum TokenRefusal {
     AdminScope { kind: TokenKind },
     #[error("must name 1 to {MAX_PIPELINES} pipelines; leave it out for all of them")]
     PipelineCount,
+    #[error("must be between 1 and {MAX_SESSION_LIMIT}; leave it out for any number of sessions")]
+    SessionLimit,
     #[error("must be in the future")]
     ExpiryPast,
     #[error("must be within {max_days} days for a token of kind `{kind}`")]
@@ -96,6 +106,7 @@ impl TokenRequest {
             scopes: self.resolve_scopes(parent.map_or(Scopes::ALL, |parent| parent.scopes))?,
             pipelines: self
                 .resolve_pipelines(parent.map_or(&PipelineLimit::All, |parent| &parent.pipelines))?,
+            max_sessions: self.resolve_max_sessions(parent.and_then(|parent| parent.max_sessions))?,
         })
     }
 
@@ -126,6 +137,17 @@ impl TokenRequest {
         }
         let limit = PipelineLimit::new(Some(pipelines.clone()));
         if limit.is_within(parent) { Ok(limit) } else { Err(ExceedsParent::Pipelines.into()) }
+    }
+
+    /// A token that was made by a limited one is limited too, so a token without a limit has none above it.
+    fn resolve_max_sessions(&self, parent: Option<u16>) -> Result<Option<u16>, TokenRefusal> {
+        let Some(stated) = self.max_sessions else { return Ok(parent) };
+        let stated = u16::try_from(stated).ok().filter(|stated| (1..=MAX_SESSION_LIMIT).contains(stated));
+        let stated = stated.ok_or(TokenRefusal::SessionLimit)?;
+        match parent {
+            Some(has) if stated > has => Err(ExceedsParent::Sessions { has }.into()),
+            _ => Ok(Some(stated)),
+        }
     }
 
     fn resolve_expiry(

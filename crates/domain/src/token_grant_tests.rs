@@ -16,7 +16,14 @@ fn pipeline(number: u128) -> PipelineId {
 }
 
 fn request(kind: TokenKind) -> TokenRequest {
-    TokenRequest { kind, allow_force: None, expires_at: None, scopes: None, pipelines: None }
+    TokenRequest {
+        kind,
+        allow_force: None,
+        expires_at: None,
+        scopes: None,
+        pipelines: None,
+        max_sessions: None,
+    }
 }
 
 fn person() -> TokenGrant {
@@ -31,6 +38,7 @@ fn limited() -> TokenGrant {
         expires_at: Some(at(100)),
         scopes: Scopes::of(&[Scope::Read, Scope::Write]),
         pipelines: PipelineLimit::Only(vec![pipeline(1), pipeline(2)]),
+        max_sessions: Some(3),
     }
 }
 
@@ -140,5 +148,21 @@ fn events_of_other_pipelines_and_of_none_are_left_out() {
     ] {
         assert_eq!(limit.contains_subject(&subject), contained, "{subject}");
         assert!(PipelineLimit::All.contains_subject(&subject));
+    }
+}
+
+#[test]
+fn the_number_of_sessions_is_limited_by_the_parent() {
+    let with = |max_sessions| TokenRequest { max_sessions, ..request(TokenKind::Agent) };
+    let made = |max_sessions, parent: &TokenGrant| {
+        with(max_sessions).resolve(Some(parent), at(0)).map(|made| made.max_sessions)
+    };
+    assert_eq!(made(None, &person()), Ok(None));
+    assert_eq!(made(Some(1000), &person()), Ok(Some(1000)));
+    assert_eq!(made(None, &limited()), Ok(Some(3)));
+    assert_eq!(made(Some(2), &limited()), Ok(Some(2)));
+    assert_eq!(made(Some(4), &limited()), Err(ExceedsParent::Sessions { has: 3 }.into()));
+    for wrong in [0, -1, 1001, i64::MIN, i64::MAX, 65_537] {
+        assert_eq!(made(Some(wrong), &person()), Err(TokenRefusal::SessionLimit), "{wrong}");
     }
 }

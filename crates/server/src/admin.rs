@@ -165,6 +165,9 @@ pub struct CreateToken {
     /// When it expires, as in 2027-01-31T00:00:00Z. In 90 days for ci and agent if left out, never for user.
     #[arg(long)]
     expires_at: Option<Timestamp>,
+    /// How many sessions the token, and those made by it, may hold at a time. Any number if left out.
+    #[arg(long)]
+    max_sessions: Option<i64>,
 }
 
 pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> anyhow::Result<()> {
@@ -270,6 +273,7 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
         expires_at: arguments.expires_at,
         scopes: (!arguments.scopes.is_empty()).then_some(scopes),
         pipelines: (!pipelines.is_empty()).then_some(pipelines),
+        max_sessions: arguments.max_sessions,
     };
     let secret = new_secret();
     let token = NewToken {
@@ -285,7 +289,7 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
         Some(user) => Ok(json!({
             "tokenId": token.id, "userId": user, "token": secret.reveal(), "kind": token.grant.kind,
             "scopes": token.grant.scopes, "pipelines": token.grant.pipelines.ids(),
-            "expiresAt": token.grant.expires_at,
+            "expiresAt": token.grant.expires_at, "maxSessions": token.grant.max_sessions,
         })),
         None => bail!("`{}` is not a member of `{slug}`", arguments.email),
     }
@@ -312,6 +316,7 @@ fn option_of(refusal: &TokenRefusal) -> &'static str {
     match refusal {
         TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "--scopes",
         TokenRefusal::PipelineCount => "--pipeline",
+        TokenRefusal::SessionLimit => "--max-sessions",
         TokenRefusal::ExpiryPast | TokenRefusal::ExpiryTooLate { .. } => "--expires-at",
         TokenRefusal::Exceeds(_) => "--kind",
     }

@@ -2,10 +2,12 @@
 
 use greenroom_domain::deployment::{Purpose, Reason};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
+use greenroom_domain::owner::{Owner, ServiceToken};
 use greenroom_domain::role::Role;
 use jiff::Timestamp;
 
 use crate::error::{parse_column, parse_nullable_column};
+use crate::token_columns::service_token;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -72,6 +74,8 @@ pub struct HandoverRequest {
     pub user_id: UserId,
     pub name: String,
     pub kind: String,
+    /// The name of the requester's token, if the requester is a service account.
+    pub token_name: Option<String>,
     pub context: Option<String>,
     pub requested_at: Timestamp,
     pub due_at: Timestamp,
@@ -86,6 +90,8 @@ pub struct Holder {
     pub user_id: UserId,
     pub name: String,
     pub kind: String,
+    /// The token that claimed the session, if the user is a service account.
+    pub token: Option<ServiceToken>,
     pub context: Option<String>,
     pub commit_id: Option<String>,
     pub claimed_at: Timestamp,
@@ -96,6 +102,12 @@ pub struct Holder {
     /// `expires_at` is the deadline of the confirmation.
     pub confirmed: bool,
     pub fence: i64,
+}
+
+impl Holder {
+    pub fn owner(&self) -> Owner {
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+    }
 }
 
 pub(crate) struct Row {
@@ -115,6 +127,8 @@ pub(crate) struct Row {
     pub(crate) holder_id: Option<uuid::Uuid>,
     pub(crate) holder_name: Option<String>,
     pub(crate) holder_kind: Option<String>,
+    pub(crate) owner_token_id: Option<uuid::Uuid>,
+    pub(crate) holder_token_name: Option<String>,
     pub(crate) context: Option<String>,
     pub(crate) commit_id: Option<String>,
     pub(crate) claimed_at: Option<jiff_sqlx::Timestamp>,
@@ -125,6 +139,7 @@ pub(crate) struct Row {
     pub(crate) handover_user_id: Option<uuid::Uuid>,
     pub(crate) handover_user_name: Option<String>,
     pub(crate) handover_user_kind: Option<String>,
+    pub(crate) handover_token_name: Option<String>,
     pub(crate) handover_context: Option<String>,
     pub(crate) handover_requested_at: Option<jiff_sqlx::Timestamp>,
     pub(crate) handover_due_at: Option<jiff_sqlx::Timestamp>,
@@ -156,6 +171,7 @@ impl TryFrom<Row> for Environment {
                     user_id: user.into(),
                     name: row.holder_name.unwrap_or_default(),
                     kind: row.holder_kind.unwrap_or_default(),
+                    token: service_token(row.owner_token_id, row.holder_token_name),
                     context: row.context,
                     commit_id: row.commit_id,
                     claimed_at: claimed_at.to_jiff(),
@@ -179,6 +195,7 @@ impl TryFrom<Row> for Environment {
                 user_id: user.into(),
                 name: row.handover_user_name.unwrap_or_default(),
                 kind: row.handover_user_kind.unwrap_or_default(),
+                token_name: row.handover_token_name,
                 context: row.handover_context,
                 requested_at: requested_at.to_jiff(),
                 due_at: due_at.to_jiff(),
@@ -237,8 +254,9 @@ macro_rules! environment_query {
             $crate::environment::Row,
             "select id, pipeline_id, name, url, labels, configuration, force_role, longest_lease_seconds, sessions, waiters, fence,
                     expires_at > clock_timestamp() as is_held,
-                    session_id, holder_id, holder_name, holder_kind, context, commit_id, claimed_at, expires_at,
-                    max_expires_at, confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind, handover_context,
+                    session_id, holder_id, holder_name, holder_kind, owner_token_id, holder_token_name, context, commit_id, claimed_at, expires_at,
+                    max_expires_at, confirmed, handover_session_id, handover_user_id, handover_user_name, handover_user_kind,
+                    handover_token_name, handover_context,
                     handover_requested_at, handover_due_at, handover_accepts, cleanup_failed_deployment_id,
                     cleanup_failed_at, cleanup_failed_reason, deployed_deployment_id, deployed_commit_id, deployed_at,
                     case when free_since >= used_at then free_since end as free_since, slot_deployment_id,

@@ -3,7 +3,7 @@
 //!
 //! A grant reads only columns of the environment's own row, because PostgreSQL evaluates only that row again
 //! after waiting for its lock. In every other case (held, queued for, expired lease, deployment in the work
-//! slot, unknown environment) it changes nothing and returns `None`. Then the caller takes the slow path
+//! slot, token with a session limit, unknown environment) it changes nothing and returns `None`. Then the caller takes the slow path
 //! (`lock`), which also finds the reason of a refusal. The fast path never grants what the domain's machine
 //! would not grant; `tests/model` checks that both agree.
 
@@ -17,6 +17,7 @@ use sqlx::{PgConnection, PgPool};
 use crate::environment::{Holder, LockView};
 use crate::pipeline::PipelineName;
 use crate::session::Session;
+use crate::token_columns::service_token;
 use crate::transaction::Actor;
 use crate::{Command, Store, StoreError};
 
@@ -111,6 +112,8 @@ async fn grant(
                update environments e
                set fence = e.fence + 1, sessions = e.sessions + 1, confirmed = true, session_id = $5, context = $6,
                    holder_id = m.user_id, holder_name = m.name, holder_kind = t.kind, commit_id = null,
+                   owner_token_id = t.owner_token_id,
+                   holder_token_name = case when t.owner_token_id is not null then t.name end,
                    lease_seconds = coalesce($7, e.default_lease_seconds),
                    claimed_at = clock_timestamp(), used_at = clock_timestamp(), free_since = null,
                    expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
@@ -121,7 +124,7 @@ async fn grant(
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
                  and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($9)
-                 and $12 = any(t.scopes)
+                 and $12 = any(t.scopes) and t.max_sessions is null
                  and p.organization_id = $1 and p.status <> 'archived'
                  and p.id = coalesce($2, (select id from pipelines
                      where organization_id = $1 and slug = $3 and status <> 'archived'))
@@ -129,14 +132,16 @@ async fn grant(
                  and e.listed and e.session_id is null and e.waiters = 0 and e.cleanup_failed_deployment_id is null
                  and coalesce($7, e.default_lease_seconds) between 1 and e.longest_lease_seconds
                returning e.id, e.pipeline_id, e.name, e.fence, e.sessions, e.context, e.holder_id, e.holder_name,
-                   e.holder_kind, e.lease_seconds, e.longest_lease_seconds, e.claimed_at, e.expires_at, e.max_expires_at
+                   e.holder_kind, e.owner_token_id, e.holder_token_name, e.lease_seconds, e.longest_lease_seconds, e.claimed_at, e.expires_at, e.max_expires_at
            ),
            held as (
                insert into sessions
                    (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context,
-                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at, token_id)
+                    lease_seconds, longest_seconds, fence, claimed_at, expires_at, max_expires_at, token_id,
+                    owner_token_id, token_name)
                select $1, $5, g.id, g.sessions, 'active', g.holder_id, g.holder_name, g.holder_kind, g.context,
-                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at, $8
+                      g.lease_seconds, g.longest_lease_seconds, g.fence, g.claimed_at, g.expires_at, g.max_expires_at, $8,
+                      g.owner_token_id, g.holder_token_name
                from granted g
            ),
            told as (
@@ -150,7 +155,7 @@ async fn grant(
                               'lock', jsonb_strip_nulls(jsonb_build_object('status', 'locked',
                                   'sessionId', 'ses_' || $5::uuid,
                                   'holder', jsonb_build_object('id', 'usr_' || g.holder_id, 'name', g.holder_name,
-                                      'kind', g.holder_kind),
+                                      'kind', g.holder_kind, 'token', g.holder_token_name),
                                   'context', g.context,
                                   'claimedAt', to_jsonb(g.claimed_at at time zone 'UTC') #>> '{}' || 'Z',
                                   'expiresAt', to_jsonb(g.expires_at at time zone 'UTC') #>> '{}' || 'Z',
@@ -159,6 +164,7 @@ async fn grant(
                from granted g
            )
            select g.pipeline_id, g.fence, g.holder_id as "holder_id!", g.holder_name as "holder_name!", g.holder_kind as "holder_kind!",
+                  g.owner_token_id, g.holder_token_name,
                   g.claimed_at as "claimed_at!", g.expires_at as "expires_at!", g.max_expires_at as "max_expires_at!",
                   floor(extract(epoch from g.expires_at - clock_timestamp()) * 1000)::bigint as "lease_remaining_ms!",
                   floor(extract(epoch from g.max_expires_at - clock_timestamp()) * 1000)::bigint as "max_remaining_ms!"
@@ -182,11 +188,13 @@ async fn grant(
         let (claimed_at, expires_at) = (row.claimed_at.to_jiff(), row.expires_at.to_jiff());
         let max_expires_at = row.max_expires_at.to_jiff();
         let context = claim.context.map(str::to_owned);
+        let token = service_token(row.owner_token_id, row.holder_token_name);
         let holder = Holder {
             session_id: claim.session,
             user_id: row.holder_id.into(),
             name: row.holder_name.clone(),
             kind: row.holder_kind.clone(),
+            token: token.clone(),
             context: context.clone(),
             commit_id: None,
             claimed_at,
@@ -204,6 +212,7 @@ async fn grant(
             user_id: row.holder_id.into(),
             user_name: row.holder_name,
             user_kind: row.holder_kind,
+            token,
             context,
             commit_id: None,
             fence: Some(row.fence),
@@ -244,6 +253,7 @@ async fn release(
         r#"with released as (
                update environments e
                set fence = e.fence + 1, session_id = null, holder_id = null, holder_name = null, holder_kind = null,
+                   owner_token_id = null, holder_token_name = null,
                    context = null, commit_id = null, lease_seconds = null, claimed_at = null, expires_at = null,
                    max_expires_at = null, confirmed = true, free_since = clock_timestamp()
                from api_tokens t, memberships m, pipelines p, environments before
@@ -257,7 +267,8 @@ async fn release(
                  and e.organization_id = $1 and e.pipeline_id = p.id and e.name = $4
                  and before.organization_id = $1 and before.id = e.id
                  and before.session_id = e.session_id and before.expires_at = e.expires_at
-                 and e.session_id = $5 and e.holder_id = m.user_id and e.expires_at > clock_timestamp()
+                 and e.session_id = $5 and e.holder_id = m.user_id
+                 and e.owner_token_id is not distinct from t.owner_token_id and e.expires_at > clock_timestamp()
                  and e.waiters = 0 and e.slot_deployment_id is null and not e.cleanup
                returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at, e.free_since
            ),
@@ -267,7 +278,7 @@ async fn release(
                    expires_at = r.expires_at
                from released r
                where s.organization_id = $1 and s.id = $5 and s.status = 'active'
-               returning s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence, s.queued_at, s.claimed_at,
+               returning s.user_id, s.user_name, s.user_kind, s.owner_token_id, s.token_name, s.context, s.commit_id, s.fence, s.queued_at, s.claimed_at,
                    s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name
            ),
            told as (
@@ -280,7 +291,7 @@ async fn release(
                               'lock', jsonb_build_object('status', 'free', 'queueLength', 0)))
                from released r
            )
-           select r.pipeline_id, s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
+           select r.pipeline_id, s.user_id, s.user_name, s.user_kind, s.owner_token_id, s.token_name, s.context, s.commit_id, s.fence as "fence!", s.queued_at,
                   s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by_name,
                   exists (select 1 from deployments d where d.organization_id = $1 and d.session_id = $5) as "deployed!"
            from ended s, released r"#,
@@ -308,6 +319,7 @@ async fn release(
             user_id: row.user_id.into(),
             user_name: row.user_name,
             user_kind: row.user_kind,
+            token: service_token(row.owner_token_id, row.token_name),
             context: row.context,
             commit_id: row.commit_id,
             fence: Some(row.fence),

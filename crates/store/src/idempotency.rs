@@ -7,7 +7,7 @@ use crate::{Command, StoreError};
 const MAX_ATTEMPTS: u32 = 5;
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// A key is unique per user, method and path.
+/// A key is unique per owner (a person, or a token of a service account), method and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyScope<'a> {
     pub method: &'a str,
@@ -34,8 +34,8 @@ pub enum KeyClaim {
 
 impl Command {
     pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<KeyClaim, StoreError> {
-        let (organization, user) = (self.organization(), self.principal().user_id.uuid());
-        let lock = format!("{organization}\n{user}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
+        let (organization, owner) = (self.organization(), self.principal().owner().uuid());
+        let lock = format!("{organization}\n{owner}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
         // The advisory lock of the key is held until the transaction ends, so a concurrent request with this
         // key does not get it and returns `Running`. Retry a few times, because a request that was rejected,
         // or that only replayed its response, may release the lock slightly after responding.
@@ -53,7 +53,7 @@ impl Command {
              where organization_id = $1 and user_id = $2 and method = $3 and path = $4 and key = $5
                and created_at > clock_timestamp() - interval '24 hours'",
             organization,
-            user,
+            owner,
             scope.method,
             scope.path,
             scope.key,
@@ -77,7 +77,7 @@ impl Command {
         scope: &KeyScope<'_>,
         response: &StoredResponse,
     ) -> Result<(), StoreError> {
-        let (organization, user) = (self.organization(), self.principal().user_id.uuid());
+        let (organization, owner) = (self.organization(), self.principal().owner().uuid());
         sqlx::query!(
             "insert into idempotency_keys
                  (organization_id, user_id, method, path, key, fingerprint, status, body, etag)
@@ -86,7 +86,7 @@ impl Command {
                  set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
                      etag = excluded.etag, created_at = clock_timestamp()",
             organization,
-            user,
+            owner,
             scope.method,
             scope.path,
             scope.key,

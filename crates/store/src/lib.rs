@@ -39,6 +39,7 @@ mod readiness;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
+pub mod service_account;
 pub mod session;
 pub mod session_ending;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Members: a user's role and name in one organization.
+//! Members: a person's role and name in one organization. Service accounts have memberships too, which
+//! `service_account.rs` reads and changes; only a removal is the same for both.
 
 use greenroom_domain::id::{OrganizationId, UserId};
 use greenroom_domain::member::Member;
@@ -43,7 +44,8 @@ impl Store {
     ) -> Result<PageResult<Member>, StoreError> {
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
-                   select 1 from memberships where organization_id = $1 and removed_at is null limit $2
+                   select 1 from memberships
+                   where organization_id = $1 and kind = 'person' and removed_at is null limit $2
                ) counted"#,
             organization.uuid(),
             MAX_COUNT + 1,
@@ -52,10 +54,10 @@ impl Store {
         .await?;
         let rows = sqlx::query_as!(
             Row,
-            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m
-             where m.organization_id = $1 and m.removed_at is null
-             order by m.user_id limit $2 offset $3",
+            r#"select m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at
+               from memberships m
+               where m.organization_id = $1 and m.kind = 'person' and m.removed_at is null
+               order by m.user_id limit $2 offset $3"#,
             organization.uuid(),
             page.limit,
             page.offset,
@@ -73,9 +75,9 @@ impl Store {
     ) -> Result<Option<Member>, StoreError> {
         let row = sqlx::query_as!(
             Row,
-            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m
-             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null",
+            r#"select m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at
+               from memberships m
+               where m.organization_id = $1 and m.user_id = $2 and m.kind = 'person' and m.removed_at is null"#,
             organization.uuid(),
             user.uuid(),
         )
@@ -105,12 +107,12 @@ impl Command {
         .await?;
         let row = sqlx::query_as!(
             Row,
-            "insert into memberships as m (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, $5)
-             on conflict (organization_id, user_id) do update
-                 set email = excluded.email, name = excluded.name, role = excluded.role, removed_at = null,
-                     revision = m.revision + 1, updated_at = clock_timestamp()
-                 where m.removed_at is not null
-             returning m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
+            r#"insert into memberships as m (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, $5)
+               on conflict (organization_id, user_id) do update
+                   set email = excluded.email, name = excluded.name, role = excluded.role, removed_at = null,
+                       revision = m.revision + 1, updated_at = clock_timestamp()
+                   where m.removed_at is not null
+               returning m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
             organization,
             user_id,
             email.as_str(),
@@ -131,9 +133,10 @@ impl Command {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "select m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at
-             from memberships m
-             where m.organization_id = $1 and m.user_id = $2 and m.removed_at is null for no key update of m",
+            r#"select m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at
+               from memberships m
+               where m.organization_id = $1 and m.user_id = $2 and m.kind = 'person' and m.removed_at is null
+               for no key update of m"#,
             organization,
             user.uuid(),
         )
@@ -164,9 +167,9 @@ impl Command {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "update memberships m set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp()
-             where m.organization_id = $1 and m.user_id = $2
-             returning m.user_id, m.email, m.name, m.role, m.revision, m.created_at, m.updated_at",
+            r#"update memberships m set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp()
+               where m.organization_id = $1 and m.user_id = $2 and m.kind = 'person'
+               returning m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
             organization,
             user.uuid(),
             name,
@@ -177,7 +180,8 @@ impl Command {
         row.try_into()
     }
 
-    /// Removes a member and revokes their tokens. The tokens stay revoked if the membership is restored.
+    /// Removes a member or a service account and revokes their tokens. The tokens stay revoked if the membership is
+    /// restored.
     pub async fn remove_member(&mut self, user: UserId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(

@@ -1,12 +1,14 @@
 //! Reads sessions: a single one, the queue, and an environment's history.
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
+use greenroom_domain::owner::{Owner, ServiceToken};
 use greenroom_domain::queue::heartbeat_deadline;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
 
 use crate::error::parse_column;
 use crate::page::{MAX_COUNT, Page, Total};
+use crate::token_columns::service_token;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -23,6 +25,8 @@ pub struct Session {
     pub user_id: UserId,
     pub user_name: String,
     pub user_kind: String,
+    /// The token that claimed it, if its user is a service account.
+    pub token: Option<ServiceToken>,
     pub context: Option<String>,
     pub commit_id: Option<String>,
     pub fence: Option<i64>,
@@ -43,6 +47,12 @@ pub struct Session {
     pub previous_session_id: Option<SessionId>,
     /// The holder's response to this session's last hand-over request, if it was declined.
     pub handover_declined: Option<DeclinedHandover>,
+}
+
+impl Session {
+    pub fn owner(&self) -> Owner {
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +77,8 @@ struct Row {
     user_id: uuid::Uuid,
     user_name: String,
     user_kind: String,
+    owner_token_id: Option<uuid::Uuid>,
+    token_name: Option<String>,
     context: Option<String>,
     commit_id: Option<String>,
     fence: Option<i64>,
@@ -126,6 +138,7 @@ impl TryFrom<Row> for Session {
             user_id: row.user_id.into(),
             user_name: row.user_name,
             user_kind: row.user_kind,
+            token: service_token(row.owner_token_id, row.token_name),
             context: row.context,
             commit_id: row.commit_id,
             fence,
@@ -156,7 +169,8 @@ macro_rules! session_query {
     ($rest:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
             Row,
-            r#"select s.id, s.status, s.user_id, s.user_name, s.user_kind, s.context, s.commit_id, s.fence,
+            r#"select s.id, s.status, s.user_id, s.user_name, s.user_kind, s.owner_token_id, s.token_name,
+                      s.context, s.commit_id, s.fence,
                       case when s.status = 'queued' then
                           (select count(*) from sessions w where w.organization_id = $1
                              and w.environment_id = s.environment_id and w.waiting and w.ordinal <= s.ordinal)

@@ -122,6 +122,8 @@ impl OrgTransaction {
         let with_reason = NewSession { context: Some(reason.to_owned()), ..NewSession::default() };
         let live = self.live_sessions(of).await?;
         let mut ended = Vec::with_capacity(live.len());
+        let environments = live.iter().map(|session| session.environment_id.uuid()).collect();
+        self.lock_environment_rows(environments).await?;
         let mut locked = None;
         for session in live {
             if locked.as_ref().is_none_or(|(id, _)| *id != session.environment_id) {
@@ -140,5 +142,21 @@ impl OrgTransaction {
             }
         }
         Ok(ended)
+    }
+
+    /// Locks the rows of all environments before the first one is changed: a change may grant a session to a waiter
+    /// with a session limit, and the lock of those limits comes after all rows.
+    async fn lock_environment_rows(&mut self, mut ids: Vec<uuid::Uuid>) -> Result<(), StoreError> {
+        ids.sort_unstable();
+        ids.dedup();
+        let organization = self.organization();
+        sqlx::query!(
+            "select id from environments where organization_id = $1 and id = any($2) order by id for update",
+            organization,
+            &ids,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! Counts of what is going on in an organization. They read environments, waiting sessions and live
 //! deployments, and no history.
 
-use greenroom_domain::id::{OrganizationId, UserId};
+use greenroom_domain::id::{OrganizationId, TokenId};
+use greenroom_domain::owner::Owner;
 use greenroom_domain::token_grant::PipelineLimit;
 
 use crate::deployment::final_statuses::query_with_final_statuses;
@@ -13,7 +14,7 @@ use crate::{Store, StoreError};
 /// What is counted, and for whom.
 #[derive(Clone, Debug)]
 pub struct SummaryFilter {
-    pub user: UserId,
+    pub owner: Owner,
     pub pipeline: Option<PipelineName>,
     /// Only pipelines that the token has access to.
     pub within: PipelineLimit,
@@ -57,13 +58,14 @@ impl Store {
         let environments = sqlx::query!(
             r#"select count(*) as "total!", count(*) filter (where not e.is_held) as "free!",
                       coalesce(sum(e.waiters), 0)::bigint as "waiting!",
-                      count(*) filter (where e.is_held and e.holder_id = $3) as "held!",
-                      count(*) filter (where e.is_held and e.holder_id = $3 and not e.confirmed) as "unconfirmed!",
-                      count(*) filter (where e.is_held and e.holder_id = $3
-                          and e.handover_session_id is not null) as "requested!"
+                      count(*) filter (where e.is_own) as "held!",
+                      count(*) filter (where e.is_own and not e.confirmed) as "unconfirmed!",
+                      count(*) filter (where e.is_own and e.handover_session_id is not null) as "requested!"
                from (
-                   select o.waiters, o.holder_id, o.confirmed, o.handover_session_id,
-                          coalesce(o.expires_at > clock_timestamp(), false) as is_held
+                   select o.waiters, o.confirmed, o.handover_session_id,
+                          coalesce(o.expires_at > clock_timestamp(), false) as is_held,
+                          o.expires_at > clock_timestamp() and o.holder_id = $3
+                              and o.owner_token_id is not distinct from $4 as is_own
                    from environments o
                    where o.organization_id = $1 and o.pipeline_id = any($2)
                      and (o.listed or o.session_id is not null or o.waiters > 0 or o.slot_deployment_id is not null
@@ -71,17 +73,20 @@ impl Store {
                ) e"#,
             organization.uuid(),
             &ids,
-            filter.user.uuid(),
+            filter.owner.user.uuid(),
+            filter.owner.token.map(TokenId::uuid),
         )
         .fetch_one(&self.pool())
         .await?;
         let waiting_of_user = sqlx::query_scalar!(
             r#"select count(*) as "count!" from sessions w
                join environments e on e.organization_id = $1 and e.id = w.environment_id
-               where w.organization_id = $1 and w.waiting and w.user_id = $3 and e.pipeline_id = any($2)"#,
+               where w.organization_id = $1 and w.waiting and w.user_id = $3
+                 and w.owner_token_id is not distinct from $4 and e.pipeline_id = any($2)"#,
             organization.uuid(),
             &ids,
-            filter.user.uuid(),
+            filter.owner.user.uuid(),
+            filter.owner.token.map(TokenId::uuid),
         )
         .fetch_one(&self.pool())
         .await?;

@@ -1,13 +1,14 @@
 //! API tokens of one organization. The lookup of a request's token is in `system/token.rs`.
 
 use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, UserId};
+use greenroom_domain::owner::Owner;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{Token, TokenSecret};
 use greenroom_domain::token_grant::{PipelineLimit, TokenGrant};
 
 use crate::error::parse_column;
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
-use crate::token_columns::{limit_ids, pipeline_limit, scope_names, scopes};
+use crate::token_columns::{limit_ids, max_sessions, pipeline_limit, scope_names, scopes};
 use crate::{Command, Store, StoreError};
 
 pub(crate) struct Row {
@@ -19,6 +20,8 @@ pub(crate) struct Row {
     pub(crate) allow_force: bool,
     pub(crate) scopes: Vec<String>,
     pub(crate) pipelines: Option<Vec<uuid::Uuid>>,
+    pub(crate) max_sessions: Option<i32>,
+    pub(crate) owner_token_id: Option<uuid::Uuid>,
     pub(crate) hint: String,
     pub(crate) created_at: jiff_sqlx::Timestamp,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
@@ -39,6 +42,8 @@ impl TryFrom<Row> for Token {
             allow_force: row.allow_force,
             scopes: scopes(&row.scopes)?,
             pipelines: pipeline_limit(row.pipelines),
+            max_sessions: max_sessions(row.max_sessions)?,
+            owner_token: row.owner_token_id.map(TokenId::from),
             hint: row.hint,
             created_at: row.created_at.to_jiff(),
             expires_at: row.expires_at.map(jiff_sqlx::Timestamp::to_jiff),
@@ -48,37 +53,71 @@ impl TryFrom<Row> for Token {
     }
 }
 
+/// Whose tokens are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokensOf {
+    Everyone,
+    User(UserId),
+    /// A person's; or, of a service account, those that share their sessions.
+    Owner(Owner),
+}
+
+impl TokensOf {
+    fn columns(self) -> (Option<uuid::Uuid>, Option<uuid::Uuid>) {
+        match self {
+            Self::Everyone => (None, None),
+            Self::User(user) => (Some(user.uuid()), None),
+            Self::Owner(owner) => (Some(owner.user.uuid()), owner.token.map(TokenId::uuid)),
+        }
+    }
+}
+
+/// Whom a new token is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewTokenOf<'a> {
+    /// The caller. The token is a child of the caller's token, if the caller has one.
+    Caller,
+    /// A service account. The token has no parent, so that it stays when the admin who makes it leaves.
+    ServiceAccount { id: UserId, name: &'a str },
+}
+
 impl Store {
-    /// Returns the tokens of one user or of all, including expired and revoked ones, newest first.
+    /// Returns the tokens of a user, of an owner or of all, including expired and revoked ones, newest first.
     pub async fn tokens(
         &self,
         organization: OrganizationId,
-        of: Option<UserId>,
+        of: TokensOf,
         page: Page,
     ) -> Result<PageResult<Token>, StoreError> {
+        let (user, owner_token) = of.columns();
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from api_tokens
-                   where organization_id = $1 and ($2::uuid is null or user_id = $2) limit $3
+                   where organization_id = $1 and ($2::uuid is null or user_id = $2)
+                     and ($4::uuid is null or owner_token_id = $4) limit $3
                ) counted"#,
             organization.uuid(),
-            of.map(UserId::uuid),
+            user,
             MAX_COUNT + 1,
+            owner_token,
         )
         .fetch_one(&self.pool())
         .await?;
         let rows = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
+                    t.max_sessions, t.owner_token_id, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
              where t.organization_id = $1 and ($2::uuid is null or t.user_id = $2)
+               and ($5::uuid is null or t.owner_token_id = $5)
              order by t.id desc limit $3 offset $4",
             organization.uuid(),
-            of.map(UserId::uuid),
+            user,
             page.limit,
             page.offset,
+            owner_token,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -93,7 +132,8 @@ impl Store {
     ) -> Result<Option<Token>, StoreError> {
         let row = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
+                    t.max_sessions, t.owner_token_id, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -127,37 +167,49 @@ impl Command {
         Ok(unknown.map(PipelineId::from))
     }
 
-    /// Creates a token for the command's user, as a child of the command's token if it has one.
+    /// Creates a token.
     pub async fn create_token(
         &mut self,
         id: TokenId,
+        of: NewTokenOf<'_>,
         secret: &TokenSecret,
         name: &Name,
         grant: &TokenGrant,
     ) -> Result<Token, StoreError> {
         let principal = self.principal().clone();
+        let (user, user_name, parent, owner_token) = match of {
+            NewTokenOf::Caller => (
+                principal.user_id,
+                principal.user_name.as_str(),
+                principal.credential.token(),
+                principal.owner().token,
+            ),
+            NewTokenOf::ServiceAccount { id: account, name } => (account, name, None, Some(id)),
+        };
         let hash = secret.hash();
         let row = sqlx::query_as!(
             Row,
             r#"insert into api_tokens
                  (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, parent_id, expires_at,
-                  scopes, pipelines)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13)
-             returning id, user_id, $11 as "user_name!", name, kind, allow_force, scopes, pipelines, hint,
-                       created_at, expires_at, last_used_at, revoked_at"#,
+                  scopes, pipelines, max_sessions, owner_token_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13, $14, $15)
+             returning id, user_id, $11 as "user_name!", name, kind, allow_force, scopes, pipelines, max_sessions,
+                       owner_token_id, hint, created_at, expires_at, last_used_at, revoked_at"#,
             principal.organization_id.uuid(),
             id.uuid(),
-            principal.user_id.uuid(),
+            user.uuid(),
             name.as_str(),
             grant.kind.as_str(),
             grant.allow_force,
             hash.as_slice(),
             secret.hint(),
-            principal.credential.token().map(TokenId::uuid),
+            parent.map(TokenId::uuid),
             grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
-            principal.user_name,
+            user_name,
             &scope_names(grant.scopes),
             limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
+            grant.max_sessions.map(i32::from),
+            owner_token.map(TokenId::uuid),
         )
         .fetch_one(self.connection())
         .await?;
@@ -168,7 +220,8 @@ impl Command {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
-            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines, t.hint,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
+                    t.max_sessions, t.owner_token_id, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id

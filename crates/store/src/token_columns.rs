@@ -1,11 +1,13 @@
-//! The columns of a token that limit it: its scopes and its pipelines.
+//! The columns of a token that limit it: its scopes, its pipelines and its number of sessions; and those that
+//! copy the token of a service account into its sessions.
 
 use greenroom_domain::id::PipelineId;
+use greenroom_domain::owner::ServiceToken;
 use greenroom_domain::scope::Scopes;
 use greenroom_domain::token_grant::PipelineLimit;
 
 use crate::StoreError;
-use crate::error::parse_column;
+use crate::error::{from_column, parse_column};
 
 /// Parses the column `scopes`.
 pub(crate) fn scopes(names: &[String]) -> Result<Scopes, StoreError> {
@@ -25,4 +27,14 @@ pub(crate) fn pipeline_limit(ids: Option<Vec<uuid::Uuid>>) -> PipelineLimit {
 /// Returns the value of the column `pipelines`, which is also the form for filters in queries.
 pub(crate) fn limit_ids(limit: &PipelineLimit) -> Option<Vec<uuid::Uuid>> {
     limit.ids().map(|ids| ids.iter().map(|id| id.uuid()).collect())
+}
+
+/// Parses the column `max_sessions`.
+pub(crate) fn max_sessions(number: Option<i32>) -> Result<Option<u16>, StoreError> {
+    number.map(|number| from_column("api_tokens.max_sessions", number)).transpose()
+}
+
+/// Parses the columns of a session, or of the holder of a lock, that are set for service accounts only.
+pub(crate) fn service_token(owner: Option<uuid::Uuid>, name: Option<String>) -> Option<ServiceToken> {
+    owner.map(|owner| ServiceToken { owner: owner.into(), name: name.unwrap_or_default() })
 }

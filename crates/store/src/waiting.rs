@@ -1,7 +1,8 @@
 //! Waiting within a request: what has to be undone when the client disconnects.
 
 use greenroom_domain::environment::LockCommand;
-use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
+use greenroom_domain::owner::Owner;
 
 use crate::idempotency::KeyScope;
 use crate::lock::NewSession;
@@ -15,7 +16,7 @@ pub struct Waiter<'a> {
     pub organization_id: OrganizationId,
     pub environment_id: EnvironmentId,
     pub session_id: SessionId,
-    pub user_id: UserId,
+    pub owner: Owner,
     pub key: Option<KeyScope<'a>>,
 }
 
@@ -28,7 +29,7 @@ impl Store {
             let _never_refused = transaction.apply(&mut locked, release, &NewSession::default()).await?;
         }
         if let Some(key) = &waiter.key {
-            transaction.delete_response(waiter.user_id, key).await?;
+            transaction.delete_response(waiter.owner, key).await?;
         }
         transaction.commit().await
     }
@@ -36,13 +37,13 @@ impl Store {
 
 impl OrgTransaction {
     /// Deletes the response that is stored under this key, so that the key counts as unused.
-    pub async fn delete_response(&mut self, user: UserId, scope: &KeyScope<'_>) -> Result<(), StoreError> {
+    pub async fn delete_response(&mut self, owner: Owner, scope: &KeyScope<'_>) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "delete from idempotency_keys
              where organization_id = $1 and user_id = $2 and method = $3 and path = $4 and key = $5",
             organization,
-            user.uuid(),
+            owner.uuid(),
             scope.method,
             scope.path,
             scope.key,

@@ -3,7 +3,9 @@
 use greenroom_domain::environment::{Effect, EnvironmentState, LockCommand, Refusal, apply, settle};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
+use greenroom_domain::owner::Owner;
 use greenroom_domain::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, SETTLE_BATCH_SIZE};
+use greenroom_domain::rights::Barred;
 use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -13,11 +15,12 @@ fn claim(session: u128, user: u128, kind: TokenKind) -> Claim {
         LeaseTerms { length: SignedDuration::from_hours(1), max_length: SignedDuration::from_hours(2) };
     Claim {
         session: Uuid::from_u128(session).into(),
-        user: Uuid::from_u128(user).into(),
+        owner: Owner::person(Uuid::from_u128(user).into()),
         kind,
         terms,
         can_force: false,
         places: 0,
+        is_at_session_limit: false,
     }
 }
 
@@ -88,4 +91,65 @@ fn timed_out_waiters_end_in_batches_and_are_not_granted() {
     assert!(applied.is_ok(), "{applied:?}");
     let (settled, more) = settle(next, at(123));
     assert!(more.is_empty() && settled.queue.is_empty());
+}
+
+#[test]
+fn a_token_at_its_session_limit_is_granted_nothing() {
+    let limited = |session, user| Claim { is_at_session_limit: true, ..claim(session, user, TokenKind::Ci) };
+    let free = EnvironmentState::default();
+    for command in [LockCommand::Claim, LockCommand::Queue, LockCommand::Force] {
+        let (state, settled, applied) = apply(free.clone(), at(0), command(limited(9, 9)));
+        assert_eq!((state, settled, applied), (free.clone(), Vec::new(), Err(Refusal::SessionLimit)));
+    }
+    // It may wait for an environment that is held, and takes nothing over by force.
+    let (waiting, _, applied) = apply(crowd(0), at(0), LockCommand::Queue(limited(9, 9)));
+    assert!(applied.is_ok());
+    assert_eq!(waiting.queue.len(), 1);
+    let (_, _, applied) = apply(crowd(0), at(0), LockCommand::Force(limited(9, 9)));
+    assert_eq!(applied, Err(Refusal::SessionLimit));
+}
+
+#[test]
+fn a_waiter_at_its_session_limit_is_skipped() {
+    let mut state = crowd(2);
+    let holder = state.lock.held.as_ref().map(|held| held.session).unwrap();
+    let waiting: Vec<_> = state.queue.iter().map(|waiter| waiter.session).collect();
+    for waiter in state.queue.iter_mut().filter(|waiter| waiter.session == waiting[0]) {
+        waiter.rights = waiter.rights.at_session_limit();
+    }
+    let (state, _, applied) = apply(state, at(1), LockCommand::Release(holder));
+    assert!(applied.unwrap().contains(&Effect::Skipped { session: waiting[0], why: Barred::SessionLimit }));
+    assert_eq!(state.lock.held.map(|held| held.session), Some(waiting[1]));
+    assert!(state.queue.is_empty());
+}
+
+#[test]
+fn tokens_of_a_service_account_do_not_share_a_lock() {
+    let of_token = |session, token: Option<u128>| {
+        let plain = claim(session, 1, TokenKind::Ci);
+        Claim { owner: Owner { token: token.map(|id| Uuid::from_u128(id).into()), ..plain.owner }, ..plain }
+    };
+    let (state, _, _) = apply(EnvironmentState::default(), at(0), LockCommand::Claim(of_token(1, Some(7))));
+    let session = Uuid::from_u128(1).into();
+    for (token, refusal) in [
+        (Some(7), Refusal::HeldByYou { session }),
+        (Some(8), Refusal::Locked { session }),
+        (None, Refusal::Locked { session }),
+    ] {
+        let (_, _, applied) = apply(state.clone(), at(0), LockCommand::Claim(of_token(2, token)));
+        assert_eq!(applied, Err(refusal), "{token:?}");
+    }
+    // A hand-over is requested with the waiting session of the same token only.
+    let (state, _, _) = apply(state, at(0), LockCommand::Queue(of_token(3, Some(8))));
+    for (session, token, by) in [(4, 8, 3), (5, 9, 5)] {
+        let by_claim = of_token(session, Some(token));
+        let grace = SignedDuration::from_mins(5);
+        let request = LockCommand::RequestHandover { of: Uuid::from_u128(1).into(), by: by_claim, grace };
+        let (_, _, applied) = apply(state.clone(), at(0), request);
+        let requester = applied.unwrap().into_iter().find_map(|effect| match effect {
+            Effect::HandoverRequested { by, .. } => Some(by),
+            _ => None,
+        });
+        assert_eq!(requester, Some(Uuid::from_u128(by).into()));
+    }
 }

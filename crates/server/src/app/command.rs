@@ -41,7 +41,7 @@ pub enum ConnectionUse {
     PerCommand,
 }
 
-/// An idempotency key: one user's key for one operation on the same records.
+/// An idempotency key: one owner's key for one operation on the same records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationKey {
     pub method: String,
@@ -201,8 +201,8 @@ impl OpenCommand {
     /// Commits without storing a response, and deletes the one that this request has stored earlier.
     pub async fn commit_and_delete_response(mut self) -> Result<(), StoreError> {
         if let Some(key) = &self.key {
-            let user = self.command.principal().user_id;
-            self.command.delete_response(user, &key.scope()).await?;
+            let owner = self.command.principal().owner();
+            self.command.delete_response(owner, &key.scope()).await?;
         }
         self.commit().await
     }

@@ -183,7 +183,7 @@ pub fn waiting_on(record: &DeploymentRecord) -> Vec<WaitingOn> {
 }
 
 fn person(record: PersonRecord) -> Holder {
-    Holder { id: record.id.to_string(), name: record.name, kind: kind(&record.kind) }
+    Holder { id: record.id.to_string(), name: record.name, kind: kind(&record.kind), token: None }
 }
 
 pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {

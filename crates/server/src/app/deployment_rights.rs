@@ -6,8 +6,8 @@ use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::{Action, Denied};
 use greenroom_domain::principal::Principal;
 use greenroom_store::Command;
-use greenroom_store::deployment::DeploymentOwnership;
-use serde_json::json;
+use greenroom_store::deployment::{DeploymentOwnership, SessionOwner};
+use serde_json::{Value, json};
 
 use crate::app::failure::{Code, Failure};
 
@@ -19,7 +19,7 @@ pub async fn require(command: &mut Command, id: DeploymentId) -> Result<(), Fail
 }
 
 fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Failure> {
-    let is_holder = locked.session.as_ref().is_some_and(|session| session.user_id == principal.user_id);
+    let is_holder = locked.session.as_ref().is_some_and(|session| session.owner() == principal.owner());
     let right = required_right(locked.purpose, is_holder);
     if let Err(denied) = principal.require(right.action) {
         let refused = Failure::from(denied);
@@ -54,10 +54,17 @@ fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Fail
 fn explained(refused: Failure, locked: &DeploymentOwnership, detail: &'static str) -> Failure {
     let refused = Failure { detail: detail.into(), ..refused };
     match &locked.session {
-        Some(session) => refused.with("sessionId", session.id.to_string().into()).with(
-            "holder",
-            json!({ "id": session.user_id, "name": session.user_name, "kind": session.user_kind }),
-        ),
+        Some(session) => {
+            refused.with("sessionId", session.id.to_string().into()).with("holder", holder(session))
+        }
         None => refused,
     }
+}
+
+fn holder(session: &SessionOwner) -> Value {
+    let mut holder = json!({ "id": session.user_id, "name": session.user_name, "kind": session.user_kind });
+    if let Some(token) = &session.token {
+        holder["token"] = json!(token.name);
+    }
+    holder
 }

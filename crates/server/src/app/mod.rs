@@ -36,6 +36,7 @@ pub mod public_url;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
+pub mod service_account;
 pub mod session;
 pub mod sign_in;
 pub mod token;

@@ -6,10 +6,12 @@ use greenroom_domain::id::{PipelineId, TokenId};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::scope::Scope;
+use greenroom_domain::service_account::ServiceAccount;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, Token, TokenKind, TokenSecret};
 use greenroom_domain::token_grant::{PipelineLimit, TokenGrant, TokenRefusal, TokenRequest};
 use greenroom_store::Command;
+use greenroom_store::token::NewTokenOf;
 use rand::RngExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -21,19 +23,41 @@ pub async fn create(
     command: &mut Command,
     request: &CreateApiToken,
 ) -> Result<(Token, TokenSecret), Failure> {
+    let parent = lock_parent(command).await?;
+    create_within(command, NewTokenOf::Caller, parent.as_ref(), request).await
+}
+
+/// Creates a token for a service account. The caller's credential limits what it may do, but not how long: the token
+/// stays when the caller leaves.
+pub async fn create_for_account(
+    command: &mut Command,
+    account: &ServiceAccount,
+    request: &CreateApiToken,
+) -> Result<(Token, TokenSecret), Failure> {
+    let limit = TokenGrant { expires_at: None, ..command.principal().token_grant() };
+    let of = NewTokenOf::ServiceAccount { id: account.id, name: &account.name };
+    create_within(command, of, Some(&limit), request).await
+}
+
+async fn create_within(
+    command: &mut Command,
+    of: NewTokenOf<'_>,
+    parent: Option<&TokenGrant>,
+    request: &CreateApiToken,
+) -> Result<(Token, TokenSecret), Failure> {
     let name = Name::new(&request.name).map_err(|error| Failure::field("/name", error))?;
     let pipelines = request.pipelines.as_deref().map(pipeline_ids).transpose()?;
     let kind = request.kind.map_or(command.principal().token_kind, TokenKind::from);
-    let parent = lock_parent(command).await?;
     let requested = TokenRequest {
         kind,
         allow_force: request.allow_force,
         expires_at: request.expires_at,
         scopes: request.scopes.as_ref().map(|scopes| scopes.iter().copied().map(Scope::from).collect()),
         pipelines,
+        max_sessions: request.max_sessions,
     };
     let now = command.now().await?;
-    let grant = requested.resolve(parent.as_ref(), now).map_err(refused)?;
+    let grant = requested.resolve(parent, now).map_err(refused)?;
     if let Some(unknown) = command.unknown_pipeline(&grant.pipelines).await? {
         return Err(Failure::field(
             "/pipelines",
@@ -41,7 +65,7 @@ pub async fn create(
         ));
     }
     let secret = new_secret();
-    let token = command.create_token(TokenId::from(Uuid::now_v7()), &secret, &name, &grant).await?;
+    let token = command.create_token(TokenId::from(Uuid::now_v7()), of, &secret, &name, &grant).await?;
     command
         .record_event(NewEvent {
             event_type: EventType::TokenCreated,
@@ -76,6 +100,7 @@ fn refused(refusal: TokenRefusal) -> Failure {
     let pointer = match &refusal {
         TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "/scopes",
         TokenRefusal::PipelineCount => "/pipelines",
+        TokenRefusal::SessionLimit => "/maxSessions",
         TokenRefusal::ExpiryPast | TokenRefusal::ExpiryTooLate { .. } => "/expiresAt",
         TokenRefusal::Exceeds(exceeds) => {
             let detail = format!("Refused: {exceeds}. Ask for less, or use a token that has more.");
@@ -89,6 +114,7 @@ fn event_payload(token: &Token) -> Value {
     json!({
         "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
         "expiresAt": token.expires_at, "scopes": token.scopes, "pipelines": token.pipelines.ids(),
+        "maxSessions": token.max_sessions,
     })
 }
 
@@ -130,10 +156,10 @@ pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
     }
 }
 
-/// Returns whether the principal may see a token: its user's own ones, and for an admin all. Other tokens are
-/// reported as not found.
+/// Returns whether the principal may see a token: its owner's ones, and for an admin all. Other tokens are reported as
+/// not found.
 pub fn sees(principal: &Principal, token: &Token) -> bool {
-    token.user_id == principal.user_id || principal.may(Action::TokenManageAll)
+    token.owner() == principal.owner() || principal.may(Action::TokenManageAll)
 }
 
 pub fn new_secret() -> TokenSecret {

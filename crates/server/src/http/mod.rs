@@ -35,6 +35,7 @@ mod rules;
 mod runner;
 mod runner_pool;
 mod secret;
+mod service_account;
 mod session;
 mod session_wire;
 mod sign_in;

@@ -17,8 +17,8 @@ use crate::http::{
     browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
     environment_hold, environment_list, environment_pool, event, freeze, give_up, handover, health, id_token,
     lasting_environment, live_session, log, log_index, log_search, log_stream, me, member, middleware, oidc,
-    organization, pipeline, runner, runner_pool, secret, session, sign_in, sign_in_link, summary, token,
-    transfer, version, watch,
+    organization, pipeline, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
+    summary, token, transfer, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -44,6 +44,16 @@ fn api() -> ApiRouter {
         .routes(routes!(member::list_members, member::add_member))
         .routes(routes!(member::get_member, member::update_member, member::remove_member))
         .routes(routes!(sign_in_link::create_sign_in_link))
+        .routes(routes!(service_account::list_service_accounts, service_account::create_service_account))
+        .routes(routes!(
+            service_account::get_service_account,
+            service_account::update_service_account,
+            service_account::delete_service_account
+        ))
+        .routes(routes!(
+            service_account::list_service_account_tokens,
+            service_account::create_service_account_token
+        ))
         .routes(routes!(token::list_api_tokens, token::create_api_token))
         .routes(routes!(token::get_api_token, token::revoke_api_token))
         .routes(routes!(pipeline::list_pipelines, pipeline::create_pipeline))

@@ -117,7 +117,12 @@ fn declined(declined: DeclinedHandover) -> HandoverDeclined {
 }
 
 fn claimed_by(record: &Record) -> Holder {
-    Holder { id: record.user_id.to_string(), name: record.user_name.clone(), kind: kind(&record.user_kind) }
+    Holder {
+        id: record.user_id.to_string(),
+        name: record.user_name.clone(),
+        kind: kind(&record.user_kind),
+        token: record.token.as_ref().map(|token| token.name.clone()),
+    }
 }
 
 fn ended_by(record: &Record) -> Option<Person> {

@@ -37,7 +37,7 @@ pub async fn get_summary(
     query: Query<SummaryQuery>,
 ) -> Result<Response, Failure> {
     let filter = SummaryFilter {
-        user: permit.principal.user_id,
+        owner: permit.principal.owner(),
         pipeline: query.0.pipeline_id.as_deref().map(parse_pipeline).transpose()?,
         within: permit.principal.pipelines.clone(),
     };

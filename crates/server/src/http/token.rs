@@ -7,6 +7,8 @@ use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::token::{ApiToken, CreateApiToken, CreatedApiToken};
 use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::TokenManageOwn;
+use greenroom_domain::token::{Token, TokenSecret};
+use greenroom_store::token::TokensOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -32,7 +34,7 @@ pub struct TokenQuery {
     /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// If true, list the tokens of all members instead of your own. This needs the role admin and the scope
+    /// If true, list the tokens of all members and service accounts instead of your own. This needs the role admin and the scope
     /// `admin`.
     #[param(default = false)]
     all: Option<bool>,
@@ -40,8 +42,8 @@ pub struct TokenQuery {
 
 /// List your own API tokens, newest first
 ///
-/// The list is ordered by when the tokens were created, and contains expired and revoked tokens too. `total`
-/// is exact up to 10,000.
+/// The list is ordered by when the tokens were created, and contains expired and revoked tokens too. For a token of a
+/// service account, it is that token and those with which it shares its sessions. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, TokenQuery),
     responses((status = 200, body = List<ApiToken>), ReadProblems))]
@@ -54,7 +56,7 @@ pub async fn list_api_tokens(
     if all {
         permit.principal.require(Action::TokenManageAll)?;
     }
-    let of = (!all).then_some(permit.principal.user_id);
+    let of = if all { TokensOf::Everyone } else { TokensOf::Owner(permit.principal.owner()) };
     Ok(Json(list(page, permit.app.store.tokens(permit.organization(), of, page).await?)))
 }
 
@@ -94,9 +96,14 @@ pub async fn create_api_token(
     let mut command = permit.open(key, &body.bytes).await?;
     let (created, secret) = token::create(&mut command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
+    command.finish(respond_created(created, &secret)?).await
+}
+
+/// Returns the response to the request that created a token. What is stored for a repeated request has no secret.
+pub fn respond_created(created: Token, secret: &TokenSecret) -> Result<RecordResponse, Failure> {
     let stored = CreatedApiToken { record: created.into(), token: None };
     let sent = CreatedApiToken { token: Some(secret.reveal().to_owned()), ..stored.clone() };
-    command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
+    RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)
 }
 
 /// Revoke an API token and all tokens that were created with it. Every token may revoke itself

@@ -84,7 +84,7 @@ async fn register_watcher(
     principal.require(Action::SessionHold)?;
     let session_id: SessionId = parse_id(session)?;
     let found = permit.app.store.session(organization_id, environment_id, session_id).await?;
-    if found.ok_or_else(Failure::not_found)?.user_id != principal.user_id {
+    if found.ok_or_else(Failure::not_found)?.owner() != principal.owner() {
         return Err(not_own());
     }
     let credential = principal.credential;

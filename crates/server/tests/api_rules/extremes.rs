@@ -95,6 +95,8 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     let (from, to) = ("2026-12-23T17:00:00Z", "2027-01-04T08:00:00Z");
     let freeze = json!({ "name": "Holidays", "reason": "Holidays", "from": from, "to": to });
     let freeze = server.post(owner, "/freezes", freeze).await;
+    let account = json!({ "name": "storefront-ci", "role": "developer" });
+    let account = server.post(owner, "/service-accounts", account).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
@@ -106,6 +108,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("stageKey", "build".to_owned()),
         ("stepRunId", format!("stp_{none}")),
         ("userId", owner.user.clone()),
+        ("serviceAccountId", account["id"].as_str().unwrap().to_owned()),
         ("tokenId", format!("tok_{none}")),
         ("runnerId", format!("run_{none}")),
         ("eventId", format!("evt_{none}")),
@@ -205,6 +208,7 @@ async fn extremes_in_a_body_are_invalid_fields() {
     let existing_ids = existing_ids(&server, &owner).await;
     let runner = server.post(&owner, "/runners", json!({ "name": "one" })).await["token"].take();
     let session = existing_ids.iter().find(|(name, _)| *name == "sessionId").unwrap().1.clone();
+    let account = existing_ids.iter().find(|(name, _)| *name == "serviceAccountId").unwrap().1.clone();
     let of = "/pipelines/shop/ephemeral-environments";
     let (named, held) = (format!("{of}/pr-1/sessions"), format!("{of}/qa-1/sessions/{session}"));
     for text in ["a\u{0}b", "a\u{1b}[31mb", "a\u{202e}b", "a\u{2066}b", "a\u{200f}b", "a\u{61c}b"] {
@@ -220,6 +224,13 @@ async fn extremes_in_a_body_are_invalid_fields() {
                 json!({ "name": "A", "email": format!("{text}@b.test"), "role": "viewer" }),
             ),
             ("/runners", "/name", json!({ "name": text })),
+            ("/service-accounts", "/name", json!({ "name": text, "role": "viewer" })),
+            (
+                "/service-accounts",
+                "/description",
+                json!({ "name": "a", "role": "viewer", "description": text }),
+            ),
+            (&format!("/service-accounts/{account}/api-tokens"), "/name", json!({ "name": text })),
             ("/freezes", "/name", json!({ "name": text, "reason": "a" })),
             ("/freezes", "/reason", json!({ "name": "a", "reason": text })),
             ("/secrets", "/name", json!({ "name": text, "value": "a value" })),

@@ -41,6 +41,7 @@ mod repositories;
 mod responses;
 mod runner_pools;
 mod secrets;
+mod service_accounts;
 mod slow_bodies;
 mod slow_clients;
 mod stream;

@@ -8,13 +8,15 @@ use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
-/// These lists are empty here: no pipeline of the tests has environments, and there are neither secrets nor freezes.
-const EMPTY_LISTS: [&str; 6] = [
+/// These lists are empty here: no pipeline of the tests has environments, and there are neither secrets, service
+/// accounts nor freezes.
+const EMPTY_LISTS: [&str; 7] = [
     "/ephemeral-environments",
     "/environments",
     "/pipelines/web/environments",
     "/sessions",
     "/secrets",
+    "/service-accounts",
     "/freezes",
 ];
 

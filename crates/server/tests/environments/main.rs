@@ -18,6 +18,8 @@ mod proxy;
 mod queue;
 mod queue_limits;
 mod rights;
+mod service_accounts;
+mod session_limits;
 #[path = "../support/mod.rs"]
 mod support;
 mod sweeping;

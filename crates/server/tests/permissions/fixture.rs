@@ -24,6 +24,8 @@ pub enum Relation {
     Member(Role),
     /// A member who does not hold the session of the call.
     NonHolder(Role),
+    /// Another token of the service account that holds the session of the call.
+    OtherToken(Role),
     /// An owner with a token that has only these scopes.
     Scoped(&'static [&'static str]),
     /// An owner with a token that is limited to a pipeline that no call is about.
@@ -55,6 +57,9 @@ const SINGLE_SCOPES: [(&str, &[&str]); 6] = [
 ];
 const KINDS: [(&str, &[&str]); 2] =
     [("agent", &["read", "hold", "deploy"]), ("ci", &["read", "hold", "deploy", "start"])];
+
+/// All scopes that a token of a service account can have.
+const SERVICE_SCOPES: &[&str] = &["read", "hold", "deploy", "start", "write"];
 
 pub struct PermissionFixture {
     pub server: TestServer,
@@ -144,6 +149,24 @@ impl PermissionFixture {
                 browser_of: None,
             });
         }
+        // A program that administers nothing, although its account is an admin; and another token of an account.
+        let account = self.service_account("admin").await;
+        let token = Some(self.service_token(&account).await);
+        identities.push(Identity {
+            name: "service",
+            maker: token.clone(),
+            token,
+            relation: Relation::Scoped(SERVICE_SCOPES),
+            browser_of: None,
+        });
+        let account = self.service_account("developer").await;
+        identities.push(Identity {
+            name: "service*",
+            maker: Some(self.service_token(&account).await),
+            token: Some(self.service_token(&account).await),
+            relation: Relation::OtherToken(Role::Developer),
+            browser_of: None,
+        });
         let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
         let token = made(json!({ "name": "elsewhere", "pipelines": [pipeline] })).await;
         identities.push(Identity {
@@ -162,6 +185,20 @@ impl PermissionFixture {
             browser_of: None,
         });
         identities
+    }
+
+    /// Creates a service account. Returns its id.
+    pub async fn service_account(&self, role: &str) -> String {
+        let body = json!({ "name": self.unique_name(), "role": role });
+        let made = self.server.post("/organizations/acme/service-accounts", &self.owner.token, body).await;
+        made.succeeded(201).field("id")
+    }
+
+    /// Creates a token of a service account with everything that it can have. Returns its secret.
+    pub async fn service_token(&self, account: &str) -> String {
+        let path = format!("/organizations/acme/service-accounts/{account}/api-tokens");
+        let body = json!({ "name": self.unique_name(), "scopes": SERVICE_SCOPES, "allowForce": true });
+        self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("token")
     }
 
     /// Returns people in a browser: without a valid session, of another organization, and of every role.

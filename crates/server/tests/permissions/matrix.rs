@@ -77,7 +77,7 @@ async fn every_operation_for_every_role() {
 }
 
 /// The same with tokens of an owner that can do less than their user: by scope, by kind, and limited to a
-/// pipeline. A `*` marks a member who is not the holder of the session.
+/// pipeline. A `*` marks a member, or another token of the service account, that is not the holder of the session.
 #[tokio::test]
 async fn every_operation_for_every_scope() {
     let (_database, pool) = TestDatabase::create().await;
@@ -143,6 +143,12 @@ impl Walk<'_> {
             Some(maker) => fixture.target(row.target, maker).await,
             None => id.clone(),
         };
+        // A session of a service account is refused to another token of that account.
+        let sibling = identities.iter().find(|identity| matches!(identity.relation, Relation::OtherToken(_)));
+        let of_sibling = match sibling.and_then(|identity| identity.maker.as_deref()) {
+            Some(maker) if row.is_holders() => fixture.target(row.target, maker).await,
+            _ => id.clone(),
+        };
         let before = content::fingerprint(&fixture.pool).await;
         let mut statuses = Vec::new();
         // First all refused calls: they may not change anything.
@@ -151,7 +157,11 @@ impl Walk<'_> {
                 Expected::Success => None,
                 Expected::NotApplicable => Some("–".to_owned()),
                 Expected::Refusal(status, code) => {
-                    let id = if matches!(identity.relation, Relation::Scoped(_)) { &held } else { &id };
+                    let id = match identity.relation {
+                        Relation::Scoped(_) => &held,
+                        Relation::OtherToken(_) => &of_sibling,
+                        _ => &id,
+                    };
                     self.refused(row, identity, (own, id), (status, code)).await;
                     Some(status.to_string())
                 }
@@ -167,7 +177,7 @@ impl Walk<'_> {
             if status.is_none() {
                 let maker = match identity.relation {
                     // Only sessions have a holder.
-                    Relation::NonHolder(_) if !row.is_holders() => &identity.token,
+                    Relation::NonHolder(_) | Relation::OtherToken(_) if !row.is_holders() => &identity.token,
                     _ => &identity.maker,
                 };
                 let target = fixture.target(row.target, maker.as_deref().unwrap_or_default()).await;
@@ -277,10 +287,14 @@ fn expected(row: &Row, identity: &Identity) -> Expected {
         Relation::Stranger => when(!matches!(row.right, Right::Least(_)), 404, "not_found"),
         Relation::Member(role) => by_role(role),
         // Sessions of others can only be ended, by maintainers and above.
-        Relation::NonHolder(role) if row.is_holders() => {
+        Relation::NonHolder(role) | Relation::OtherToken(role) if row.is_holders() => {
             when(row.operation == "release_session" && role >= Role::Maintainer, 403, "forbidden")
         }
-        Relation::NonHolder(role) => by_role(role),
+        Relation::NonHolder(role) | Relation::OtherToken(role) => by_role(role),
+        // Tokens of service accounts can't administer, so a token that can do nothing else has nothing to give.
+        Relation::Scoped(["admin"]) if row.operation == "create_service_account_token" => {
+            Expected::Refusal(403, "token_exceeds_parent")
+        }
         Relation::Scoped(scopes) => {
             when(row.scope.is_empty() || scopes.contains(&row.scope), 403, "scope_missing")
         }

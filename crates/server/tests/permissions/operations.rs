@@ -41,6 +41,8 @@ pub enum Target {
     Nothing,
     /// A member with the role viewer.
     Member,
+    /// A service account with the role viewer.
+    ServiceAccount,
     /// A token of the caller.
     OwnToken,
     Pipeline,
@@ -142,6 +144,9 @@ const OIDC_START: &str = "/auth/oidc/{provider}/start";
 const OIDC_CALLBACK: &str = "/auth/oidc/{provider}/callback";
 const TOKENS: &str = "/organizations/{orgId}/api-tokens";
 const ONE_TOKEN: &str = "/organizations/{orgId}/api-tokens/{tokenId}";
+const SERVICE_ACCOUNTS: &str = "/organizations/{orgId}/service-accounts";
+const SERVICE_ACCOUNT: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}";
+const SERVICE_TOKENS: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}/api-tokens";
 const PIPELINES: &str = "/organizations/{orgId}/pipelines";
 const VALIDATE: &str = "/organizations/{orgId}/pipelines/validate";
 const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
@@ -251,6 +256,14 @@ pub const ROWS: &[Row] = &[
     row("remove_member",          ("DELETE", MEMBER),     ADMIN,      ADMINISTER, 200, Target::Member,          none),
 
     row("create_sign_in_link",    ("POST", SIGN_IN_LINK), ADMIN,      ADMINISTER, 201, Target::Member,          none),
+
+    row("list_service_accounts",  ("GET", SERVICE_ACCOUNTS), VIEWER,  READ,       200, Target::Nothing,         none),
+    row("create_service_account", ("POST", SERVICE_ACCOUNTS), ADMIN,  ADMINISTER, 201, Target::Nothing,         service_account),
+    row("get_service_account",    ("GET", SERVICE_ACCOUNT), VIEWER,   READ,       200, Target::ServiceAccount,  none),
+    row("update_service_account", ("PATCH", SERVICE_ACCOUNT), ADMIN,  ADMINISTER, 200, Target::ServiceAccount,  developer),
+    row("delete_service_account", ("DELETE", SERVICE_ACCOUNT), ADMIN, ADMINISTER, 200, Target::ServiceAccount,  none),
+    row("list_service_account_tokens", ("GET", SERVICE_TOKENS), ADMIN, ADMINISTER, 200, Target::ServiceAccount, none),
+    row("create_service_account_token", ("POST", SERVICE_TOKENS), ADMIN, ADMINISTER, 201, Target::ServiceAccount, named),
 
     row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     WRITE,      200, Target::Nothing,         none),
     row("create_api_token",       ("POST", TOKENS),       VIEWER,     WRITE,      201, Target::Nothing,         named),
@@ -371,6 +384,10 @@ fn named(name: &str) -> Value {
 
 fn member(name: &str) -> Value {
     json!({ "email": format!("{name}@added.test"), "name": "Added", "role": "viewer" })
+}
+
+fn service_account(name: &str) -> Value {
+    json!({ "name": format!("Account {name}"), "role": "developer" })
 }
 
 fn developer(_: &str) -> Value {

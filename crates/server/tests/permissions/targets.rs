@@ -13,6 +13,11 @@ impl PermissionFixture {
         match target {
             Target::Nothing => String::new(),
             Target::Member => self.member("viewer").await.user,
+            Target::ServiceAccount => {
+                let path = format!("/organizations/{organization}/service-accounts");
+                let body = json!({ "name": self.unique_name(), "role": "viewer" });
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
+            }
             Target::OwnToken => {
                 let path = format!("/organizations/{organization}/api-tokens");
                 self.server.post(&path, token, json!({ "name": "target" })).await.succeeded(201).field("id")

@@ -2,8 +2,10 @@
 
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::id::{DeploymentId, SessionId, UserId};
+use greenroom_domain::owner::{Owner, ServiceToken};
 
 use crate::StoreError;
+use crate::token_columns::service_token;
 use crate::transaction::OrgTransaction;
 
 /// What the right to change a deployment depends on. The deployment's row is locked.
@@ -20,6 +22,14 @@ pub struct SessionOwner {
     pub user_id: UserId,
     pub user_name: String,
     pub user_kind: String,
+    /// The token that claimed the session, if the user is a service account.
+    pub token: Option<ServiceToken>,
+}
+
+impl SessionOwner {
+    pub fn owner(&self) -> Owner {
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+    }
 }
 
 impl OrgTransaction {
@@ -31,7 +41,8 @@ impl OrgTransaction {
         let Some(deployment) = self.lock_without_stages(id).await? else { return Ok(None) };
         let organization = self.organization();
         let session = sqlx::query!(
-            "select id, user_id, user_name, user_kind from sessions where organization_id = $1 and id = $2",
+            "select id, user_id, user_name, user_kind, owner_token_id, token_name from sessions
+             where organization_id = $1 and id = $2",
             organization,
             deployment.session_id,
         )
@@ -42,6 +53,7 @@ impl OrgTransaction {
             user_id: row.user_id.into(),
             user_name: row.user_name,
             user_kind: row.user_kind,
+            token: service_token(row.owner_token_id, row.token_name),
         });
         Ok(Some(DeploymentOwnership { purpose: deployment.purpose, session }))
     }

@@ -12,6 +12,8 @@ pub struct NewSession {
     pub commit_id: Option<String>,
     /// The token or browser session of the claim, queue or hand-over request.
     pub credential: Option<Credential>,
+    /// The name of the token, if the user is a service account.
+    pub token_name: Option<String>,
 }
 
 /// What a user has sent with a claim, for its event.

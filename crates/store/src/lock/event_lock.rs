@@ -10,6 +10,7 @@ pub(super) struct LockRow {
     pub(super) holder_id: Option<uuid::Uuid>,
     pub(super) holder_name: Option<String>,
     pub(super) holder_kind: Option<String>,
+    pub(super) holder_token_name: Option<String>,
     pub(super) context: Option<String>,
     pub(super) commit_id: Option<String>,
     pub(super) claimed_at: Option<jiff_sqlx::Timestamp>,
@@ -22,6 +23,7 @@ pub(super) struct LockRow {
     pub(super) handover_user_id: Option<uuid::Uuid>,
     pub(super) handover_user_name: Option<String>,
     pub(super) handover_user_kind: Option<String>,
+    pub(super) handover_token_name: Option<String>,
     pub(super) handover_context: Option<String>,
     pub(super) handover_requested_at: Option<jiff_sqlx::Timestamp>,
     pub(super) handover_due_at: Option<jiff_sqlx::Timestamp>,
@@ -41,7 +43,12 @@ impl LockRow {
         let mut lock = json!({
             "status": "locked",
             "sessionId": SessionId::from(session),
-            "holder": person(holder, self.holder_name.as_deref(), self.holder_kind.as_deref()),
+            "holder": person(
+                holder,
+                self.holder_name.as_deref(),
+                self.holder_kind.as_deref(),
+                self.holder_token_name.as_deref(),
+            ),
             "claimedAt": claimed_at,
             "expiresAt": expires_at,
             "maxExpiresAt": max_expires_at,
@@ -68,6 +75,7 @@ impl LockRow {
             self.handover_user_id?,
             self.handover_user_name.as_deref(),
             self.handover_user_kind.as_deref(),
+            self.handover_token_name.as_deref(),
         );
         Some(json!({
             "requestedBy": requester,
@@ -80,8 +88,13 @@ impl LockRow {
     }
 }
 
-fn person(id: uuid::Uuid, name: Option<&str>, kind: Option<&str>) -> Value {
-    json!({ "id": UserId::from(id), "name": name.unwrap_or_default(), "kind": kind.unwrap_or_default() })
+fn person(id: uuid::Uuid, name: Option<&str>, kind: Option<&str>, token: Option<&str>) -> Value {
+    let (name, kind) = (name.unwrap_or_default(), kind.unwrap_or_default());
+    let mut person = json!({ "id": UserId::from(id), "name": name, "kind": kind });
+    if let Some(token) = token {
+        person["token"] = json!(token);
+    }
+    person
 }
 
 fn time(at: Option<jiff_sqlx::Timestamp>) -> Option<jiff::Timestamp> {

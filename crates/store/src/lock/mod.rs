@@ -7,12 +7,14 @@ mod context;
 mod departure;
 mod event_lock;
 mod rights;
+mod session_limit;
 mod write;
 
 use greenroom_domain::environment::{self, EnvironmentState};
-use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
+use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId, TokenId};
 use greenroom_domain::lease::Lease;
 use greenroom_domain::lock::{Handover, Lock, LockHolder, OnSilence};
+use greenroom_domain::owner::Owner;
 use greenroom_domain::queue::Queue;
 use greenroom_domain::role::Role;
 use jiff::{SignedDuration, Timestamp};
@@ -75,6 +77,7 @@ struct Row {
     fence: i64,
     session_id: Option<uuid::Uuid>,
     holder_id: Option<uuid::Uuid>,
+    owner_token_id: Option<uuid::Uuid>,
     expires_at: Option<jiff_sqlx::Timestamp>,
     max_expires_at: Option<jiff_sqlx::Timestamp>,
     lease_seconds: Option<i64>,
@@ -99,7 +102,7 @@ impl OrgTransaction {
             Row,
             "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
                     default_lease_seconds, longest_lease_seconds, fence,
-                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
+                    session_id, holder_id, owner_token_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
                     handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
              where organization_id = $1 and pipeline_id = $2 and name = $3 for update",
@@ -124,7 +127,7 @@ impl OrgTransaction {
             Row,
             "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
                     default_lease_seconds, longest_lease_seconds, fence,
-                    session_id, holder_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
+                    session_id, holder_id, owner_token_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
                     handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
              where organization_id = $1 and id = $2 for update",
@@ -157,7 +160,7 @@ impl OrgTransaction {
                 (Some(session), Some(user), Some(expires_at), Some(max_expires_at), Some(seconds)) => {
                     Some(LockHolder {
                         session: session.into(),
-                        user: user.into(),
+                        owner: Owner { user: user.into(), token: row.owner_token_id.map(TokenId::from) },
                         lease: Lease {
                             expires_at: expires_at.to_jiff(),
                             max_expires_at: max_expires_at.to_jiff(),

@@ -1,8 +1,9 @@
 //! Current rights of waiting sessions. They are read in the transaction that decides, after the environment's
 //! row is locked.
 
-use greenroom_domain::id::{EnvironmentId, UserId};
+use greenroom_domain::id::{EnvironmentId, TokenId, UserId};
 use greenroom_domain::lease::LeaseTerms;
+use greenroom_domain::owner::Owner;
 use greenroom_domain::policy::Action;
 use greenroom_domain::queue::{Queue, Waiter};
 use greenroom_domain::rights::{Rights, TokenState};
@@ -23,7 +24,7 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.id, s.user_id, s.user_kind, s.lease_seconds, s.longest_seconds, s.heard_at as "heard_at!",
-                      s.token_id, m.role as "role?",
+                      s.token_id, s.owner_token_id, m.role as "role?", t.max_sessions as "max_sessions?",
                       case when b.id is null then t.allow_force else true end as "allow_force?"
                from sessions s
                left join memberships m on m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
@@ -38,19 +39,24 @@ impl OrgTransaction {
         )
         .fetch_all(self.connection())
         .await?;
+        let limited = rows.iter().filter(|row| row.max_sessions.is_some());
+        let limited: Vec<uuid::Uuid> = limited.filter_map(|row| row.token_id).collect();
+        let at_limit = self.tokens_at_session_limit(environment, &limited).await?;
         let mut queue = Queue::default();
         for row in rows {
             let role = row.role.as_deref().map(|role| parse_column("memberships.role", role)).transpose()?;
+            let rights = Rights::of(role, token(row.token_id, row.allow_force), force_role);
+            let is_at_limit = row.token_id.is_some_and(|token| at_limit.contains(&token.into()));
             queue = queue.joined(Waiter {
                 session: row.id.into(),
-                user: row.user_id.into(),
+                owner: Owner { user: row.user_id.into(), token: row.owner_token_id.map(TokenId::from) },
                 kind: parse_column("sessions.user_kind", &row.user_kind)?,
                 terms: LeaseTerms {
                     length: SignedDuration::from_secs(row.lease_seconds),
                     max_length: SignedDuration::from_secs(row.longest_seconds),
                 },
                 heartbeat_at: row.heard_at.to_jiff(),
-                rights: Rights::of(role, token(row.token_id, row.allow_force), force_role),
+                rights: if is_at_limit { rights.at_session_limit() } else { rights },
             });
         }
         Ok(queue)

@@ -3,7 +3,7 @@
 
 use greenroom_domain::environment::{EnvironmentState, LockCommand};
 use greenroom_domain::event::{EventType, NewEvent};
-use greenroom_domain::id::SessionId;
+use greenroom_domain::id::{SessionId, TokenId};
 use greenroom_domain::lease::Lease;
 use greenroom_domain::lock::OnSilence;
 use greenroom_domain::principal::Credential;
@@ -69,15 +69,15 @@ impl OrgTransaction {
             "insert into sessions
                  (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
                   lease_seconds, longest_seconds, fence, queued_at, heard_at, claimed_at, expires_at, max_expires_at,
-                  waiting, token_id)
+                  waiting, token_id, owner_token_id, token_name)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $13::bigint is null,
-                     $18)",
+                     $18, $19, $20)",
             organization,
             session.uuid(),
             environment.id.uuid(),
             environment.sessions,
             if fence.is_some() { "active" } else { "queued" },
-            claim.user.uuid(),
+            claim.owner.user.uuid(),
             new.user_name,
             new.user_kind,
             new.context,
@@ -90,6 +90,8 @@ impl OrgTransaction {
             time(lease.map(|lease| lease.expires_at)) as Option<jiff_sqlx::Timestamp>,
             time(lease.map(|lease| lease.max_expires_at)) as Option<jiff_sqlx::Timestamp>,
             new.credential.map(Credential::uuid),
+            claim.owner.token.map(TokenId::uuid),
+            new.token_name,
         )
         .execute(self.connection())
         .await?;
@@ -175,7 +177,8 @@ impl OrgTransaction {
         sqlx::query!(
             "update environments e
              set handover_user_id = s.user_id, handover_user_name = s.user_name, handover_user_kind = s.user_kind,
-                 handover_context = $4, handover_requested_at = $5, handover_token_id = $6
+                 handover_token_name = s.token_name, handover_context = $4, handover_requested_at = $5,
+                 handover_token_id = $6
              from sessions s
              where e.organization_id = $1 and e.id = $2 and s.organization_id = $1 and s.id = $3",
             organization,
@@ -281,7 +284,7 @@ impl OrgTransaction {
             "update environments e
              set fence = $3, waiters = $4, sessions = $5, confirmed = $6, expires_at = $7, max_expires_at = $8,
                  session_id = s.id, holder_id = s.user_id, holder_name = s.user_name, holder_kind = s.user_kind,
-                 context = s.context, claimed_at = s.claimed_at,
+                 owner_token_id = s.owner_token_id, holder_token_name = s.token_name, context = s.context, claimed_at = s.claimed_at,
                  commit_id = case when e.session_id = s.id then e.commit_id else s.commit_id end,
                  lease_seconds = s.lease_seconds, used_at = coalesce(s.claimed_at, e.used_at),
                  handover_session_id = $10, handover_due_at = $11, handover_accepts = $13,
@@ -289,6 +292,7 @@ impl OrgTransaction {
                  handover_user_id = case when $10::uuid is null then null else e.handover_user_id end,
                  handover_user_name = case when $10::uuid is null then null else e.handover_user_name end,
                  handover_user_kind = case when $10::uuid is null then null else e.handover_user_kind end,
+                 handover_token_name = case when $10::uuid is null then null else e.handover_token_name end,
                  handover_context = case when $10::uuid is null then null else e.handover_context end,
                  handover_requested_at = case when $10::uuid is null then null else e.handover_requested_at end,
                  sweep_at = least(e.sweep_at, $12),
@@ -297,9 +301,9 @@ impl OrgTransaction {
              from (select 1) present
              left join sessions s on s.organization_id = $1 and s.id = $9
              where e.organization_id = $1 and e.id = $2
-             returning e.session_id, e.holder_id, e.holder_name, e.holder_kind, e.context, e.commit_id, e.claimed_at,
+             returning e.session_id, e.holder_id, e.holder_name, e.holder_kind, e.holder_token_name, e.context, e.commit_id, e.claimed_at,
                  e.expires_at, e.max_expires_at, e.confirmed, e.fence, e.waiters, e.handover_session_id,
-                 e.handover_user_id, e.handover_user_name, e.handover_user_kind, e.handover_context,
+                 e.handover_user_id, e.handover_user_name, e.handover_user_kind, e.handover_token_name, e.handover_context,
                  e.handover_requested_at, e.handover_due_at, e.handover_accepts",
             organization,
             environment.id.uuid(),

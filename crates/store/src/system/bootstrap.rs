@@ -134,8 +134,8 @@ async fn insert_token(
     let (hash, grant) = (token.secret.hash(), token.grant);
     sqlx::query!(
         "insert into api_tokens (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, expires_at,
-                                 scopes, pipelines)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                                 scopes, pipelines, max_sessions)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         organization,
         token.id.uuid(),
         user,
@@ -147,13 +147,14 @@ async fn insert_token(
         grant.expires_at.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
         &scope_names(grant.scopes),
         limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
+        grant.max_sessions.map(i32::from),
     )
     .execute(&mut *connection)
     .await?;
     let after = json!({
         "name": token.name.as_str(), "kind": grant.kind, "allowForce": grant.allow_force,
         "userId": UserId::from(user), "expiresAt": grant.expires_at, "scopes": grant.scopes,
-        "pipelines": grant.pipelines.ids(),
+        "pipelines": grant.pipelines.ids(), "maxSessions": grant.max_sessions,
     });
     record_event(connection, organization, "token.created", &format!("api-tokens/{}", token.id), after).await
 }

@@ -38,6 +38,8 @@ impl MemberRow {
             token_expires_at: None,
             scopes: Scopes::ALL,
             pipelines: PipelineLimit::All,
+            max_sessions: None,
+            service_token: None,
         })
     }
 }
@@ -49,7 +51,7 @@ impl Store {
         hash: &TokenHash,
     ) -> Result<Option<BrowserPrincipal>, StoreError> {
         let session = sqlx::query!(
-            r#"select b.id as "id!", u.id as user_id, u.email, u.enrolled_in
+            r#"select b.id as "id!", u.id as user_id, u.email as "email!", u.enrolled_in
                from live_browser_sessions b join users u on u.id = b.user_id where b.secret_hash = $1"#,
             hash.as_slice(),
         )

@@ -39,8 +39,8 @@ impl Store {
     ) -> Result<Option<SignInTransaction>, StoreError> {
         let mut transaction = self.pool().begin().await?;
         let row = sqlx::query!(
-            r#"select email, signed_in_at is not null as "has_signed_in!", enrolled_in from users
-               where id = $1 for no key update"#,
+            r#"select email as "email!", signed_in_at is not null as "has_signed_in!", enrolled_in from users
+               where id = $1 and kind = 'person' for no key update"#,
             user.uuid(),
         )
         .fetch_optional(&mut *transaction)

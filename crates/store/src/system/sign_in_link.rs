@@ -30,7 +30,7 @@ impl Command {
         let is_requester = self.principal().user_id == user;
         let has_signed_in = sqlx::query_scalar!(
             r#"select u.signed_in_at is not null as "has_signed_in!" from users u
-               where u.id = $2 and exists (select 1 from memberships m
+               where u.id = $2 and u.kind = 'person' and exists (select 1 from memberships m
                    where m.organization_id = $1 and m.user_id = u.id and m.removed_at is null)
                for no key update of u"#,
             organization,

@@ -9,7 +9,7 @@ use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
 
 use crate::error::parse_column;
-use crate::token_columns::{pipeline_limit, scopes};
+use crate::token_columns::{max_sessions, pipeline_limit, scopes, service_token};
 use crate::{Store, StoreError};
 
 struct Row {
@@ -24,6 +24,9 @@ struct Row {
     token_expires_at: Option<jiff_sqlx::Timestamp>,
     scopes: Vec<String>,
     pipelines: Option<Vec<uuid::Uuid>>,
+    max_sessions: Option<i32>,
+    owner_token_id: Option<uuid::Uuid>,
+    token_name: String,
 }
 
 impl TryFrom<Row> for Principal {
@@ -42,6 +45,8 @@ impl TryFrom<Row> for Principal {
             token_expires_at: row.token_expires_at.map(jiff_sqlx::Timestamp::to_jiff),
             scopes: scopes(&row.scopes)?,
             pipelines: pipeline_limit(row.pipelines),
+            max_sessions: max_sessions(row.max_sessions)?,
+            service_token: service_token(row.owner_token_id, Some(row.token_name)),
         })
     }
 }
@@ -54,7 +59,8 @@ impl Store {
             Row,
             "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                     t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                    t.expires_at as token_expires_at, t.scopes, t.pipelines
+                    t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.owner_token_id,
+                    t.name as token_name
              from api_tokens t
              join organizations o on o.id = t.organization_id
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -108,7 +114,8 @@ pub(crate) async fn principal_of(
         Row,
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                 t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                t.expires_at as token_expires_at, t.scopes, t.pipelines
+                t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.owner_token_id,
+                    t.name as token_name
          from api_tokens t
          join organizations o on o.id = t.organization_id
          join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id

@@ -45,7 +45,8 @@ impl Store {
                 and $6 = any(t.scopes)
              left join live_browser_sessions b on b.id = w.credential_id
              join memberships m on m.organization_id = w.organization_id and m.user_id = coalesce(t.user_id, b.user_id)
-                and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id",
+                and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id
+                and t.owner_token_id is not distinct from s.owner_token_id",
             &organizations,
             &environments,
             &sessions,

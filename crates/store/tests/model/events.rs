@@ -140,11 +140,18 @@ fn read_lock(lock: &LockView) -> Value {
     let Some(holder) = &lock.holder else {
         return json!({ "status": "free", "queueLength": lock.queue_length });
     };
-    let person = |id: UserId, name: &str, kind: &str| json!({ "id": id, "name": name, "kind": kind });
+    let person = |id: UserId, name: &str, kind: &str, token: Option<&str>| {
+        let mut person = json!({ "id": id, "name": name, "kind": kind });
+        if let Some(token) = token {
+            person["token"] = json!(token);
+        }
+        person
+    };
+    let token = holder.token.as_ref().map(|token| token.name.as_str());
     let mut read = json!({
         "status": "locked",
         "sessionId": holder.session_id,
-        "holder": person(holder.user_id, &holder.name, &holder.kind),
+        "holder": person(holder.user_id, &holder.name, &holder.kind, token),
         "claimedAt": holder.claimed_at,
         "expiresAt": holder.expires_at,
         "fence": holder.fence,
@@ -160,7 +167,8 @@ fn read_lock(lock: &LockView) -> Value {
     }
     if let Some(handover) = &lock.handover {
         read["handover"] = json!({
-            "requestedBy": person(handover.user_id, &handover.name, &handover.kind),
+            "requestedBy":
+                person(handover.user_id, &handover.name, &handover.kind, handover.token_name.as_deref()),
             "context": handover.context,
             "requestedAt": handover.requested_at,
             "dueAt": handover.due_at,

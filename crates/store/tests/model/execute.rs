@@ -109,6 +109,7 @@ impl ModelFixture {
             context: request.context.clone().filter(|_| !matches!(request.command, LockCommand::Release(_))),
             commit_id: request.commit.clone(),
             credential: Some(person.credential),
+            token_name: person.service_token.as_ref().map(|token| token.name.clone()),
         };
         let applied = command.apply(&mut locked, self.in_database(request.command), &new).await.unwrap();
         let applied = self.in_model(applied);
@@ -150,7 +151,7 @@ impl ModelFixture {
     fn in_database(&self, command: LockCommand) -> LockCommand {
         let claim = |claim: Claim| Claim {
             session: self.id(claim.session),
-            user: self.shared.people[user_of(claim.user)].user_id,
+            owner: self.shared.people[user_of(claim.owner.user)].owner(),
             ..claim
         };
         match command {

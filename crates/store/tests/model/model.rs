@@ -7,6 +7,7 @@ use greenroom_domain::environment::{Applied, LockCommand};
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
+use greenroom_domain::owner::Owner;
 use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -225,7 +226,15 @@ impl Model {
         };
         let (session, user) = (session_id(self.requests), user_id(user));
         let can_force = could_force(user_of(user));
-        Claim { session, user, kind: KINDS[user_of(user)], terms, can_force, places: 0 }
+        Claim {
+            session,
+            owner: Owner::person(user),
+            kind: KINDS[user_of(user)],
+            terms,
+            can_force,
+            places: 0,
+            is_at_session_limit: false,
+        }
     }
 
     fn find(&self, environment: usize, which: Which) -> SessionId {

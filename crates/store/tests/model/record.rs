@@ -58,7 +58,7 @@ impl Environment {
         match request.command {
             LockCommand::Claim(_) => lock.held.is_none() && queue.is_empty(),
             LockCommand::Release(session) => {
-                let own = lock.holder(now).is_some_and(|held| held.user == user_id(request.by));
+                let own = lock.holder(now).is_some_and(|held| held.owner.user == user_id(request.by));
                 own && lock.is_held_by(session, now) && queue.is_empty() && self.slot.is_none()
             }
             _ => false,
@@ -72,7 +72,7 @@ impl Environment {
     /// Updates the waiters' rights, as the store reads them from now on.
     pub fn update_rights(&mut self, demoted: [bool; PEOPLE]) {
         for waiting in self.state.queue.iter_mut() {
-            waiting.rights.barred = demoted[user_of(waiting.user)].then_some(Barred::Role);
+            waiting.rights.barred = demoted[user_of(waiting.owner.user)].then_some(Barred::Role);
         }
         let handover = self.state.lock.held.as_ref().and_then(|held| held.handover);
         let by =

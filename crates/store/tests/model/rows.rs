@@ -130,7 +130,7 @@ impl LockRow {
         Self {
             fence: environment.state.lock.fence,
             session: held.map(|held| held.session),
-            holder: held.map(|held| held.user),
+            holder: held.map(|held| held.owner.user),
             confirmed: held.is_none_or(|held| held.lease.confirmed),
             waiters: i32::try_from(environment.state.queue.len()).unwrap(),
             sessions: i64::try_from(environment.sessions.len()).unwrap(),

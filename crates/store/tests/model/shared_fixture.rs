@@ -11,7 +11,9 @@ use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token::{TokenKind, TokenSecret};
 use greenroom_domain::token_grant::TokenGrant;
 use greenroom_store::Store;
+use greenroom_store::service_account::ServiceAccountContent;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
+use greenroom_store::token::NewTokenOf;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::runtime::{Builder, Runtime};
@@ -76,7 +78,7 @@ impl SharedFixture {
     }
 }
 
-/// Creates an owner, a maintainer and a developer, each with a token of another kind.
+/// Creates an owner, a maintainer and a service account with the role developer, each with a token of another kind.
 async fn people(store: &Store) -> [Principal; PEOPLE] {
     let slug: Slug = "model".parse().unwrap();
     let organization = OrganizationId::from(Uuid::now_v7());
@@ -102,15 +104,18 @@ async fn people(store: &Store) -> [Principal; PEOPLE] {
     };
     store.bootstrap(&owner, &token(0)).await.unwrap();
 
-    let others = [("Ben", Role::Maintainer), ("Cleo", Role::Developer)];
-    for (user, (name, role)) in (1..).zip(others) {
-        let (email, name) = (address(name), Name::new(name).unwrap());
-        let mut command =
-            store.command(organization, Credential::Token(tokens[0]), "people").await.unwrap().unwrap();
-        command.add_member(Uuid::now_v7().into(), &email, &name, role).await.unwrap().unwrap();
-        command.commit().await.unwrap();
-        store.create_token_for(&slug, &email, &token(user)).await.unwrap().unwrap();
-    }
+    let command = || store.command(organization, Credential::Token(tokens[0]), "people");
+    let (email, ben) = (address("ben"), Name::new("Ben").unwrap());
+    let mut adding = command().await.unwrap().unwrap();
+    adding.add_member(Uuid::now_v7().into(), &email, &ben, Role::Maintainer).await.unwrap().unwrap();
+    adding.commit().await.unwrap();
+    store.create_token_for(&slug, &email, &token(1)).await.unwrap().unwrap();
+    let cleo = ServiceAccountContent { name: "Cleo".to_owned(), description: None, role: Role::Developer };
+    let mut adding = command().await.unwrap().unwrap();
+    let cleo = adding.create_service_account(Uuid::now_v7().into(), &cleo).await.unwrap();
+    let of = NewTokenOf::ServiceAccount { id: cleo.id, name: &cleo.name };
+    adding.create_token(tokens[2], of, &secrets[2], &name, &grants[2]).await.unwrap();
+    adding.commit().await.unwrap();
 
     let mut people = Vec::new();
     for secret in &secrets {

@@ -59,6 +59,7 @@ impl Tally {
                 Refusal::NoHandover => "refused: no handover",
                 Refusal::AlreadyQueued { .. } => "refused: already queued",
                 Refusal::QueueFull | Refusal::PlacesUsedUp => "refused: no place",
+                Refusal::SessionLimit => "refused: session limit",
             });
         }
         if expected.due {

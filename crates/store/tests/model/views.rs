@@ -79,6 +79,7 @@ pub fn session(fixture: &ModelFixture, model: &Model, place: usize, ordinal: usi
         user_id: user_id(record.user),
         user_name: person.user_name.clone(),
         user_kind: person.token_kind.to_string(),
+        token: person.service_token.clone(),
         context: record.context.clone(),
         commit_id: record.commit.clone(),
         unsettled: over.is_some(),
@@ -112,9 +113,10 @@ pub fn lock(fixture: &ModelFixture, now: Timestamp, environment: &Environment) -
         let person = &fixture.shared.people[record.user];
         Holder {
             session_id: held.session,
-            user_id: held.user,
+            user_id: held.owner.user,
             name: person.user_name.clone(),
             kind: person.token_kind.to_string(),
+            token: person.service_token.clone(),
             context: record.context.clone(),
             commit_id: record.commit.clone(),
             claimed_at: record.claimed_at.unwrap(),
@@ -135,6 +137,7 @@ pub fn lock(fixture: &ModelFixture, now: Timestamp, environment: &Environment) -
                 user_id: user_id(by.user),
                 name: person.user_name.clone(),
                 kind: person.token_kind.to_string(),
+                token_name: person.service_token.as_ref().map(|token| token.name.clone()),
                 context,
                 requested_at,
                 due_at: handover.due_at,

@@ -2,9 +2,10 @@
 //! effects are stored as the database would store them.
 
 use greenroom_domain::environment::{Effect, LockCommand, Refusal, apply, settle};
-use greenroom_domain::id::{SessionId, UserId};
+use greenroom_domain::id::SessionId;
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
+use greenroom_domain::owner::Owner;
 use greenroom_domain::rights::Barred;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use greenroom_domain::token::TokenKind;
@@ -32,11 +33,12 @@ impl System {
         };
         let claim = Claim {
             session,
-            user: user(client),
+            owner: user(client),
             kind: TokenKind::Agent,
             terms,
             can_force: can_force(client),
             places: 0,
+            is_at_session_limit: false,
         };
         let command = command(claim);
         let waiting = self.environments[usize::from(environment)].waiting(self.time());
@@ -81,7 +83,7 @@ impl System {
     pub(super) fn demote(&mut self, client: u8) {
         self.demoted[usize::from(client)] = true;
         for environment in &mut self.environments {
-            for waiting in environment.state.queue.iter_mut().filter(|own| own.user == user(client)) {
+            for waiting in environment.state.queue.iter_mut().filter(|own| own.owner == user(client)) {
                 waiting.rights.barred = Some(Barred::Role);
                 waiting.rights.can_force = false;
             }
@@ -257,6 +259,6 @@ pub(super) fn can_force(client: u8) -> bool {
     client == 0
 }
 
-pub(super) fn user(client: u8) -> UserId {
-    UserId::from(Uuid::from_u128(u128::from(client) + 1))
+pub(super) fn user(client: u8) -> Owner {
+    Owner::person(Uuid::from_u128(u128::from(client) + 1).into())
 }

@@ -115,6 +115,7 @@ pub async fn claim_locked(
         command.principal().require(Action::DeploymentRunOwn)?;
     }
     let claim = new_claim(command.principal(), locked, lease_terms(locked, request.ttl_seconds)?, places);
+    let claim = Claim { is_at_session_limit: command.is_at_session_limit(locked.id).await?, ..claim };
     let lock_command = match request.mode {
         ClaimMode::Plain => LockCommand::Claim(claim),
         ClaimMode::Queue => LockCommand::Queue(claim),
@@ -136,7 +137,7 @@ pub async fn claim_locked(
         let id = DeploymentId::from(Uuid::now_v7());
         let new = NewSessionDeployment {
             session: claim.session,
-            created_by: claim.user,
+            created_by: claim.owner.user,
             commit_id: commit.as_str(),
         };
         command.create_deployment(locked, id, new).await?;
@@ -162,11 +163,12 @@ pub async fn claim_locked(
 pub fn new_claim(principal: &Principal, locked: &LockedEnvironment, terms: LeaseTerms, places: i64) -> Claim {
     Claim {
         session: SessionId::from(Uuid::now_v7()),
-        user: principal.user_id,
+        owner: principal.owner(),
         kind: principal.token_kind,
         terms,
         can_force: principal.role >= locked.force_role && principal.token_allow_force,
         places,
+        is_at_session_limit: false,
     }
 }
 
@@ -176,6 +178,7 @@ pub fn new_session(principal: &Principal) -> NewSession {
         user_name: principal.user_name.clone(),
         user_kind: principal.token_kind.to_string(),
         credential: Some(principal.credential),
+        token_name: principal.service_token.as_ref().map(|token| token.name.clone()),
         ..NewSession::default()
     }
 }

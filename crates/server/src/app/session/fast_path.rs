@@ -66,7 +66,7 @@ async fn refuse(request: &CommandRequest<'_>, place: &Place, claim: &ClaimReques
         return Ok(());
     }
     let session = holder.session_id;
-    let yours = holder.user_id == request.principal.user_id;
+    let yours = holder.owner() == request.principal.owner();
     let refusal = if yours { Refusal::HeldByYou { session } } else { Refusal::Locked { session } };
     let refused = RefusedRequest { principal: request.principal, pipeline: &place.pipeline, claim };
     Err(refusal::refused(refused, &environment, refusal))

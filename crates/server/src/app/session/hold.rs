@@ -109,7 +109,7 @@ async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Resu
     let mut locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
     let principal = command.principal();
-    if session.user_id == principal.user_id {
+    if session.owner() == principal.owner() {
         principal.require(Action::SessionHold)?;
     } else {
         allow_ending_others(principal)?;

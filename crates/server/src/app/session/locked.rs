@@ -61,7 +61,7 @@ pub async fn own_session(
     id: SessionId,
 ) -> Result<Session, Failure> {
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
-    if session.user_id == command.principal().user_id { Ok(session) } else { Err(refusal::not_own()) }
+    if session.owner() == command.principal().owner() { Ok(session) } else { Err(refusal::not_own()) }
 }
 
 pub async fn apply(

@@ -30,6 +30,9 @@ pub fn refused(request: RefusedRequest<'_>, environment: &Environment, refusal: 
     if let Some(failure) = no_place(environment, refusal) {
         return failure;
     }
+    if refusal == Refusal::SessionLimit {
+        return session_limit(request.principal, environment);
+    }
     let yours = matches!(refusal, Refusal::HeldByYou { .. });
     let name = &environment.name;
     let help = match (may_force(request.principal, environment), environment.lock.handover.is_some()) {
@@ -106,6 +109,14 @@ fn no_place(environment: &Environment, refusal: Refusal) -> Option<Failure> {
     })
 }
 
+fn session_limit(principal: &Principal, environment: &Environment) -> Failure {
+    let detail = "This token, or one that it was made by, holds as many sessions as it may at a time. Release one of them, \
+                  or use another token.";
+    Failure::new(Code::SessionLimit, detail)
+        .with("envName", environment.name.as_str().into())
+        .with("maxSessions", principal.max_sessions.into())
+}
+
 fn may_force(principal: &Principal, environment: &Environment) -> bool {
     principal.role >= environment.force_role && principal.token_allow_force
 }
@@ -143,7 +154,8 @@ fn deploy(base: &Base, session: &str, claim: &ClaimRequest) -> Value {
     }
 }
 
-/// The failure of an action that only the session's own user may do.
+/// The failure of an action that only the session's own user may do; of a service account, only the token that the
+/// session belongs to.
 pub fn not_own() -> Failure {
     let detail =
         "Only the session's own user may do this. Claim the environment yourself, or ask its holder.";

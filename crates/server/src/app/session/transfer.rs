@@ -1,9 +1,11 @@
-//! Transferring a session to another member, ahead of the queue.
+//! Transferring a session to another member, ahead of the queue. A service account can't be given one: a session of
+//! it belongs to a token, and a transfer names a user.
 
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
+use greenroom_domain::owner::Owner;
 use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::token::TokenKind;
 use greenroom_store::Command;
@@ -51,11 +53,12 @@ pub async fn transfer(
     let longest = SignedDuration::from_secs(locked.longest_lease_seconds);
     let to = Claim {
         session: SessionId::from(Uuid::now_v7()),
-        user,
+        owner: Owner::person(user),
         kind: TokenKind::User,
         terms: LeaseTerms { length: length.min(longest), max_length: longest },
         can_force: false,
         places: 0,
+        is_at_session_limit: false,
     };
     let new = NewSession {
         user_name: member.name,
@@ -64,6 +67,7 @@ pub async fn transfer(
         commit_id: None,
         // The new holder has sent no request.
         credential: None,
+        token_name: None,
     };
     match command.apply(&mut locked, LockCommand::Transfer { from: id, to }, &new).await? {
         Ok(_) => read_view(command, &locked, to.session).await,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use greenroom_domain::environment::{LockCommand, Refusal, subject};
 use greenroom_domain::event::Event;
-use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
+use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
+use greenroom_domain::owner::Owner;
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::waiting::Waiter;
 use greenroom_store::{Command, with_db_timeout};
@@ -56,7 +57,7 @@ pub async fn claim<R: Replayable>(
             organization_id: organization,
             environment_id: locked.id,
             session_id: id,
-            user_id: principal.user_id,
+            owner: principal.owner(),
             key: request.key.clone(),
         };
         QueueGuard { app: app.clone(), waiting: Some(waiting) }
@@ -143,10 +144,10 @@ async fn poll_in(
         return Ok(WaitState::Queued(Box::new(read_view(command, &locked, id).await?)));
     }
     apply(command, &mut locked, LockCommand::Release(id)).await?;
-    let user = command.principal().user_id;
+    let owner = command.principal().owner();
     // The session was queued, so the lock is held: otherwise it would have been granted.
     let refusal = match &locked.state.lock.held {
-        Some(held) if held.user == user => Refusal::HeldByYou { session: held.session },
+        Some(held) if held.owner == owner => Refusal::HeldByYou { session: held.session },
         Some(held) => Refusal::Locked { session: held.session },
         None => Refusal::OthersWait,
     };
@@ -163,7 +164,7 @@ struct WaitingSession {
     organization_id: OrganizationId,
     environment_id: EnvironmentId,
     session_id: SessionId,
-    user_id: UserId,
+    owner: Owner,
     /// The key under which the response is stored so far.
     key: Option<OperationKey>,
 }
@@ -184,7 +185,7 @@ impl Drop for QueueGuard {
                 organization_id: session.organization_id,
                 environment_id: session.environment_id,
                 session_id: session.session_id,
-                user_id: session.user_id,
+                owner: session.owner,
                 key: session.key.as_ref().map(OperationKey::scope),
             };
             // If this fails, the session loses its place when its heartbeats have been missing for long

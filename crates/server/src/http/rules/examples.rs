@@ -9,6 +9,7 @@ use utoipa::openapi::{Components, Object, RefOr, Schema, Type};
 const COMMIT: &str = "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4";
 const ORGANIZATION: &str = "org_0190a0b0-0000-7000-8000-000000000001";
 const USER: &str = "usr_0190a0b0-0000-7000-8000-000000000001";
+const SERVICE_ACCOUNT: &str = "usr_0190a0b0-0000-7000-8000-000000000002";
 const PIPELINE: &str = "pip_0190a0b0-0000-7000-8000-000000000001";
 const SESSION: &str = "ses_0190a0b0-0000-7000-8000-000000000001";
 const DEPLOYMENT: &str = "dep_0190a0b0-0000-7000-8000-000000000001";
@@ -41,6 +42,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("freezeId", "frz_0190a0b0-0000-7000-8000-000000000001"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
+    ("serviceAccountId", SERVICE_ACCOUNT),
     ("provider", "example"),
     ("eventId", "evt_0190a0b0-0000-7000-8000-000000000001"),
 ];
@@ -56,6 +58,7 @@ const SCHEMA_FIELDS: &[(&str, &str, &str)] = &[
         "https://greenroom.example.com/o/acme/pipelines/pip_0190a0b0-0000-7000-8000-000000000001/environments/qa-1",
     ),
     ("Holder", "id", USER),
+    ("Holder", "token", "ci/storefront"),
     ("LastDeployment", "id", DEPLOYMENT),
     ("MyToken", "id", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("Organization", "name", "Acme"),
@@ -78,6 +81,8 @@ const SCHEMA_FIELDS: &[(&str, &str, &str)] = &[
         "https://greenroom.example.com/o/acme/pipelines/pip_0190a0b0-0000-7000-8000-000000000001/environments/qa-1\
          /sessions/ses_0190a0b0-0000-7000-8000-000000000001",
     ),
+    ("ServiceAccount", "description", "Tries every pull request"),
+    ("ServiceAccount", "name", "storefront-ci"),
     ("SessionDeployment", "webUrl", DEPLOYMENT_PAGE),
     ("Stage", "name", "deploy"),
     ("StepRun", "name", "roll out"),
@@ -143,6 +148,10 @@ fn body(schema: &str) -> Option<Value> {
             "weekly": [{ "from": "fri 16:00", "to": "mon 08:00" }],
             "zone": "Europe/Berlin",
         }),
+        "CreateServiceAccount" => {
+            json!({ "name": "storefront-ci", "role": "developer", "description": "Tries every pull request" })
+        }
+        "CreateServiceAccountToken" => json!({ "name": "ci/storefront", "kind": "ci", "maxSessions": 3 }),
         "CreateRunner" => json!({ "name": "runner-1", "pool": "default" }),
         "DeclineHandover" => json!({ "context": "Five more minutes" }),
         "DeployCommit" => json!({ "commitId": COMMIT }),
@@ -162,6 +171,7 @@ fn body(schema: &str) -> Option<Value> {
         "UpdateOrganization" => json!({ "name": "Acme" }),
         "UpdatePipeline" => json!({ "name": "Storefront" }),
         "UpdateSecret" => json!({ "description": "Deploys the shop" }),
+        "UpdateServiceAccount" => json!({ "role": "maintainer" }),
         "UpdateRunnerPool" => json!({ "network": "bridge" }),
         "ValidateDefinition" => json!({ "definition": DEFINITION }),
         _ => return None,

@@ -70,7 +70,7 @@ fn tags() -> Vec<Tag> {
         tag("freezes", "Manage the times at which no stage begins in lasting environments"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
-        tag("identity", "Manage the organization, its members and their tokens"),
+        tag("identity", "Manage the organization, its members, its service accounts and their tokens"),
         tag("sign-in", "Sign in to the dashboard with a browser, and out again"),
         tag("documents", "Read the schemas that this server publishes"),
     ]

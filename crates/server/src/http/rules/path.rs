@@ -202,6 +202,13 @@ pub struct MemberPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
+pub struct ServiceAccountPath {
+    pub service_account_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct TokenPath {
     pub token_id: String,
 }
