@@ -338,6 +338,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List service accounts, sorted by name
+         * @description Names are compared without regard to case. Deleted accounts are left out, and persons are in the list of members.
+         *     `total` is exact up to 10,000.
+         */
+        get: operations["list_service_accounts"];
+        put?: never;
+        /**
+         * Create a service account
+         * @description It is a user of this organization only, has a role, and can't sign in. Make its tokens by
+         *     `POST …/{serviceAccountId}/api-tokens`. The same key with the same body returns the same record for 24 hours.
+         */
+        post: operations["create_service_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/service-accounts/{serviceAccountId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a service account
+         * @description A deleted account is `404`. The `ETag` is the revision, which increases with every change.
+         */
+        get: operations["get_service_account"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a service account, revoke its tokens and end its sessions
+         * @description All of this is one transaction; beyond 500 sessions, the others end within seconds. The tokens are rejected within
+         *     one second on every server. The response is the account as before the deletion. With `dryRun=true`, it lists the
+         *     sessions that would end, and nothing changes. A deleted account is `404`, and its name can be used again.
+         */
+        delete: operations["delete_service_account"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a service account. If the new role is below developer, its sessions end
+         * @description Fields that are left out stay as they are. A new role takes effect within one second on every server, and closes
+         *     the account's open streams. Sessions that the new role does not permit end in the same transaction; beyond 500, the
+         *     others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing changes.
+         */
+        patch: operations["update_service_account"];
+        trace?: never;
+    };
+    "/organizations/{orgId}/service-accounts/{serviceAccountId}/api-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API tokens of a service account, newest first
+         * @description The list contains expired and revoked tokens too, and tokens that were created with other tokens of the account.
+         *     `total` is exact up to 10,000.
+         */
+        get: operations["list_service_account_tokens"];
+        put?: never;
+        /**
+         * Create an API token of a service account. Only this response contains its secret
+         * @description It is of kind `ci` or `agent`, and expires after 90 days unless `expiresAt` states another time, which can be 366 days
+         *     ahead at most. It can't permit more than the credential that sends the request, but stays valid when that one ends.
+         *     Sessions that are claimed with it belong to it and to the tokens that are created with it: for the other tokens of the
+         *     account they are those of another user. It is revoked by `DELETE …/api-tokens/{tokenId}`. If the request is repeated with
+         *     the same `Idempotency-Key`, the response does not contain the secret again.
+         */
+        post: operations["create_service_account_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/api-tokens": {
         parameters: {
             query?: never;
@@ -347,8 +434,8 @@ export interface paths {
         };
         /**
          * List your own API tokens, newest first
-         * @description The list is ordered by when the tokens were created, and contains expired and revoked tokens too. `total`
-         *     is exact up to 10,000.
+         * @description The list is ordered by when the tokens were created, and contains expired and revoked tokens too. For a token of a
+         *     service account, it is that token and those with which it shares its sessions. `total` is exact up to 10,000.
          */
         get: operations["list_api_tokens"];
         put?: never;
@@ -2027,6 +2114,11 @@ export interface components {
              * @description When the token was last used, accurate to one minute; null if it was never used.
              */
             lastUsedAt?: string | null;
+            /**
+             * Format: int32
+             * @description How many sessions the token, and those made by it, may hold at a time; null for any number.
+             */
+            maxSessions?: number | null;
             /** @example ci/storefront */
             name: string;
             /** @description The ids of the pipelines that the token is limited to; null if the token is not limited. */
@@ -2152,6 +2244,14 @@ export interface components {
              */
             ended: components["schemas"]["EndedSession"][];
         };
+        /** @description A service account after a change or a deletion. */
+        ChangedServiceAccount: components["schemas"]["ServiceAccount"] & {
+            /**
+             * @description The account's sessions that ended because it was deleted or has a role below developer. The list has at
+             *     most 500; any others end shortly after the response.
+             */
+            ended: components["schemas"]["EndedSession"][];
+        };
         /**
          * @example {
          *       "commitId": "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4",
@@ -2260,6 +2360,12 @@ export interface components {
              */
             expiresAt?: string | null;
             kind?: components["schemas"]["TokenKind"] | null;
+            /**
+             * Format: int64
+             * @description How many sessions the token, and those made by it, may hold at a time. It can't exceed that of the token that
+             *     sends the request. Default: the same as that token; any number if it has no maximum.
+             */
+            maxSessions?: number | null;
             /** @example Ada Lovelace */
             name: string;
             /**
@@ -2409,6 +2515,59 @@ export interface components {
             /** @description The value: 6 to 65,536 bytes of UTF-8, without NUL. */
             value: string;
         };
+        /**
+         * @example {
+         *       "description": "Tries every pull request",
+         *       "name": "storefront-ci",
+         *       "role": "developer"
+         *     }
+         */
+        CreateServiceAccount: {
+            /** @description What the account is for. */
+            description?: string | null;
+            /**
+             * @description The name, which is unique among the organization's service accounts, regardless of case.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /** @description Any role but `owner`. */
+            role: components["schemas"]["Role"];
+        };
+        /**
+         * @description A request for a token of a service account. It can't permit more than the credential that sends the request.
+         * @example {
+         *       "kind": "ci",
+         *       "maxSessions": 3,
+         *       "name": "ci/storefront"
+         *     }
+         */
+        CreateServiceAccountToken: {
+            /** @description Whether the token may take an environment over by force. Default: false. */
+            allowForce?: boolean | null;
+            /**
+             * Format: date-time
+             * @description When the token expires: in the future, and within 366 days. Default: in 90 days.
+             */
+            expiresAt?: string | null;
+            kind?: components["schemas"]["TokenKind"] | null;
+            /**
+             * Format: int64
+             * @description How many sessions the token, and those made by it, may hold at a time. Default: any number.
+             */
+            maxSessions?: number | null;
+            /**
+             * @description The name. Locks that are held with the token show it.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /** @description The ids of the pipelines that the token is limited to. Default: all. */
+            pipelines?: string[] | null;
+            /**
+             * @description The token's scopes, without `admin`. Default: `read`, `hold` and `deploy` for `agent`; `read`, `hold`, `deploy`
+             *     and `start` for `ci`.
+             */
+            scopes?: components["schemas"]["Scope"][] | null;
+        };
         /** @description A token that was just created. */
         CreatedApiToken: components["schemas"]["ApiToken"] & {
             /**
@@ -2442,6 +2601,11 @@ export interface components {
                  * @description When the token was last used, accurate to one minute; null if it was never used.
                  */
                 lastUsedAt?: string | null;
+                /**
+                 * Format: int32
+                 * @description How many sessions the token, and those made by it, may hold at a time; null for any number.
+                 */
+                maxSessions?: number | null;
                 /** @example ci/storefront */
                 name: string;
                 /** @description The ids of the pipelines that the token is limited to; null if the token is not limited. */
@@ -2471,6 +2635,16 @@ export interface components {
                 /**
                  * @description The member's sessions that ended because the member was removed or has a role below developer. The
                  *     list has at most 500; any others end shortly after the response.
+                 */
+                ended: components["schemas"]["EndedSession"][];
+            };
+        };
+        Data_ChangedServiceAccount: {
+            /** @description A service account after a change or a deletion. */
+            data: components["schemas"]["ServiceAccount"] & {
+                /**
+                 * @description The account's sessions that ended because it was deleted or has a role below developer. The list has at
+                 *     most 500; any others end shortly after the response.
                  */
                 ended: components["schemas"]["EndedSession"][];
             };
@@ -3009,6 +3183,34 @@ export interface components {
                 version: number;
             };
         };
+        Data_ServiceAccount: {
+            /** @description A user that is a program. It has a role and tokens, but no e-mail address, and can't sign in. */
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * @description The id of the user who created the account.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000001
+                 */
+                createdBy: string;
+                /**
+                 * @description What the account is for; null if this was not stated.
+                 * @example Tries every pull request
+                 */
+                description?: string | null;
+                /**
+                 * @description The id of a user: events, sessions and deployments of the account name it.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000002
+                 */
+                id: string;
+                /** @example storefront-ci */
+                name: string;
+                /** @description Any role but `owner`. */
+                role: components["schemas"]["Role"];
+                /** Format: date-time */
+                updatedAt: string;
+            };
+        };
         Data_Session: {
             data: {
                 /** Format: date-time */
@@ -3498,7 +3700,7 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
         /** @description A read of a deployment: what to rotate if something of it has leaked. */
         DeploymentSecretRead: components["schemas"]["SecretRead"] & {
             /** @example shop-deploy-key */
@@ -3931,6 +4133,11 @@ export interface components {
             kind: components["schemas"]["TokenKind"];
             /** @example Ada Lovelace */
             name: string;
+            /**
+             * @description The name of the token, if the user is a service account; left out for persons.
+             * @example ci/storefront
+             */
+            token?: string | null;
         };
         /** @description A summary of a deployment, as part of a pipeline. */
         LastDeployment: {
@@ -4003,6 +4210,11 @@ export interface components {
                  * @description When the token was last used, accurate to one minute; null if it was never used.
                  */
                 lastUsedAt?: string | null;
+                /**
+                 * Format: int32
+                 * @description How many sessions the token, and those made by it, may hold at a time; null for any number.
+                 */
+                maxSessions?: number | null;
                 /** @example ci/storefront */
                 name: string;
                 /** @description The ids of the pipelines that the token is limited to; null if the token is not limited. */
@@ -4445,6 +4657,34 @@ export interface components {
             }[];
             pagination: components["schemas"]["Pagination"];
         };
+        List_ServiceAccount: {
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * @description The id of the user who created the account.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000001
+                 */
+                createdBy: string;
+                /**
+                 * @description What the account is for; null if this was not stated.
+                 * @example Tries every pull request
+                 */
+                description?: string | null;
+                /**
+                 * @description The id of a user: events, sessions and deployments of the account name it.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000002
+                 */
+                id: string;
+                /** @example storefront-ci */
+                name: string;
+                /** @description Any role but `owner`. */
+                role: components["schemas"]["Role"];
+                /** Format: date-time */
+                updatedAt: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description An environment in the list of all pipelines, or a template for environments. */
         ListedEnvironment: components["schemas"]["Environment"] & {
             /**
@@ -4644,6 +4884,11 @@ export interface components {
             /** @example tok_0190a0b0-0000-7000-8000-000000000001 */
             id: string;
             kind: components["schemas"]["TokenKind"];
+            /**
+             * Format: int32
+             * @description How many sessions the token, and those made by it, may hold at a time; null for any number.
+             */
+            maxSessions?: number | null;
             /** @description The ids of the pipelines that the token is limited to; null if the token is not limited. */
             pipelines?: string[] | null;
             scopes: components["schemas"]["Scope"][];
@@ -5090,6 +5335,32 @@ export interface components {
          * @enum {string}
          */
         SecretVersionStatus: "staged" | "active" | "retired" | "destroyed";
+        /** @description A user that is a program. It has a role and tokens, but no e-mail address, and can't sign in. */
+        ServiceAccount: {
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The id of the user who created the account.
+             * @example usr_0190a0b0-0000-7000-8000-000000000001
+             */
+            createdBy: string;
+            /**
+             * @description What the account is for; null if this was not stated.
+             * @example Tries every pull request
+             */
+            description?: string | null;
+            /**
+             * @description The id of a user: events, sessions and deployments of the account name it.
+             * @example usr_0190a0b0-0000-7000-8000-000000000002
+             */
+            id: string;
+            /** @example storefront-ci */
+            name: string;
+            /** @description Any role but `owner`. */
+            role: components["schemas"]["Role"];
+            /** Format: date-time */
+            updatedAt: string;
+        };
         Session: {
             /** Format: date-time */
             claimedAt?: string | null;
@@ -5506,6 +5777,19 @@ export interface components {
             /** @description `null` removes it. */
             description?: string | null;
             policy?: components["schemas"]["SecretPolicy"] | null;
+        };
+        /**
+         * @description Changes to a service account. Fields that are left out stay unchanged.
+         * @example {
+         *       "role": "maintainer"
+         *     }
+         */
+        UpdateServiceAccount: {
+            /** @description `null` removes it. */
+            description?: string | null;
+            /** @example Ada Lovelace */
+            name?: string | null;
+            role?: components["schemas"]["Role"] | null;
         };
         /**
          * @example {
@@ -7780,6 +8064,875 @@ export interface operations {
             };
         };
     };
+    list_service_accounts: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List service accounts, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_ServiceAccount"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_service_account: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateServiceAccount"];
+            };
+        };
+        responses: {
+            /** @description Create a service account */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ServiceAccount"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_service_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a service account */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ServiceAccount"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_service_account: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a service account, revoke its tokens and end its sessions */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ChangedServiceAccount"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_service_account: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateServiceAccount"];
+            };
+        };
+        responses: {
+            /** @description Change a service account. If the new role is below developer, its sessions end */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ChangedServiceAccount"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_service_account_tokens: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the API tokens of a service account, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_ApiToken"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_service_account_token: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateServiceAccountToken"];
+            };
+        };
+        responses: {
+            /** @description Create an API token of a service account. Only this response contains its secret */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_CreatedApiToken"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_api_tokens: {
         parameters: {
             query?: {
@@ -7788,7 +8941,7 @@ export interface operations {
                 /** @description The number of records to skip. */
                 offset?: number;
                 /**
-                 * @description If true, list the tokens of all members instead of your own. This needs the role admin and the scope
+                 * @description If true, list the tokens of all members and service accounts instead of your own. This needs the role admin and the scope
                  *     `admin`.
                  */
                 all?: boolean;
