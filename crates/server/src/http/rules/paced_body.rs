@@ -106,35 +106,39 @@ mod tests {
 
     use super::*;
 
-    /// A body with a pause before each piece, in hundredths of a second. A window is a tenth of a second.
-    fn paced(pieces: Vec<(u64, usize)>) -> PacedBody {
+    const SHORT_WINDOW: Duration = Duration::from_millis(100);
+    /// Longer than the pauses of a busy machine.
+    const LONG_WINDOW: Duration = Duration::from_secs(1);
+
+    /// A body with a pause before each piece, in hundredths of a second.
+    fn paced(window: Duration, pieces: Vec<(u64, usize)>) -> PacedBody {
         let pieces = stream::iter(pieces).then(|(pause, bytes)| async move {
             tokio::time::sleep(Duration::from_millis(10 * pause)).await;
             Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; bytes]))
         });
-        PacedBody { window: Duration::from_millis(100), ..PacedBody::new(Body::from_stream(pieces)) }
+        PacedBody { window, ..PacedBody::new(Body::from_stream(pieces)) }
     }
 
-    async fn is_too_slow(pieces: Vec<(u64, usize)>) -> bool {
-        paced(pieces).collect().await.is_err_and(|error| error.is::<TooSlow>())
+    async fn is_too_slow(window: Duration, pieces: Vec<(u64, usize)>) -> bool {
+        paced(window, pieces).collect().await.is_err_and(|error| error.is::<TooSlow>())
     }
 
     #[tokio::test]
     async fn too_little_in_a_window_is_too_slow() {
-        assert!(!is_too_slow(vec![(1, 1)]).await);
-        assert!(is_too_slow(vec![(100, 1)]).await);
-        assert!(is_too_slow(vec![(2, 100); 30]).await);
-        assert!(!is_too_slow(vec![(2, 8 * 1024); 30]).await);
+        assert!(!is_too_slow(LONG_WINDOW, vec![(1, 1)]).await);
+        assert!(is_too_slow(SHORT_WINDOW, vec![(100, 1)]).await);
+        assert!(is_too_slow(SHORT_WINDOW, vec![(2, 100); 30]).await);
+        assert!(!is_too_slow(LONG_WINDOW, vec![(2, 8 * 1024); 60]).await);
         // A large piece does not make up for a later window with too few bytes.
-        assert!(is_too_slow(vec![(0, 1024 * 1024), (11, 1), (100, 1)]).await);
+        assert!(is_too_slow(SHORT_WINDOW, vec![(0, 1024 * 1024), (11, 1), (100, 1)]).await);
     }
 
     #[tokio::test]
     async fn a_slow_reader_does_not_count_against_the_client() {
-        let mut body = paced(vec![(1, 10); 5]);
+        let mut body = paced(LONG_WINDOW, vec![(1, 10); 5]);
         while let Some(frame) = body.frame().await {
             frame.unwrap();
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
         }
     }
 }
