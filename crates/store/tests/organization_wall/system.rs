@@ -10,8 +10,8 @@ use crate::fold;
 const LISTED: &[(&str, &str)] = &[
     (
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role, t.id as token_id, \
-      t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at, t.scopes, t.pipelines \
-      from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
+      t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at, t.scopes, t.pipelines, \
+      t.max_sessions, t.owner_token_id, t.name as token_name from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
       m.user_id = t.user_id where t.secret_hash = $1",
         "authentication of users: it finds the organization",
     ),
