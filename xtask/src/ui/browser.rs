@@ -21,6 +21,10 @@ const REPORT: &str = "test-results/report.json";
 
 /// The operator's file with OpenID providers, for the server and for the tests.
 const OIDC_VARIABLE: &str = "GREENROOM_OIDC_PROVIDERS";
+/// The networks that the server may reach although they are not on the internet.
+const OUTBOUND_VARIABLE: &str = "GREENROOM_OUTBOUND_ALLOW";
+/// The providers of the tests are on this machine.
+const OUTBOUND_ALLOW: &str = "127.0.0.0/8";
 
 #[derive(Args)]
 #[group(id = "browser")]
@@ -71,8 +75,10 @@ pub(super) fn run(
     let printed = stack(workspace, &["up", "--demo", "--json", "--name", options.stack.as_str()], &providers);
     let tested = printed.and_then(|printed| {
         let demo: Stack = serde_json::from_str(&printed).context("dev/stack printed an unknown form")?;
-        let variables: Vec<_> =
-            variables.iter().chain([&(OIDC_VARIABLE, providers.clone().into())]).cloned().collect();
+        // The tests start servers too, by dev/stack.
+        let for_servers =
+            [(OIDC_VARIABLE, providers.clone().into()), (OUTBOUND_VARIABLE, OUTBOUND_ALLOW.into())];
+        let variables: Vec<_> = variables.iter().chain(&for_servers).cloned().collect();
         test(workspace, node, options, files, &variables, &demo, chromium)
     });
     if !options.keep {
@@ -168,8 +174,7 @@ fn stack(workspace: &Workspace, arguments: &[&str], providers: &Path) -> anyhow:
     command
         .args(arguments)
         .env(OIDC_VARIABLE, providers)
-        // The providers of the tests are on this machine.
-        .env("GREENROOM_OUTBOUND_ALLOW", "127.0.0.0/8")
+        .env(OUTBOUND_VARIABLE, OUTBOUND_ALLOW)
         .current_dir(&workspace.workspace_root);
     workspace::output(&mut command)
 }
