@@ -1,6 +1,6 @@
 //! Whose a session is. A session of a person belongs to the person, whichever token or browser is used. A session of a
-//! service account belongs to one token and the tokens that were made by it, so that two programs with the same
-//! account never share a lock.
+//! service account belongs to a token that an admin made, and to all tokens that descend from it. Two programs with
+//! tokens of their own from an admin never share a lock; two tokens that descend from one token do.
 
 use uuid::Uuid;
 
