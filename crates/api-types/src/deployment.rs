@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::approval::GateOverride;
 use crate::deployment_status::{
     AttemptStatus, DeploymentPurpose, DeploymentReason, DeploymentStatus, DeploymentTrigger, StageStatus,
     StepStatus,
@@ -36,6 +37,9 @@ pub struct Deployment {
     #[serde(default)]
     pub rollback: bool,
     pub created_by: Person,
+    /// The person on whose behalf a service account has started the deployment; null if it named none.
+    #[serde(default)]
+    pub on_behalf_of: Option<Person>,
     /// The user who canceled the deployment or ended its session; null if the system canceled it, or if it
     /// was not canceled.
     pub canceled_by: Option<Holder>,
@@ -90,6 +94,9 @@ pub struct Stage {
     /// For a queued stage, when it stops waiting for a runner. For a running stage, when its timeout ends.
     /// Null for any other status.
     pub deadline_at: Option<Timestamp>,
+    /// The last override of its gates, by an admin; null if there was none.
+    #[serde(default)]
+    pub gate_overridden: Option<GateOverride>,
     /// The steps of the newest attempt.
     pub steps: Vec<StepRun>,
 }
@@ -147,6 +154,18 @@ pub struct CreateDeployment {
     /// Whether the deployment may replace what a newer one has deployed to a lasting environment; false if left out.
     /// Only for maintainers. The deployment is shown as a rollback.
     pub allow_older: Option<bool>,
+    /// Only for service accounts: the person for whom the deployment is started, who then can't approve it. Without one,
+    /// and with one, an approval needs one person more than its rules, because any person could be behind a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<OnBehalfOf>,
+}
+
+/// A person for whom a program acts.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OnBehalfOf {
+    #[schema(example = "usr_0190a0b0-0000-7000-8000-000000000001")]
+    pub user_id: String,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -1,5 +1,6 @@
 //! The types of the API: requests, records, lists and problems. They contain no rules; those are in the domain.
 
+pub mod approval;
 pub mod browser_session;
 pub mod cache;
 pub mod deployment;
@@ -10,6 +11,7 @@ pub mod environment_pool;
 pub mod event;
 pub mod example;
 pub mod freeze;
+pub mod group;
 pub mod handover;
 pub mod lasting_environment;
 pub mod log;
@@ -20,6 +22,7 @@ pub mod organization;
 pub mod person;
 pub mod pipeline;
 pub mod problem;
+pub mod role_grant;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
@@ -30,4 +33,5 @@ pub mod session_ending;
 pub mod sign_in;
 pub mod summary;
 pub mod token;
+pub mod trust_policy;
 pub mod version;

@@ -52,7 +52,21 @@ pub enum WaitingOn {
     /// A stage waits for its next attempt.
     Retry { stage: String, until: Timestamp },
     /// A stage waits for an approval.
-    Approval { stage: String },
+    Approval {
+        stage: String,
+        /// Left out until the approval is open.
+        #[serde(rename = "approvalId", default, skip_serializing_if = "Option::is_none")]
+        approval_id: Option<String>,
+        /// How many approvals are needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        needed: Option<u32>,
+        /// How many of them are there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        have: Option<u32>,
+        /// How many people could approve when it was opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        eligible: Option<u32>,
+    },
     /// A canceled stage has not ended yet.
     RunningSteps { stage: String },
     /// Nothing else blocks the deployment. It waits for the engine that runs deployments.
@@ -85,7 +99,13 @@ impl From<greenroom_domain::deployment::WaitingOn> for WaitingOn {
             W::Concurrency => Self::Concurrency,
             W::Runner { stage, pool } => Self::Runner { stage, pool, online: None },
             W::Retry { stage, until } => Self::Retry { stage, until },
-            W::Approval { stage, progress: _ } => Self::Approval { stage },
+            W::Approval { stage, progress } => Self::Approval {
+                stage,
+                approval_id: progress.map(|progress| progress.approval_id.to_string()),
+                needed: progress.map(|progress| progress.needed),
+                have: progress.map(|progress| progress.have),
+                eligible: progress.map(|progress| progress.eligible),
+            },
             W::RunningSteps { stage } => Self::RunningSteps { stage },
             W::Engine => Self::Engine,
         }

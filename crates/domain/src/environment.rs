@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::id::{PipelineId, SessionId};
 use crate::lease::Lease;
 use crate::lock::{Claim, Handover, Lock, LockHolder, OnSilence};
-use crate::owner::Owner;
 use crate::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, Queue, Waiter};
 use crate::rights::{Barred, Rights};
 use crate::session::SessionEnd;
@@ -26,12 +25,12 @@ pub struct EnvironmentState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LockCommand {
-    Claim(Claim),
+pub enum LockCommand<'a> {
+    Claim(Claim<'a>),
     /// Claims the environment, or joins the queue.
-    Queue(Claim),
+    Queue(Claim<'a>),
     /// Takes over the lock from its holder, if any. The queue stays unchanged.
-    Force(Claim),
+    Force(Claim<'a>),
     /// Releases the lock, or leaves the queue.
     Release(SessionId),
     Renew(SessionId),
@@ -42,13 +41,13 @@ pub enum LockCommand {
     /// The holder transfers its lock to another user, bypassing the queue.
     Transfer {
         from: SessionId,
-        to: Claim,
+        to: Claim<'a>,
     },
     /// Requests that the holder of a session releases it within `grace`, and joins the queue with the session
     /// `by`, unless the user waits already.
     RequestHandover {
         of: SessionId,
-        by: Claim,
+        by: Claim<'a>,
         grace: SignedDuration,
     },
     /// The holder accepts the request for hand-over and releases the lock.
@@ -59,7 +58,7 @@ pub enum LockCommand {
     Sweep,
 }
 
-impl LockCommand {
+impl LockCommand<'_> {
     /// Returns the session that the command affects, if it exists already.
     fn session(&self) -> Option<SessionId> {
         match *self {
@@ -151,15 +150,15 @@ pub type Applied = Result<Vec<Effect>, Refusal>;
 pub fn apply(
     state: EnvironmentState,
     now: Timestamp,
-    command: LockCommand,
+    command: LockCommand<'_>,
 ) -> (EnvironmentState, Vec<Effect>, Applied) {
     let (state, settled) = settle_for(state, now, command.session());
     let (state, applied) = match command {
-        LockCommand::Claim(claim) => match claim_refusal(&state, claim.owner, now) {
+        LockCommand::Claim(claim) => match claim_refusal(&state, &claim, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(refusal) => (state, Err(refusal)),
         },
-        LockCommand::Queue(claim) => match claim_refusal(&state, claim.owner, now) {
+        LockCommand::Queue(claim) => match claim_refusal(&state, &claim, now) {
             None => granted(state, claim, Lease::claimed(now, claim.terms)),
             Some(_) => queued(state, claim, now),
         },
@@ -260,16 +259,16 @@ fn unanswered_handover(lock: &Lock, queue: &Queue, now: Timestamp) -> Option<(Se
 
 /// Returns why a plain claim can't be granted. The state must be settled: expired leases would count as held
 /// otherwise.
-fn claim_refusal(state: &EnvironmentState, owner: Owner, now: Timestamp) -> Option<Refusal> {
+fn claim_refusal(state: &EnvironmentState, claim: &Claim<'_>, now: Timestamp) -> Option<Refusal> {
     match &state.lock.held {
-        Some(held) if held.owner == owner => Some(Refusal::HeldByYou { session: held.session }),
+        Some(held) if claim.owns(held.owner) => Some(Refusal::HeldByYou { session: held.session }),
         Some(held) => Some(Refusal::Locked { session: held.session }),
         None if state.queue.present(now).next().is_some() => Some(Refusal::OthersWait),
         None => None,
     }
 }
 
-fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentState, Applied) {
+fn granted(state: EnvironmentState, claim: Claim<'_>, lease: Lease) -> (EnvironmentState, Applied) {
     if claim.is_at_session_limit {
         return (state, Err(Refusal::SessionLimit));
     }
@@ -278,7 +277,7 @@ fn granted(state: EnvironmentState, claim: Claim, lease: Lease) -> (EnvironmentS
     (EnvironmentState { lock, ..state }, Ok(effects))
 }
 
-fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (EnvironmentState, Applied) {
+fn queued(state: EnvironmentState, claim: Claim<'_>, now: Timestamp) -> (EnvironmentState, Applied) {
     if let Some(refusal) = queue_refusal(&state.queue, &claim, now) {
         return (state, Err(refusal));
     }
@@ -290,7 +289,7 @@ fn queued(state: EnvironmentState, claim: Claim, now: Timestamp) -> (Environment
 
 /// Returns why this claim can't join the queue: a person has one place, the programs of a user share a number
 /// of places, and a queue has a maximum length.
-fn queue_refusal(queue: &Queue, claim: &Claim, now: Timestamp) -> Option<Refusal> {
+fn queue_refusal(queue: &Queue, claim: &Claim<'_>, now: Timestamp) -> Option<Refusal> {
     let is_person = claim.kind == TokenKind::User;
     let own = |waiter: &&Waiter| waiter.owner == claim.owner && waiter.kind == TokenKind::User;
     if let Some(waiter) = queue.present(now).find(own).filter(|_| is_person) {
@@ -307,18 +306,18 @@ fn requested(
     state: EnvironmentState,
     now: Timestamp,
     of: SessionId,
-    by: Claim,
+    by: Claim<'_>,
     grace: SignedDuration,
 ) -> (EnvironmentState, Applied) {
     let refusal = match state.lock.holder(now).filter(|held| held.session == of) {
         None => Some(Refusal::NotActive),
-        Some(held) if held.owner == by.owner => Some(Refusal::HeldByYou { session: of }),
+        Some(held) if by.owns(held.owner) => Some(Refusal::HeldByYou { session: of }),
         Some(held) => held.handover.map(|handover| Refusal::HandoverPending { by: handover.session }),
     };
     if let Some(refusal) = refusal {
         return (state, Err(refusal));
     }
-    let waiting_session = state.queue.present(now).find(|waiter| waiter.owner == by.owner);
+    let waiting_session = state.queue.present(now).find(|waiter| by.owns(waiter.owner));
     let waiting_session = waiting_session.map(|waiter| waiter.session);
     let (state, mut effects) = match waiting_session {
         Some(session) => (with_heartbeat(state, session, now), Vec::new()),
@@ -347,7 +346,7 @@ fn pending_handover(
 
 fn taken_over(
     state: EnvironmentState,
-    claim: Claim,
+    claim: Claim<'_>,
     now: Timestamp,
     end: SessionEnd,
 ) -> (EnvironmentState, Applied) {

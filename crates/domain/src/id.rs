@@ -77,6 +77,8 @@ ids! {
     UserId = "usr",
     /// An API token of one user in one organization.
     TokenId = "tok",
+    /// A trust policy of a service account.
+    TrustPolicyId = "tru",
     /// A browser in which a person is signed in.
     BrowserSessionId = "brs",
     PipelineId = "pip",
@@ -92,6 +94,8 @@ ids! {
     SecretId = "sec",
     FreezeId = "frz",
     ApprovalId = "apr",
+    /// A group of members of an organization.
+    GroupId = "grp",
     /// A data key of an organization, which seals the values of its secrets.
     OrganizationKeyId = "oky",
     /// A key that signs id tokens.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::id::SessionId;
+use crate::id::{SessionId, TokenId};
 use crate::lease::{Lease, LeaseTerms};
 use crate::owner::Owner;
 use crate::token::TokenKind;
@@ -103,9 +103,11 @@ impl Lock {
 
 /// A request for a lock: by whom, with which rights, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct Claim<'a> {
     pub session: SessionId,
     pub owner: Owner,
+    /// Of a service account: the tokens from which the caller's descends. Their sessions are the caller's own.
+    pub lineage: &'a [TokenId],
     /// The kind of the token that sends the request.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
@@ -116,4 +118,11 @@ pub struct Claim {
     pub places: i64,
     /// Whether the token, or one that it was made by, holds as many sessions as it may in other environments.
     pub is_at_session_limit: bool,
+}
+
+impl Claim<'_> {
+    /// Returns whether a session with this owner is the caller's own.
+    pub fn owns(&self, session: Owner) -> bool {
+        self.owner.owns(session, self.lineage)
+    }
 }

@@ -133,8 +133,18 @@ policy! {
     SecretEditOrganization "secret.edit_organization" Admin  Admin,
     // Which steps got which secrets.
     SecretReadLog       "secret.read_log"       Maintainer   Admin,
+    GroupRead           "group.read"            Viewer       Read,
+    GroupManage         "group.manage"          Admin        Admin,
+    // Raising the role of groups and users on a pipeline.
+    GrantRead           "grant.read"            Viewer       Read,
+    GrantManage         "grant.manage"          Admin        Admin,
     FreezeRead          "freeze.read"           Viewer       Read,
     FreezeManage        "freeze.manage"         Admin        Admin,
+    ApprovalRead        "approval.read"         Viewer       Read,
+    // Voting. Who may vote on an approval is decided by its rules.
+    ApprovalDecide      "approval.decide"       Viewer       Write,
+    // Letting a stage begin without its approval, or although its environment is frozen.
+    GateOverride        "gate.override"         Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -200,8 +210,15 @@ mod tests {
         secret.edit               · · ✔ ✔ ✔ write
         secret.edit_organization  · · · ✔ ✔ admin
         secret.read_log           · · ✔ ✔ ✔ admin
+        group.read                ✔ ✔ ✔ ✔ ✔ read
+        group.manage              · · · ✔ ✔ admin
+        grant.read                ✔ ✔ ✔ ✔ ✔ read
+        grant.manage              · · · ✔ ✔ admin
         freeze.read               ✔ ✔ ✔ ✔ ✔ read
         freeze.manage             · · · ✔ ✔ admin
+        approval.read             ✔ ✔ ✔ ✔ ✔ read
+        approval.decide           ✔ ✔ ✔ ✔ ✔ write
+        gate.override             · · · ✔ ✔ admin
         event.read                ✔ ✔ ✔ ✔ ✔ read
         event.read_audit          · · · ✔ ✔ admin
         ");

@@ -64,12 +64,19 @@ pub struct Principal {
     pub max_sessions: Option<u16>,
     /// The token, if the user is a service account; `None` for a person.
     pub service_token: Option<ServiceToken>,
+    /// Of a service account's token: the tokens from which it descends, the first one first, and itself. Empty for a person.
+    pub lineage: Vec<TokenId>,
 }
 
 impl Principal {
-    /// Returns whose the sessions are that this principal claims, and which sessions are its own.
+    /// Returns whose the sessions are that this principal claims.
     pub fn owner(&self) -> Owner {
-        Owner { user: self.user_id, token: self.service_token.as_ref().map(|token| token.owner) }
+        Owner { user: self.user_id, token: self.service_token.as_ref().map(|token| token.id) }
+    }
+
+    /// Returns whether a session with this owner is the principal's own.
+    pub fn owns(&self, session: Owner) -> bool {
+        self.owner().owns(session, &self.lineage)
     }
 
     /// Returns whether role and scopes allow the action.

@@ -182,8 +182,9 @@ pub struct Token {
     pub pipelines: PipelineLimit,
     /// How many sessions the token, and those made by it, may hold at a time; `None`: any number.
     pub max_sessions: Option<u16>,
-    /// Of a service account's token: the token that its sessions belong to.
-    pub owner_token: Option<TokenId>,
+    /// Of a service account's token: the tokens from which it descends, the first one first, and itself. Empty for a
+    /// person's.
+    pub lineage: Vec<TokenId>,
     pub hint: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -192,9 +193,10 @@ pub struct Token {
 }
 
 impl Token {
-    /// Returns whose the sessions are that are claimed with this token.
-    pub const fn owner(&self) -> Owner {
-        Owner { user: self.user_id, token: self.owner_token }
+    /// Returns whether the token is the caller's own: a person's, or of a service account the token itself and those that
+    /// descend from it.
+    pub fn is_own_of(&self, caller: Owner) -> bool {
+        self.user_id == caller.user && caller.token.is_none_or(|token| self.lineage.contains(&token))
     }
 }
 

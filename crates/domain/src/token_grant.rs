@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::id::PipelineId;
+use crate::owner::MAX_LINEAGE;
 pub use crate::pipeline_limit::PipelineLimit;
 use crate::scope::Scopes;
 use crate::token::TokenKind;
@@ -66,6 +67,8 @@ pub enum ExceedsParent {
     Pipelines,
     #[error("a token that may hold {has} sessions at a time can't make one that may hold more")]
     Sessions { has: u16 },
+    #[error("{MAX_LINEAGE} tokens made this one, each the next, and no more can follow")]
+    Descent,
 }
 
 /// Why a token is not created.

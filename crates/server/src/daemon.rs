@@ -226,8 +226,9 @@ pub async fn run_server(
     // Browsers leave out the default port.
     let own_url = format!("http://{address}");
     let own_url = own_url.strip_suffix(":80").unwrap_or(&own_url).parse()?;
-    let sign_in = SignIn::new(listen.sign_in()?, own_url, &listen.outbound.client())?;
-    let backends = Backends { engine, objects, keys, id_tokens: jobs.id_tokens() };
+    let outbound = listen.outbound.client();
+    let sign_in = SignIn::new(listen.sign_in()?, own_url, &outbound)?;
+    let backends = Backends { engine, objects, keys, id_tokens: jobs.id_tokens(), outbound };
     let server = Server::start(databases, backends, jobs.timing(), listener, limits, sign_in);
     serve_operators(&server.tasks, operator, &server.app.health, &server.app.draining).await?;
     tracing::info!(%address, "serving the API on http://{address}/api/v1");

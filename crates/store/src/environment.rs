@@ -106,7 +106,7 @@ pub struct Holder {
 
 impl Holder {
     pub fn owner(&self) -> Owner {
-        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.id) }
     }
 }
 

@@ -112,8 +112,8 @@ async fn grant(
                update environments e
                set fence = e.fence + 1, sessions = e.sessions + 1, confirmed = true, session_id = $5, context = $6,
                    holder_id = m.user_id, holder_name = m.name, holder_kind = t.kind, commit_id = null,
-                   owner_token_id = t.owner_token_id,
-                   holder_token_name = case when t.owner_token_id is not null then t.name end,
+                   owner_token_id = case when t.lineage is not null then t.id end,
+                   holder_token_name = case when t.lineage is not null then t.name end,
                    lease_seconds = coalesce($7, e.default_lease_seconds),
                    claimed_at = clock_timestamp(), used_at = clock_timestamp(), free_since = null,
                    expires_at = clock_timestamp() + coalesce($7, e.default_lease_seconds) * interval '1 second',
@@ -123,7 +123,10 @@ async fn grant(
                from api_tokens t, memberships m, pipelines p
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
-                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($9)
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null
+                 and (m.role = any($9) or exists (select 1 from user_grants r
+                     where r.organization_id = $1 and r.pipeline_id = p.id and r.user_id = m.user_id
+                       and r.role = any($9)))
                  and $12 = any(t.scopes) and t.max_sessions is null
                  and p.organization_id = $1 and p.status <> 'archived'
                  and p.id = coalesce($2, (select id from pipelines
@@ -259,7 +262,10 @@ async fn release(
                from api_tokens t, memberships m, pipelines p, environments before
                where t.organization_id = $1 and t.id = $6 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
-                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($7)
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null
+                 and (m.role = any($7) or exists (select 1 from user_grants r
+                     where r.organization_id = $1 and r.pipeline_id = p.id and r.user_id = m.user_id
+                       and r.role = any($7)))
                  and $10 = any(t.scopes)
                  and p.organization_id = $1
                  and p.id = coalesce($2, (select id from pipelines
@@ -268,7 +274,8 @@ async fn release(
                  and before.organization_id = $1 and before.id = e.id
                  and before.session_id = e.session_id and before.expires_at = e.expires_at
                  and e.session_id = $5 and e.holder_id = m.user_id
-                 and e.owner_token_id is not distinct from t.owner_token_id and e.expires_at > clock_timestamp()
+                 and case when t.lineage is null then e.owner_token_id is null else e.owner_token_id = any(t.lineage) end
+                 and e.expires_at > clock_timestamp()
                  and e.waiters = 0 and e.slot_deployment_id is null and not e.cleanup
                returning e.id, e.pipeline_id, e.name, m.user_id, m.name as user_name, before.expires_at, e.free_since
            ),

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use crate::token_columns::lineage_ids;
 use crate::{Command, StoreError};
 
 const MAX_ATTEMPTS: u32 = 5;
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// A key is unique per owner (a person, or a token of a service account), method and path.
+/// A key is unique per owner (a person, or a token of a service account), method and path. A token of a service account
+/// finds the responses of those from which it descends as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyScope<'a> {
     pub method: &'a str,
@@ -35,7 +37,11 @@ pub enum KeyClaim {
 impl Command {
     pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<KeyClaim, StoreError> {
         let (organization, owner) = (self.organization(), self.principal().owner().uuid());
-        let lock = format!("{organization}\n{owner}\n{}\n{}\n{}", scope.method, scope.path, scope.key);
+        let lineage = lineage_ids(&self.principal().lineage);
+        let owners = if lineage.is_empty() { vec![owner] } else { lineage };
+        // Tokens with a common ancestor share the lock, so that a request of a token and the same one of its descendant
+        // are serialized.
+        let lock = format!("{organization}\n{}\n{}\n{}\n{}", owners[0], scope.method, scope.path, scope.key);
         // The advisory lock of the key is held until the transaction ends, so a concurrent request with this
         // key does not get it and returns `Running`. Retry a few times, because a request that was rejected,
         // or that only replayed its response, may release the lock slightly after responding.
@@ -50,10 +56,11 @@ impl Command {
         let stored = sqlx::query_as!(
             StoredResponse,
             "select fingerprint, status, body, etag from idempotency_keys
-             where organization_id = $1 and user_id = $2 and method = $3 and path = $4 and key = $5
-               and created_at > clock_timestamp() - interval '24 hours'",
+             where organization_id = $1 and user_id = any($2) and method = $3 and path = $4 and key = $5
+               and created_at > clock_timestamp() - interval '24 hours'
+             order by array_position($2, user_id) desc limit 1",
             organization,
-            owner,
+            &owners,
             scope.method,
             scope.path,
             scope.key,

@@ -1,6 +1,7 @@
 //! Greenroom's SQL. No other crate contains any. There is one file per noun, and every query filters by
 //! organization. Queries across organizations (token lookup, sequencer, feed, housekeeping) are in `system`.
 
+pub mod approval;
 pub mod artifact;
 pub mod cache;
 pub mod command;
@@ -19,6 +20,7 @@ mod error;
 pub mod event;
 pub mod freeze;
 pub mod grant;
+pub mod group;
 pub mod idempotency;
 pub mod job;
 pub mod lasting_environment;
@@ -36,6 +38,7 @@ mod pipeline_limit;
 mod pool;
 mod probe;
 mod readiness;
+pub mod role_grant;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
@@ -48,7 +51,9 @@ pub mod summary;
 pub mod system;
 pub mod token;
 mod token_columns;
+pub mod token_exchange;
 pub mod transaction;
+pub mod trust_policy;
 pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};

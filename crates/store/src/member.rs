@@ -180,8 +180,21 @@ impl Command {
         row.try_into()
     }
 
-    /// Removes a member or a service account and revokes their tokens. The tokens stay revoked if the membership is
-    /// restored.
+    /// Locks the membership of a user, a person or a service account. Returns the user's name.
+    pub async fn lock_user(&mut self, user: UserId) -> Result<Option<String>, StoreError> {
+        let organization = self.organization();
+        Ok(sqlx::query_scalar!(
+            "select name from memberships where organization_id = $1 and user_id = $2 and removed_at is null
+             for no key update",
+            organization,
+            user.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?)
+    }
+
+    /// Removes a member or a service account, from groups too, deletes their grants and revokes their tokens. None of
+    /// that comes back if the membership is restored.
     pub async fn remove_member(&mut self, user: UserId) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
@@ -189,6 +202,20 @@ impl Command {
              where organization_id = $1 and user_id = $2",
             organization,
             user.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        sqlx::query!(
+            "delete from group_members where organization_id = $1 and user_id = $2",
+            organization,
+            user.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        sqlx::query!(
+            "delete from grants where organization_id = $1 and user_id = $2",
+            organization,
+            user.uuid()
         )
         .execute(self.connection())
         .await?;

@@ -1,6 +1,6 @@
 //! Lookups of the pipeline that something belongs to, for tokens that are limited to some pipelines.
 
-use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
+use greenroom_domain::id::{ApprovalId, DeploymentId, OrganizationId, PipelineId};
 
 use crate::{Store, StoreError};
 
@@ -14,6 +14,21 @@ impl Store {
             "select pipeline_id from deployments where organization_id = $1 and id = $2",
             organization.uuid(),
             deployment.uuid(),
+        )
+        .fetch_optional(&self.pool())
+        .await?;
+        Ok(pipeline.map(PipelineId::from))
+    }
+
+    pub async fn pipeline_of_approval(
+        &self,
+        organization: OrganizationId,
+        approval: ApprovalId,
+    ) -> Result<Option<PipelineId>, StoreError> {
+        let pipeline = sqlx::query_scalar!(
+            "select pipeline_id from approvals where organization_id = $1 and id = $2",
+            organization.uuid(),
+            approval.uuid(),
         )
         .fetch_optional(&self.pool())
         .await?;

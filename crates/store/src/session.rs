@@ -51,7 +51,7 @@ pub struct Session {
 
 impl Session {
     pub fn owner(&self) -> Owner {
-        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.id) }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Ends sessions of a member who may no longer hold sessions, or of a pipeline that is archived. Rows are
-//! locked in the same order as everywhere: the member or the pipeline first, then environments by their ids.
+//! Ends sessions of a member who may no longer hold sessions, of users who have lost a grant, or of a pipeline
+//! that is archived. Rows are locked in the same order as everywhere: the group, the member or the pipeline
+//! first, then environments by their ids.
 
 use greenroom_domain::environment::{Effect, LockCommand};
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId, UserId};
@@ -7,6 +8,7 @@ use greenroom_domain::session::SessionStatus;
 
 use crate::StoreError;
 use crate::error::parse_column;
+use crate::grant::holder_roles;
 use crate::lock::NewSession;
 use crate::transaction::OrgTransaction;
 
@@ -15,24 +17,28 @@ use crate::transaction::OrgTransaction;
 pub const MAX_PER_TRANSACTION: i64 = 500;
 
 /// Whose sessions are ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionsOf {
+    /// Those of a member whose role is not enough any more, except where a grant is.
     Member(UserId),
     Pipeline(PipelineId),
+    /// Those in these pipelines whose users may not hold sessions there, neither by their role nor by a grant.
+    WithoutRight(Vec<PipelineId>),
 }
 
 impl SessionsOf {
-    fn user(self) -> Option<uuid::Uuid> {
+    fn user(&self) -> Option<uuid::Uuid> {
         match self {
             Self::Member(user) => Some(user.uuid()),
-            Self::Pipeline(_) => None,
+            Self::Pipeline(_) | Self::WithoutRight(_) => None,
         }
     }
 
-    fn pipeline(self) -> Option<uuid::Uuid> {
+    fn pipelines(&self) -> Option<Vec<uuid::Uuid>> {
         match self {
             Self::Member(_) => None,
-            Self::Pipeline(pipeline) => Some(pipeline.uuid()),
+            Self::Pipeline(pipeline) => Some(vec![pipeline.uuid()]),
+            Self::WithoutRight(pipelines) => Some(pipelines.iter().map(|pipeline| pipeline.uuid()).collect()),
         }
     }
 }
@@ -52,8 +58,9 @@ pub struct LiveSession {
 impl OrgTransaction {
     /// Returns the waiting and active sessions, ordered by environment. Within an environment, waiting
     /// sessions come first.
-    pub async fn live_sessions(&mut self, of: SessionsOf) -> Result<Vec<LiveSession>, StoreError> {
+    pub async fn live_sessions(&mut self, of: &SessionsOf) -> Result<Vec<LiveSession>, StoreError> {
         let organization = self.organization();
+        let pipelines = of.pipelines();
         // Active sessions are found through their environments, and waiting ones by an index, so ended
         // sessions are not read.
         let rows = sqlx::query!(
@@ -62,19 +69,34 @@ impl OrgTransaction {
                from environments e
                join sessions s on s.organization_id = $1 and s.id = e.session_id
                where e.organization_id = $1 and e.session_id is not null and e.expires_at > clock_timestamp()
-                 and ($2::uuid is null or e.holder_id = $2) and ($3::uuid is null or e.pipeline_id = $3)
+                 and ($2::uuid is null or e.holder_id = $2) and ($3::uuid[] is null or e.pipeline_id = any($3))
+                 and (not $5 or not exists (select 1 from user_grants g
+                     where g.organization_id = $1 and g.pipeline_id = e.pipeline_id and g.user_id = e.holder_id
+                       and g.role = any($7)))
+                 and (not $6 or not exists (select 1 from memberships m
+                     where m.organization_id = $1 and m.user_id = e.holder_id and m.removed_at is null
+                       and m.role = any($7)))
                union all
                select e.id, e.pipeline_id, e.name, s.id, s.status, s.user_id, s.user_name
                from sessions s
                join environments e on e.organization_id = $1 and e.id = s.environment_id
                where s.organization_id = $1 and s.waiting
-                 and ($2::uuid is null or s.user_id = $2) and ($3::uuid is null or e.pipeline_id = $3)
+                 and ($2::uuid is null or s.user_id = $2) and ($3::uuid[] is null or e.pipeline_id = any($3))
+                 and (not $5 or not exists (select 1 from user_grants g
+                     where g.organization_id = $1 and g.pipeline_id = e.pipeline_id and g.user_id = s.user_id
+                       and g.role = any($7)))
+                 and (not $6 or not exists (select 1 from memberships m
+                     where m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
+                       and m.role = any($7)))
                order by 1, 5 desc, 4
                limit $4"#,
             organization,
             of.user(),
-            of.pipeline(),
+            pipelines.as_deref(),
             MAX_PER_TRANSACTION,
+            !matches!(of, SessionsOf::Pipeline(_)),
+            matches!(of, SessionsOf::WithoutRight(_)),
+            &holder_roles(),
         )
         .fetch_all(self.connection())
         .await?;
@@ -98,25 +120,40 @@ impl OrgTransaction {
     /// another session. It is ended in the background (`system::session_ending`).
     pub async fn end_sessions(
         &mut self,
-        of: SessionsOf,
+        of: &SessionsOf,
         reason: &str,
     ) -> Result<Vec<LiveSession>, StoreError> {
         let organization = self.organization();
-        sqlx::query!(
-            "insert into session_endings (organization_id, user_id, pipeline_id, reason) values ($1, $2, $3, $4)",
-            organization,
-            of.user(),
-            of.pipeline(),
-            reason,
-        )
-        .execute(self.connection())
-        .await?;
+        match of {
+            SessionsOf::Member(_) | SessionsOf::Pipeline(_) => {
+                let pipeline = of.pipelines().and_then(|pipelines| pipelines.first().copied());
+                sqlx::query!(
+                    "insert into session_endings (organization_id, user_id, pipeline_id, reason) values ($1, $2, $3, $4)",
+                    organization,
+                    of.user(),
+                    pipeline,
+                    reason,
+                )
+                .execute(self.connection())
+                .await?;
+            }
+            SessionsOf::WithoutRight(_) => {
+                sqlx::query!(
+                    "insert into grant_endings (organization_id, pipeline_id, reason) select $1, unnest($2::uuid[]), $3",
+                    organization,
+                    &of.pipelines().unwrap_or_default(),
+                    reason,
+                )
+                .execute(self.connection())
+                .await?;
+            }
+        }
         self.end_live_sessions(of, reason).await
     }
 
     pub(crate) async fn end_live_sessions(
         &mut self,
-        of: SessionsOf,
+        of: &SessionsOf,
         reason: &str,
     ) -> Result<Vec<LiveSession>, StoreError> {
         let with_reason = NewSession { context: Some(reason.to_owned()), ..NewSession::default() };

@@ -1,20 +1,21 @@
 //! Counts of what is going on in an organization. They read environments, waiting sessions and live
 //! deployments, and no history.
 
-use greenroom_domain::id::{OrganizationId, TokenId};
-use greenroom_domain::owner::Owner;
+use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::error::to_column;
 use crate::pipeline::PipelineName;
-use crate::token_columns::limit_ids;
+use crate::token_columns::{limit_ids, lineage_ids};
 use crate::{Store, StoreError};
 
 /// What is counted, and for whom.
 #[derive(Clone, Debug)]
 pub struct SummaryFilter {
-    pub owner: Owner,
+    pub user: UserId,
+    /// Of a service account: the tokens whose sessions are the caller's own.
+    pub lineage: Vec<TokenId>,
     pub pipeline: Option<PipelineName>,
     /// Only pipelines that the token has access to.
     pub within: PipelineLimit,
@@ -55,6 +56,7 @@ impl Store {
     ) -> Result<Summary, StoreError> {
         let pipelines = self.counted_pipelines(organization, filter).await?;
         let ids: Vec<uuid::Uuid> = pipelines.iter().map(|(id, _)| *id).collect();
+        let lineage = lineage_ids(&filter.lineage);
         let environments = sqlx::query!(
             r#"select count(*) as "total!", count(*) filter (where not e.is_held) as "free!",
                       coalesce(sum(e.waiters), 0)::bigint as "waiting!",
@@ -65,7 +67,7 @@ impl Store {
                    select o.waiters, o.confirmed, o.handover_session_id,
                           coalesce(o.expires_at > clock_timestamp(), false) as is_held,
                           o.expires_at > clock_timestamp() and o.holder_id = $3
-                              and o.owner_token_id is not distinct from $4 as is_own
+                              and (o.owner_token_id is null or o.owner_token_id = any($4)) as is_own
                    from environments o
                    where o.organization_id = $1 and o.pipeline_id = any($2)
                      and (o.listed or o.session_id is not null or o.waiters > 0 or o.slot_deployment_id is not null
@@ -73,8 +75,8 @@ impl Store {
                ) e"#,
             organization.uuid(),
             &ids,
-            filter.owner.user.uuid(),
-            filter.owner.token.map(TokenId::uuid),
+            filter.user.uuid(),
+            &lineage,
         )
         .fetch_one(&self.pool())
         .await?;
@@ -82,11 +84,11 @@ impl Store {
             r#"select count(*) as "count!" from sessions w
                join environments e on e.organization_id = $1 and e.id = w.environment_id
                where w.organization_id = $1 and w.waiting and w.user_id = $3
-                 and w.owner_token_id is not distinct from $4 and e.pipeline_id = any($2)"#,
+                 and (w.owner_token_id is null or w.owner_token_id = any($4)) and e.pipeline_id = any($2)"#,
             organization.uuid(),
             &ids,
-            filter.owner.user.uuid(),
-            filter.owner.token.map(TokenId::uuid),
+            filter.user.uuid(),
+            &lineage,
         )
         .fetch_one(&self.pool())
         .await?;

@@ -8,7 +8,9 @@ use greenroom_domain::token_grant::{PipelineLimit, TokenGrant};
 
 use crate::error::parse_column;
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
-use crate::token_columns::{limit_ids, max_sessions, pipeline_limit, scope_names, scopes};
+use crate::token_columns::{
+    limit_ids, lineage, lineage_ids, max_sessions, pipeline_limit, scope_names, scopes,
+};
 use crate::{Command, Store, StoreError};
 
 pub(crate) struct Row {
@@ -21,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) scopes: Vec<String>,
     pub(crate) pipelines: Option<Vec<uuid::Uuid>>,
     pub(crate) max_sessions: Option<i32>,
-    pub(crate) owner_token_id: Option<uuid::Uuid>,
+    pub(crate) lineage: Option<Vec<uuid::Uuid>>,
     pub(crate) hint: String,
     pub(crate) created_at: jiff_sqlx::Timestamp,
     pub(crate) expires_at: Option<jiff_sqlx::Timestamp>,
@@ -43,7 +45,7 @@ impl TryFrom<Row> for Token {
             scopes: scopes(&row.scopes)?,
             pipelines: pipeline_limit(row.pipelines),
             max_sessions: max_sessions(row.max_sessions)?,
-            owner_token: row.owner_token_id.map(TokenId::from),
+            lineage: lineage(row.lineage),
             hint: row.hint,
             created_at: row.created_at.to_jiff(),
             expires_at: row.expires_at.map(jiff_sqlx::Timestamp::to_jiff),
@@ -58,7 +60,7 @@ impl TryFrom<Row> for Token {
 pub enum TokensOf {
     Everyone,
     User(UserId),
-    /// A person's; or, of a service account, those that share their sessions.
+    /// A person's; or, of a service account, a token and those that descend from it.
     Owner(Owner),
 }
 
@@ -89,35 +91,35 @@ impl Store {
         of: TokensOf,
         page: Page,
     ) -> Result<PageResult<Token>, StoreError> {
-        let (user, owner_token) = of.columns();
+        let (user, maker) = of.columns();
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from api_tokens
                    where organization_id = $1 and ($2::uuid is null or user_id = $2)
-                     and ($4::uuid is null or owner_token_id = $4) limit $3
+                     and ($4::uuid is null or $4 = any(lineage)) limit $3
                ) counted"#,
             organization.uuid(),
             user,
             MAX_COUNT + 1,
-            owner_token,
+            maker,
         )
         .fetch_one(&self.pool())
         .await?;
         let rows = sqlx::query_as!(
             Row,
             "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
-                    t.max_sessions, t.owner_token_id, t.hint,
+                    t.max_sessions, t.lineage, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
              where t.organization_id = $1 and ($2::uuid is null or t.user_id = $2)
-               and ($5::uuid is null or t.owner_token_id = $5)
+               and ($5::uuid is null or $5 = any(t.lineage))
              order by t.id desc limit $3 offset $4",
             organization.uuid(),
             user,
             page.limit,
             page.offset,
-            owner_token,
+            maker,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -133,7 +135,7 @@ impl Store {
         let row = sqlx::query_as!(
             Row,
             "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
-                    t.max_sessions, t.owner_token_id, t.hint,
+                    t.max_sessions, t.lineage, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
@@ -177,24 +179,27 @@ impl Command {
         grant: &TokenGrant,
     ) -> Result<Token, StoreError> {
         let principal = self.principal().clone();
-        let (user, user_name, parent, owner_token) = match of {
+        let (user, user_name, parent, lineage) = match of {
             NewTokenOf::Caller => (
                 principal.user_id,
                 principal.user_name.as_str(),
                 principal.credential.token(),
-                principal.owner().token,
+                principal
+                    .service_token
+                    .is_some()
+                    .then(|| [lineage_ids(&principal.lineage), vec![id.uuid()]].concat()),
             ),
-            NewTokenOf::ServiceAccount { id: account, name } => (account, name, None, Some(id)),
+            NewTokenOf::ServiceAccount { id: account, name } => (account, name, None, Some(vec![id.uuid()])),
         };
         let hash = secret.hash();
         let row = sqlx::query_as!(
             Row,
             r#"insert into api_tokens
                  (organization_id, id, user_id, name, kind, allow_force, secret_hash, hint, parent_id, expires_at,
-                  scopes, pipelines, max_sessions, owner_token_id)
+                  scopes, pipelines, max_sessions, lineage)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $13, $14, $15)
              returning id, user_id, $11 as "user_name!", name, kind, allow_force, scopes, pipelines, max_sessions,
-                       owner_token_id, hint, created_at, expires_at, last_used_at, revoked_at"#,
+                       lineage, hint, created_at, expires_at, last_used_at, revoked_at"#,
             principal.organization_id.uuid(),
             id.uuid(),
             user.uuid(),
@@ -209,7 +214,7 @@ impl Command {
             &scope_names(grant.scopes),
             limit_ids(&grant.pipelines) as Option<Vec<uuid::Uuid>>,
             grant.max_sessions.map(i32::from),
-            owner_token.map(TokenId::uuid),
+            lineage as Option<Vec<uuid::Uuid>>,
         )
         .fetch_one(self.connection())
         .await?;
@@ -221,7 +226,7 @@ impl Command {
         let row = sqlx::query_as!(
             Row,
             "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
-                    t.max_sessions, t.owner_token_id, t.hint,
+                    t.max_sessions, t.lineage, t.hint,
                     t.created_at, t.expires_at, t.last_used_at, t.revoked_at
              from api_tokens t
              join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id

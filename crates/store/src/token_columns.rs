@@ -1,7 +1,7 @@
 //! The columns of a token that limit it: its scopes, its pipelines and its number of sessions; and those that
 //! copy the token of a service account into its sessions.
 
-use greenroom_domain::id::PipelineId;
+use greenroom_domain::id::{PipelineId, TokenId};
 use greenroom_domain::owner::ServiceToken;
 use greenroom_domain::scope::Scopes;
 use greenroom_domain::token_grant::PipelineLimit;
@@ -35,6 +35,16 @@ pub(crate) fn max_sessions(number: Option<i32>) -> Result<Option<u16>, StoreErro
 }
 
 /// Parses the columns of a session, or of the holder of a lock, that are set for service accounts only.
-pub(crate) fn service_token(owner: Option<uuid::Uuid>, name: Option<String>) -> Option<ServiceToken> {
-    owner.map(|owner| ServiceToken { owner: owner.into(), name: name.unwrap_or_default() })
+pub(crate) fn service_token(id: Option<uuid::Uuid>, name: Option<String>) -> Option<ServiceToken> {
+    id.map(|id| ServiceToken { id: id.into(), name: name.unwrap_or_default() })
+}
+
+/// Parses the column `lineage`.
+pub(crate) fn lineage(ids: Option<Vec<uuid::Uuid>>) -> Vec<TokenId> {
+    ids.unwrap_or_default().into_iter().map(TokenId::from).collect()
+}
+
+/// Returns the value of the column `lineage`, which is also the form for filters in queries.
+pub(crate) fn lineage_ids(lineage: &[TokenId]) -> Vec<uuid::Uuid> {
+    lineage.iter().map(|id| id.uuid()).collect()
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use greenroom_domain::event::NewEvent;
-use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId};
+use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId, UserId};
 use greenroom_domain::principal::Principal;
+use greenroom_domain::token::TokenKind;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -34,6 +35,8 @@ pub enum Actor {
     Principal { principal: Box<Principal>, request_id: String },
     /// A runner, through its report of a job.
     Runner { id: RunnerId, name: String },
+    /// A service account whose CI job exchanges a token. It has no credential of ours.
+    Exchange { account: UserId, name: String, request_id: String },
     /// Greenroom itself, for example when a lease expires or the engine advances a deployment.
     System,
     /// An operator at the console, without a token.
@@ -185,6 +188,7 @@ impl Actor {
     pub(crate) fn user(&self) -> Option<uuid::Uuid> {
         match self {
             Self::Principal { principal, .. } => Some(principal.user_id.uuid()),
+            Self::Exchange { account, .. } => Some(account.uuid()),
             Self::Runner { .. } | Self::System | Self::Operator => None,
         }
     }
@@ -192,6 +196,7 @@ impl Actor {
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Principal { principal, .. } => Some(&principal.user_name),
+            Self::Exchange { name, .. } => Some(name),
             Self::Runner { .. } | Self::System | Self::Operator => None,
         }
     }
@@ -199,6 +204,7 @@ impl Actor {
     pub(crate) fn kind(&self) -> Option<&str> {
         match self {
             Self::Principal { principal, .. } => Some(principal.token_kind.as_str()),
+            Self::Exchange { .. } => Some(TokenKind::Ci.as_str()),
             Self::Runner { .. } | Self::System | Self::Operator => None,
         }
     }
@@ -211,6 +217,9 @@ impl Actor {
                 "kind": principal.token_kind,
                 "tokenId": principal.credential.token(),
             }),
+            Self::Exchange { account, name, .. } => {
+                json!({ "id": account, "name": name, "kind": TokenKind::Ci, "tokenId": null })
+            }
             Self::Runner { id, name } => {
                 json!({ "id": id, "name": name, "kind": "runner", "tokenId": null })
             }
@@ -225,6 +234,7 @@ impl Actor {
                 None => json!({ "requestId": request_id }),
                 Some(session) => json!({ "requestId": request_id, "browserSessionId": session }),
             },
+            Self::Exchange { request_id, .. } => json!({ "requestId": request_id }),
             Self::Runner { .. } | Self::System | Self::Operator => json!({}),
         }
     }

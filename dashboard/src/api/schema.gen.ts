@@ -425,6 +425,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the trust policies of a service account, sorted by name
+         * @description Names are compared without regard to case. Deleted policies are left out. `total` is exact up to 10,000.
+         */
+        get: operations["list_trust_policies"];
+        put?: never;
+        /**
+         * Create a trust policy: which tokens of a CI system are exchanged for a token of the account
+         * @description `POST /oauth/token` exchanges a token whose issuer, audience and claims are those of the policy. The new token is of
+         *     kind `ci`, has the scopes `read`, `hold`, `deploy` and `start`, never permits force, and reaches the pipelines of the
+         *     policy only. It can't permit more than the credential that sends this request. A policy can't be changed: create another
+         *     one and delete the first. The same key with the same body returns the same record for 24 hours.
+         */
+        post: operations["create_trust_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies/{policyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trust policy, and revoke the tokens that were made by it
+         * @description The tokens are rejected within one second on every server. Sessions that they hold end with their lease. The response
+         *     is the policy as before the deletion. A deleted policy is `404`, and its name can be used again.
+         */
+        delete: operations["delete_trust_policy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/api-tokens": {
         parameters: {
             query?: never;
@@ -435,7 +483,7 @@ export interface paths {
         /**
          * List your own API tokens, newest first
          * @description The list is ordered by when the tokens were created, and contains expired and revoked tokens too. For a token of a
-         *     service account, it is that token and those with which it shares its sessions. `total` is exact up to 10,000.
+         *     service account, it is that token and those that were made by it, directly or not. `total` is exact up to 10,000.
          */
         get: operations["list_api_tokens"];
         put?: never;
@@ -1729,8 +1777,8 @@ export interface paths {
         /**
          * List secrets, sorted by name
          * @description Secrets with the same name are sorted by scope: that of the organization comes first. Deleted secrets are
-         *     not in the list. A token that is limited to pipelines sees only theirs. No value is ever returned. `total` is
-         *     exact up to 10,000.
+         *     not in the list. A token that is limited to pipelines sees only theirs. A viewer with a grant on a pipeline has to name it
+         *     as `pipelineId`. No value is ever returned. `total` is exact up to 10,000.
          */
         get: operations["list_secrets"];
         put?: never;
@@ -1909,6 +1957,189 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/pipelines/{pipelineId}/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the grants on a pipeline
+         * @description Those of groups come first, each sorted by name. The role of a user on the pipeline is the highest of the role in the
+         *     organization, the user's grant and the grants of the user's groups. `total` is exact up to 10,000.
+         */
+        get: operations["list_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/grants/groups/{groupId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Grant a group a role on a pipeline
+         * @description Its members have at least this role there from the next request on. A grant never lowers a role, and what needs an
+         *     admin can't be granted. It replaces the group's earlier grant; the same role again changes nothing. A pipeline has 200 grants at
+         *     most.
+         */
+        put: operations["set_group_grant"];
+        post?: never;
+        /**
+         * Delete the grant of a group on a pipeline
+         * @description Sessions and holds that only this grant permitted end in the same transaction; beyond 500 sessions, the others end
+         *     within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing changes. Deleting
+         *     again changes nothing.
+         */
+        delete: operations["delete_group_grant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/grants/users/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Grant a user a role on a pipeline
+         * @description The user has at least this role there from the next request on. A grant never lowers a role, and what needs an
+         *     admin can't be granted. It replaces the user's earlier grant; the same role again changes nothing. A pipeline has 200 grants at
+         *     most.
+         */
+        put: operations["set_user_grant"];
+        post?: never;
+        /**
+         * Delete the grant of a user on a pipeline
+         * @description Sessions and holds that only this grant permitted end in the same transaction; beyond 500 sessions, the others end
+         *     within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing changes. Deleting
+         *     again changes nothing.
+         */
+        delete: operations["delete_user_grant"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List groups, sorted by name
+         * @description Deleted groups are not in the list, and stay readable by their ids. The members of a group have a list of their own.
+         *     `total` is exact up to 10,000.
+         */
+        get: operations["list_groups"];
+        put?: never;
+        /**
+         * Create a group
+         * @description Definitions refer to it by its name, which is unique in the organization. An organization has 500 groups at most.
+         *     The same key with the same body returns the same record for 24 hours.
+         */
+        post: operations["create_group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/groups/{groupId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a group
+         * @description The `ETag` is the revision, which increases with every change of name or description, but not with changes of
+         *     members. A deleted group stays readable, with `deletedAt`.
+         */
+        get: operations["get_group"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a group with its members and grants
+         * @description Sessions and holds that only a grant of the group permitted end in the same transaction; beyond 500 sessions, the
+         *     others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing
+         *     changes. For definitions that name the group it has no members any more. Deleting again changes nothing.
+         */
+        delete: operations["delete_group"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a group's name or description
+         * @description Grants stay with a group that gets another name. Definitions that name it are not changed: for them the former
+         *     name has no members any more, and the new name has these. Fields that are left out stay unchanged, and a request
+         *     that changes nothing records no event.
+         */
+        patch: operations["update_group"];
+        trace?: never;
+    };
+    "/organizations/{orgId}/groups/{groupId}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the members of a group
+         * @description The list is sorted by user id. That of a deleted group is empty. `total` is exact up to 10,000.
+         */
+        get: operations["list_group_members"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/groups/{groupId}/members/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add a member to a group
+         * @description Grants of the group count from the next request on. Only members of the organization can be added, and a group has 1,000
+         *     members at most. A user who is a member already stays one, and nothing changes.
+         */
+        put: operations["add_group_member"];
+        post?: never;
+        /**
+         * Remove a member from a group
+         * @description Sessions and holds of the user that only a grant of the group permitted end in the same transaction; beyond 500
+         *     sessions, the others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and
+         *     nothing changes. For a member of the organization who is not in the group, nothing changes.
+         */
+        delete: operations["remove_group_member"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/freezes": {
         parameters: {
             query?: never;
@@ -1965,6 +2196,135 @@ export interface paths {
          *     an empty list and `zone` to null. A freeze that was deleted can't be changed.
          */
         patch: operations["update_freeze"];
+        trace?: never;
+    };
+    "/organizations/{orgId}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List approvals, newest first
+         * @description With `mine=true` those that wait for your vote: pending, a rule names you, you are not behind the deployment, and you
+         *     have not voted. A token that is limited to pipelines sees only theirs. `total` is exact up to 10,000.
+         */
+        get: operations["list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/approvals/{approvalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View an approval with its votes
+         * @description `subject` is what people agree to, and `subjectDigest` its digest, which a vote has to name. An approval stays readable
+         *     after it is decided.
+         */
+        get: operations["get_approval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/approvals/{approvalId}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve what a stage will do
+         * @description The vote is yours, whichever token you use, and replaces an earlier one. If it was the last that was needed, the stage
+         *     begins as soon as its environment permits, and older pending approvals of the same stage and environment are superseded.
+         *     Those who are behind the deployment can't approve it, and programs never do. If what is to be approved has changed, the
+         *     request is rejected with `409` and the present subject. The same vote again changes nothing.
+         */
+        post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/approvals/{approvalId}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject what a stage will do
+         * @description One rejection by a person who may approve decides: the stage fails with `approval_rejected`. A retry of the stage opens a
+         *     new approval.
+         */
+        post: operations["reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/approvals/{approvalId}/vote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw your vote
+         * @description Possible while the approval is pending, and as often as you like: a vote that was withdrawn can be cast again. A request
+         *     without a vote changes nothing.
+         */
+        delete: operations["withdraw_vote"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/override": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Override gates of a stage that waits
+         * @description Lets the stage begin without its approval, or although its environment is frozen. It needs an admin, or the role that the
+         *     definition names (`override`), a person, and a reason, which stays on the stage. The override is for what the stage would
+         *     do now: after a change, and for a freeze after a retry, it does not count.
+         */
+        post: operations["override_gates"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/organizations/{orgId}/events": {
@@ -2130,6 +2490,181 @@ export interface components {
             userId: string;
             /** @example Ada Lovelace */
             userName: string;
+        };
+        /** @description An approval of one stage of a deployment. */
+        Approval: {
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            decidedAt?: string | null;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /**
+             * Format: int32
+             * @description How many people could approve when it was opened.
+             */
+            eligible: number;
+            /** @description The environment that the stage deploys to; null if it deploys to none. */
+            environment?: string | null;
+            /**
+             * Format: date-time
+             * @description When it expires, unless it is decided before.
+             */
+            expiresAt: string;
+            /**
+             * Format: int32
+             * @description How many of them are there.
+             */
+            have: number;
+            /** @example apr_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @description The message of the definition for the approvers. */
+            message?: string | null;
+            /**
+             * Format: int32
+             * @description How many approvals are needed in all.
+             */
+            needed: number;
+            overridden?: components["schemas"]["ApprovalOverride"] | null;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /** @description All of them have to be met. Each person counts for one of them. */
+            rules: components["schemas"]["ApprovalRule"][];
+            /** @description False if these people could not meet the rules when it was opened. */
+            satisfiable: boolean;
+            /** @description Whether those who started or retried the deployment may approve it. */
+            selfApproval: boolean;
+            /** @description The key of the stage. */
+            stage: string;
+            status: components["schemas"]["ApprovalStatus"];
+            /** @description What people agree to. */
+            subject: components["schemas"]["ApprovalSubject"];
+            /**
+             * @description A vote has to name this digest, so that people agree to what they have read.
+             * @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+             */
+            subjectDigest: string;
+            /**
+             * Format: date-time
+             * @description Set if it is approved: the first step has to start before.
+             */
+            validUntil?: string | null;
+        };
+        ApprovalChange: {
+            after: string;
+            before: string;
+        };
+        /** @description What is new since a deployment. */
+        ApprovalChanges: {
+            /**
+             * Format: date-time
+             * @description When it succeeded.
+             */
+            at: string;
+            commit?: components["schemas"]["ApprovalChange"] | null;
+            definition?: components["schemas"]["ApprovalChange"] | null;
+            /**
+             * @description The deployment that is live in the environment, or in which the stage last succeeded.
+             * @example dep_0190a0b0-0000-7000-8000-000000000001
+             */
+            deploymentId: string;
+            /** @description The steps that were added, removed, or have another image or version. */
+            steps: components["schemas"]["ApprovalStepChange"][];
+        };
+        /** @description An approval with its votes. */
+        ApprovalDetails: components["schemas"]["Approval"] & {
+            changes?: components["schemas"]["ApprovalChanges"] | null;
+            /** @description The votes, the oldest first. A person has one. */
+            votes: components["schemas"]["ApprovalVote"][];
+        };
+        ApprovalNeed: {
+            /** @description The SHA-256 of its artifact; null if it has none. */
+            artifact?: string | null;
+            /** @description The digest of its outputs. */
+            outputs: string;
+            stage: string;
+        };
+        ApprovalOverride: {
+            by: components["schemas"]["Person"];
+            reason: string;
+        };
+        /** @description Some people who have to agree. */
+        ApprovalRule: {
+            /** Format: int32 */
+            count: number;
+            /** @description Names of groups. */
+            groups: string[];
+            roles: string[];
+            /** @description E-mail addresses or ids. */
+            users: string[];
+        };
+        /**
+         * @description The status of an approval. `pending`: it waits for votes; `expired`: not decided in time; `canceled`: its stage ended; `invalidated`: what was to be approved has changed; `superseded`: a newer deployment was approved for the same stage. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        ApprovalStatus: "pending" | "approved" | "rejected" | "expired" | "canceled" | "invalidated" | "superseded";
+        ApprovalStep: {
+            image?: string | null;
+            /** @example Ada Lovelace */
+            name?: string | null;
+            /** @description The image or the step is named by a tag or a version, whose content may change. */
+            unpinned: boolean;
+            /** @description The step of a registry. */
+            uses?: string | null;
+        };
+        ApprovalStepChange: {
+            /** @description Null if the step was removed. */
+            after?: string | null;
+            /** @description The image or the step of a registry; null if the step was added. */
+            before?: string | null;
+            /** @example Ada Lovelace */
+            name?: string | null;
+        };
+        /** @description What a stage will do. */
+        ApprovalSubject: {
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /**
+             * @description The digest of the pipeline's definition.
+             * @example ephemeralEnvironments:
+             *       qa-1: { stages: [deploy], lease: { default: 4h } }
+             *     stages:
+             *       deploy:
+             *         only: ephemeral
+             *         steps:
+             *           - { name: roll out, image: "alpine:3", run: ./deploy }
+             */
+            definition: string;
+            environment?: string | null;
+            /** @description The stages whose artifacts and outputs it gets. */
+            needs: components["schemas"]["ApprovalNeed"][];
+            /** @description The names of the secrets that its steps get. */
+            secrets: string[];
+            stage: string;
+            steps: components["schemas"]["ApprovalStep"][];
+        };
+        ApprovalVote: {
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["Person"];
+            comment?: string | null;
+            decision: components["schemas"]["VoteDecision"];
+            /**
+             * Format: date-time
+             * @description Set if the vote was withdrawn. It does not count.
+             */
+            withdrawnAt?: string | null;
+        };
+        /**
+         * @example {
+         *       "comment": "Checked on staging",
+         *       "subjectDigest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+         *     }
+         */
+        Approve: {
+            comment?: string | null;
+            /** @description The `subjectDigest` of the approval that was read. */
+            subjectDigest: string;
         };
         /** @description A pipeline that was archived. */
         ArchivedPipeline: components["schemas"]["Pipeline"] & {
@@ -2399,6 +2934,7 @@ export interface components {
             branch?: string | null;
             /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
             commitId: string;
+            onBehalfOf?: components["schemas"]["OnBehalfOf"] | null;
         };
         /**
          * @description A new freeze. It has either `from` and `to`, or `weekly` and `zone`.
@@ -2443,6 +2979,17 @@ export interface components {
              * @example Europe/Berlin
              */
             zone?: string | null;
+        };
+        /**
+         * @example {
+         *       "description": "Who may deploy to production",
+         *       "name": "release-managers"
+         *     }
+         */
+        CreateGroup: {
+            description?: string | null;
+            /** @example release-managers */
+            name: string;
         };
         /**
          * @example {
@@ -2568,6 +3115,46 @@ export interface components {
              */
             scopes?: components["schemas"]["Scope"][] | null;
         };
+        /**
+         * @description A new trust policy.
+         * @example {
+         *       "claims": {
+         *         "ref": "refs/heads/main",
+         *         "repository_id": "740123456"
+         *       },
+         *       "issuer": "https://token.actions.githubusercontent.com",
+         *       "name": "storefront, main",
+         *       "pipelines": [
+         *         "pip_0190a0b0-0000-7000-8000-000000000001"
+         *       ],
+         *       "ttlSeconds": 3600
+         *     }
+         */
+        CreateTrustPolicy: {
+            /** @description The `aud` that tokens must have. Default: the public address of this server. */
+            audience?: string | null;
+            /**
+             * @description 1 to 16 claims with the value that each must have: a text, a whole number, or true or false. Values are compared
+             *     exactly. For GitHub, GitLab, Buildkite and Forgejo one of them must be an id that never changes, and one the ref, the
+             *     environment or the workflow.
+             */
+            claims: Record<string, never>;
+            /** @description The issuer, exactly as in `iss` of its tokens. Its keys are found by OpenID Connect Discovery. */
+            issuer: string;
+            /**
+             * @description The name, which is unique among the account's policies, regardless of case. Locks that are held with the tokens
+             *     show it.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /** @description The ids of the pipelines that the tokens reach. */
+            pipelines: string[];
+            /**
+             * Format: int64
+             * @description How long the tokens are valid. Default: 3600.
+             */
+            ttlSeconds?: number | null;
+        };
         /** @description A token that was just created. */
         CreatedApiToken: components["schemas"]["ApiToken"] & {
             /**
@@ -2617,6 +3204,14 @@ export interface components {
                 userId: string;
                 /** @example Ada Lovelace */
                 userName: string;
+            };
+        };
+        Data_ApprovalDetails: {
+            /** @description An approval with its votes. */
+            data: components["schemas"]["Approval"] & {
+                changes?: components["schemas"]["ApprovalChanges"] | null;
+                /** @description The votes, the oldest first. A person has one. */
+                votes: components["schemas"]["ApprovalVote"][];
             };
         };
         Data_ArchivedPipeline: {
@@ -2677,6 +3272,33 @@ export interface components {
                 warnings?: components["schemas"]["DefinitionWarning"][];
             };
         };
+        Data_DeletedGrant: {
+            /** @description A grant that was deleted. */
+            data: {
+                /**
+                 * @description The sessions on the pipeline that ended because only this grant permitted them. The list has at most 500;
+                 *     any others end shortly after the response.
+                 */
+                ended: components["schemas"]["EndedSession"][];
+                /**
+                 * @description The id of the group or of the user.
+                 * @example grp_0190a0b0-0000-7000-8000-000000000001
+                 */
+                granteeId: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+            };
+        };
+        Data_DeletedGroup: {
+            /** @description A group after its deletion. */
+            data: components["schemas"]["Group"] & {
+                /**
+                 * @description The sessions that ended because only a grant of the group permitted them. The list has at most 500; any
+                 *     others end shortly after the response.
+                 */
+                ended: components["schemas"]["EndedSession"][];
+            };
+        };
         Data_Deployment: {
             data: {
                 /** @example main */
@@ -2712,6 +3334,7 @@ export interface components {
                 expiredAt?: string | null;
                 /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
+                onBehalfOf?: components["schemas"]["Person"] | null;
                 /**
                  * @description The pipeline's slug.
                  * @example storefront
@@ -2864,6 +3487,60 @@ export interface components {
                  * @example Europe/Berlin
                  */
                 zone?: string | null;
+            };
+        };
+        Data_Grant: {
+            /** @description A grant raises the role of a group or of a user on one pipeline. It has either `group` or `user`. */
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                group?: components["schemas"]["GrantedGroup"] | null;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @description The least role on the pipeline. A higher role in the organization is not lowered. */
+                role: components["schemas"]["Role"];
+                /** Format: date-time */
+                updatedAt: string;
+                user?: components["schemas"]["Person"] | null;
+            };
+        };
+        Data_Group: {
+            /** @description A group of members of the organization. Definitions refer to it by its name. */
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the group was deleted. It has no members and no grants any more.
+                 */
+                deletedAt?: string | null;
+                description?: string | null;
+                /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * @description Unique among the groups that are not deleted.
+                 * @example release-managers
+                 */
+                name: string;
+                /** Format: date-time */
+                updatedAt: string;
+            };
+        };
+        Data_GroupMember: {
+            /** @description A member of a group. */
+            data: {
+                /** Format: date-time */
+                addedAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                addedBy: string;
+                /** @example Ada Lovelace */
+                name: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                userId: string;
             };
         };
         Data_HeldEnvironment: {
@@ -3062,6 +3739,20 @@ export interface components {
                 digest: string;
                 /** Format: int32 */
                 version: number;
+            };
+        };
+        Data_RemovedGroupMember: {
+            /** @description A user who is not a member of the group any more. */
+            data: {
+                /**
+                 * @description The user's sessions that ended because only a grant of the group permitted them. The list has at most 500;
+                 *     any others end shortly after the response.
+                 */
+                ended: components["schemas"]["EndedSession"][];
+                /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+                groupId: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                userId: string;
             };
         };
         Data_Runner: {
@@ -3366,6 +4057,7 @@ export interface components {
                 endedAt?: string | null;
                 /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
                 environment?: string | null;
+                gateOverridden?: components["schemas"]["GateOverride"] | null;
                 /** @example deploy */
                 key: string;
                 /** @example deploy */
@@ -3404,6 +4096,49 @@ export interface components {
                  */
                 queuedSessions: number;
                 yours: components["schemas"]["YourCounts"];
+            };
+        };
+        Data_TrustPolicy: {
+            /** @description Which tokens of a CI system are exchanged for a token of the service account. */
+            data: {
+                /**
+                 * @description The `aud` that tokens must have; null: the public address of this server.
+                 * @example https://greenroom.example.com
+                 */
+                audience?: string | null;
+                /** @description The claims with the value that each must have. */
+                claims: Record<string, never>;
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * @description The id of the user who created the policy.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000001
+                 */
+                createdBy: string;
+                /** @example tru_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * @description The issuer, exactly as in `iss` of its tokens.
+                 * @example https://token.actions.githubusercontent.com
+                 */
+                issuer: string;
+                /**
+                 * @description Also the name of the tokens, which locks show as `holder.token`.
+                 * @example storefront, main
+                 */
+                name: string;
+                /** @description The ids of the pipelines that the tokens reach. */
+                pipelines: string[];
+                /**
+                 * @description The id of the service account.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000002
+                 */
+                serviceAccountId: string;
+                /**
+                 * Format: int64
+                 * @description How long the tokens are valid.
+                 */
+                ttlSeconds: number;
             };
         };
         Data_Vec_Attempt: {
@@ -3591,6 +4326,29 @@ export interface components {
              */
             path: string;
         };
+        /** @description A grant that was deleted. */
+        DeletedGrant: {
+            /**
+             * @description The sessions on the pipeline that ended because only this grant permitted them. The list has at most 500;
+             *     any others end shortly after the response.
+             */
+            ended: components["schemas"]["EndedSession"][];
+            /**
+             * @description The id of the group or of the user.
+             * @example grp_0190a0b0-0000-7000-8000-000000000001
+             */
+            granteeId: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+        };
+        /** @description A group after its deletion. */
+        DeletedGroup: components["schemas"]["Group"] & {
+            /**
+             * @description The sessions that ended because only a grant of the group permitted them. The list has at most 500; any
+             *     others end shortly after the response.
+             */
+            ended: components["schemas"]["EndedSession"][];
+        };
         /**
          * @example {
          *       "commitId": "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4"
@@ -3650,6 +4408,7 @@ export interface components {
             expiredAt?: string | null;
             /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
             id: string;
+            onBehalfOf?: components["schemas"]["Person"] | null;
             /**
              * @description The pipeline's slug.
              * @example storefront
@@ -3700,7 +4459,7 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "deploy_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
         /** @description A read of a deployment: what to rotate if something of it has leaked. */
         DeploymentSecretRead: components["schemas"]["SecretRead"] & {
             /** @example shop-deploy-key */
@@ -4008,6 +4767,14 @@ export interface components {
             /** @example mon 08:00 */
             to: string;
         };
+        /** @description An override of the gates of a stage. */
+        GateOverride: {
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["Person"];
+            gates: string[];
+            reason: string;
+        };
         /**
          * @description A request to give up a clean-up, a deployment or the job of a stage.
          * @example {
@@ -4017,6 +4784,66 @@ export interface components {
         GiveUp: {
             /** @description The reason, which is recorded in the event. */
             reason: string;
+        };
+        /** @description A grant raises the role of a group or of a user on one pipeline. It has either `group` or `user`. */
+        Grant: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            group?: components["schemas"]["GrantedGroup"] | null;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /** @description The least role on the pipeline. A higher role in the organization is not lowered. */
+            role: components["schemas"]["Role"];
+            /** Format: date-time */
+            updatedAt: string;
+            user?: components["schemas"]["Person"] | null;
+        };
+        /** @description A group, as part of a grant. */
+        GrantedGroup: {
+            /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @example release-managers */
+            name: string;
+        };
+        /**
+         * @description A role that can be granted.
+         * @enum {string}
+         */
+        GrantedRole: "developer" | "maintainer";
+        /** @description A group of members of the organization. Definitions refer to it by its name. */
+        Group: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /**
+             * Format: date-time
+             * @description Set if the group was deleted. It has no members and no grants any more.
+             */
+            deletedAt?: string | null;
+            description?: string | null;
+            /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /**
+             * @description Unique among the groups that are not deleted.
+             * @example release-managers
+             */
+            name: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description A member of a group. */
+        GroupMember: {
+            /** Format: date-time */
+            addedAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            addedBy: string;
+            /** @example Ada Lovelace */
+            name: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            userId: string;
         };
         /** @description A request to the holder to release the environment. */
         Handover: {
@@ -4229,6 +5056,67 @@ export interface components {
             }[];
             pagination: components["schemas"]["Pagination"];
         };
+        List_Approval: {
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** Format: date-time */
+                decidedAt?: string | null;
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /**
+                 * Format: int32
+                 * @description How many people could approve when it was opened.
+                 */
+                eligible: number;
+                /** @description The environment that the stage deploys to; null if it deploys to none. */
+                environment?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it expires, unless it is decided before.
+                 */
+                expiresAt: string;
+                /**
+                 * Format: int32
+                 * @description How many of them are there.
+                 */
+                have: number;
+                /** @example apr_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @description The message of the definition for the approvers. */
+                message?: string | null;
+                /**
+                 * Format: int32
+                 * @description How many approvals are needed in all.
+                 */
+                needed: number;
+                overridden?: components["schemas"]["ApprovalOverride"] | null;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @description All of them have to be met. Each person counts for one of them. */
+                rules: components["schemas"]["ApprovalRule"][];
+                /** @description False if these people could not meet the rules when it was opened. */
+                satisfiable: boolean;
+                /** @description Whether those who started or retried the deployment may approve it. */
+                selfApproval: boolean;
+                /** @description The key of the stage. */
+                stage: string;
+                status: components["schemas"]["ApprovalStatus"];
+                /** @description What people agree to. */
+                subject: components["schemas"]["ApprovalSubject"];
+                /**
+                 * @description A vote has to name this digest, so that people agree to what they have read.
+                 * @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+                 */
+                subjectDigest: string;
+                /**
+                 * Format: date-time
+                 * @description Set if it is approved: the first step has to start before.
+                 */
+                validUntil?: string | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
         List_Deployment: {
             data: {
                 /** @example main */
@@ -4264,6 +5152,7 @@ export interface components {
                 expiredAt?: string | null;
                 /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
+                onBehalfOf?: components["schemas"]["Person"] | null;
                 /**
                  * @description The pipeline's slug.
                  * @example storefront
@@ -4427,6 +5316,60 @@ export interface components {
                  * @example Europe/Berlin
                  */
                 zone?: string | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Grant: {
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                group?: components["schemas"]["GrantedGroup"] | null;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @description The least role on the pipeline. A higher role in the organization is not lowered. */
+                role: components["schemas"]["Role"];
+                /** Format: date-time */
+                updatedAt: string;
+                user?: components["schemas"]["Person"] | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Group: {
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the group was deleted. It has no members and no grants any more.
+                 */
+                deletedAt?: string | null;
+                description?: string | null;
+                /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * @description Unique among the groups that are not deleted.
+                 * @example release-managers
+                 */
+                name: string;
+                /** Format: date-time */
+                updatedAt: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_GroupMember: {
+            data: {
+                /** Format: date-time */
+                addedAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                addedBy: string;
+                /** @example Ada Lovelace */
+                name: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                userId: string;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -4685,6 +5628,49 @@ export interface components {
             }[];
             pagination: components["schemas"]["Pagination"];
         };
+        List_TrustPolicy: {
+            data: {
+                /**
+                 * @description The `aud` that tokens must have; null: the public address of this server.
+                 * @example https://greenroom.example.com
+                 */
+                audience?: string | null;
+                /** @description The claims with the value that each must have. */
+                claims: Record<string, never>;
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * @description The id of the user who created the policy.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000001
+                 */
+                createdBy: string;
+                /** @example tru_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * @description The issuer, exactly as in `iss` of its tokens.
+                 * @example https://token.actions.githubusercontent.com
+                 */
+                issuer: string;
+                /**
+                 * @description Also the name of the tokens, which locks show as `holder.token`.
+                 * @example storefront, main
+                 */
+                name: string;
+                /** @description The ids of the pipelines that the tokens reach. */
+                pipelines: string[];
+                /**
+                 * @description The id of the service account.
+                 * @example usr_0190a0b0-0000-7000-8000-000000000002
+                 */
+                serviceAccountId: string;
+                /**
+                 * Format: int64
+                 * @description How long the tokens are valid.
+                 */
+                ttlSeconds: number;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description An environment in the list of all pipelines, or a template for environments. */
         ListedEnvironment: components["schemas"]["Environment"] & {
             /**
@@ -4898,6 +5884,11 @@ export interface components {
          * @enum {string}
          */
         Network: "none" | "bridge" | "host";
+        /** @description A person for whom a program acts. */
+        OnBehalfOf: {
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            userId: string;
+        };
         /** @enum {string} */
         OnSilence: "accept" | "lapse";
         Organization: {
@@ -4912,6 +5903,11 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /**
+         * @description A gate before a stage.
+         * @enum {string}
+         */
+        OverridableGate: "approval" | "freeze";
         Override: {
             /** Format: date-time */
             at?: string | null;
@@ -4923,6 +5919,20 @@ export interface components {
              * @example ses_0190a0b0-0000-7000-8000-000000000001
              */
             sessionId?: string | null;
+        };
+        /**
+         * @example {
+         *       "gates": [
+         *         "approval",
+         *         "freeze"
+         *       ],
+         *       "reason": "Fixes the outage"
+         *     }
+         */
+        OverrideGates: {
+            gates: components["schemas"]["OverridableGate"][];
+            /** @description Shown on the deployment for ever. */
+            reason: string;
         };
         Pagination: {
             /** Format: int64 */
@@ -5060,6 +6070,29 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "comment": "The migration is not reversible",
+         *       "subjectDigest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+         *     }
+         */
+        Reject: {
+            comment: string;
+            /** @description The `subjectDigest` of the approval that was read. */
+            subjectDigest: string;
+        };
+        /** @description A user who is not a member of the group any more. */
+        RemovedGroupMember: {
+            /**
+             * @description The user's sessions that ended because only a grant of the group permitted them. The list has at most 500;
+             *     any others end shortly after the response.
+             */
+            ended: components["schemas"]["EndedSession"][];
+            /** @example grp_0190a0b0-0000-7000-8000-000000000001 */
+            groupId: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            userId: string;
         };
         /**
          * @description A request to run a failed teardown again.
@@ -5477,6 +6510,14 @@ export interface components {
         SessionStatus: "queued" | "active" | "released" | "expired" | "overridden" | "canceled";
         /**
          * @example {
+         *       "role": "developer"
+         *     }
+         */
+        SetGrant: {
+            role: components["schemas"]["GrantedRole"];
+        };
+        /**
+         * @example {
          *       "staged": true,
          *       "value": "orbit-lantern-quartz-2"
          *     }
@@ -5540,6 +6581,7 @@ export interface components {
             endedAt?: string | null;
             /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
             environment?: string | null;
+            gateOverridden?: components["schemas"]["GateOverride"] | null;
             /** @example deploy */
             key: string;
             /** @example deploy */
@@ -5668,6 +6710,47 @@ export interface components {
              */
             userId: string;
         };
+        /** @description Which tokens of a CI system are exchanged for a token of the service account. */
+        TrustPolicy: {
+            /**
+             * @description The `aud` that tokens must have; null: the public address of this server.
+             * @example https://greenroom.example.com
+             */
+            audience?: string | null;
+            /** @description The claims with the value that each must have. */
+            claims: Record<string, never>;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * @description The id of the user who created the policy.
+             * @example usr_0190a0b0-0000-7000-8000-000000000001
+             */
+            createdBy: string;
+            /** @example tru_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /**
+             * @description The issuer, exactly as in `iss` of its tokens.
+             * @example https://token.actions.githubusercontent.com
+             */
+            issuer: string;
+            /**
+             * @description Also the name of the tokens, which locks show as `holder.token`.
+             * @example storefront, main
+             */
+            name: string;
+            /** @description The ids of the pipelines that the tokens reach. */
+            pipelines: string[];
+            /**
+             * @description The id of the service account.
+             * @example usr_0190a0b0-0000-7000-8000-000000000002
+             */
+            serviceAccountId: string;
+            /**
+             * Format: int64
+             * @description How long the tokens are valid.
+             */
+            ttlSeconds: number;
+        };
         /**
          * @description Changes to a freeze. Fields that are left out stay unchanged.
          * @example {
@@ -5701,6 +6784,21 @@ export interface components {
             weekly?: components["schemas"]["FreezeWindow"][] | null;
             /** @description `null` removes it, for a freeze that is no longer weekly. */
             zone?: string | null;
+        };
+        /**
+         * @description Changes to a group. Fields that are left out stay unchanged.
+         * @example {
+         *       "description": "Who may deploy to production"
+         *     }
+         */
+        UpdateGroup: {
+            /** @description `null` removes it. */
+            description?: string | null;
+            /**
+             * @description Definitions that name the group are not changed: for them, a group with the former name does not exist any more.
+             * @example Ada Lovelace
+             */
+            name?: string | null;
         };
         /**
          * @example {
@@ -5830,6 +6928,11 @@ export interface components {
             /** @example 0.1.0 */
             version: string;
         };
+        /**
+         * @description What a person has voted. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        VoteDecision: "approve" | "reject";
         /** @description Why a deployment is blocked. */
         WaitingOn: {
             /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
@@ -5887,8 +6990,25 @@ export interface components {
             /** Format: date-time */
             until: string;
         } | {
+            /** @description Left out until the approval is open. */
+            approvalId?: string | null;
+            /**
+             * Format: int32
+             * @description How many people could approve when it was opened.
+             */
+            eligible?: number | null;
+            /**
+             * Format: int32
+             * @description How many of them are there.
+             */
+            have?: number | null;
             /** @enum {string} */
             kind: "approval";
+            /**
+             * Format: int32
+             * @description How many approvals are needed.
+             */
+            needed?: number | null;
             stage: string;
         } | {
             /** @enum {string} */
@@ -8887,6 +10007,365 @@ export interface operations {
             };
             /** @description The body's content type is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_trust_policies: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the trust policies of a service account, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_TrustPolicy"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_trust_policy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTrustPolicy"];
+            };
+        };
+        responses: {
+            /** @description Create a trust policy: which tokens of a CI system are exchanged for a token of the account */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_TrustPolicy"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_trust_policy: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                serviceAccountId: string;
+                policyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a trust policy, and revoke the tokens that were made by it */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_TrustPolicy"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -15472,6 +16951,7 @@ export interface operations {
                      *           "envName": "qa-1",
                      *           "expiredAt": null,
                      *           "id": "dep_0190a0b0-0000-7000-8000-000000000001",
+                     *           "onBehalfOf": null,
                      *           "pipeline": "storefront",
                      *           "pipelineId": "pip_0190a0b0-0000-7000-8000-000000000001",
                      *           "purpose": "session",
@@ -15609,6 +17089,7 @@ export interface operations {
                      *           "envName": "qa-1",
                      *           "expiredAt": null,
                      *           "id": "dep_0190a0b0-0000-7000-8000-000000000001",
+                     *           "onBehalfOf": null,
                      *           "pipeline": "storefront",
                      *           "pipelineId": "pip_0190a0b0-0000-7000-8000-000000000001",
                      *           "purpose": "session",
@@ -15747,6 +17228,7 @@ export interface operations {
                      *         "envName": null,
                      *         "expiredAt": null,
                      *         "id": "dep_0190a0b0-0000-7000-8000-000000000002",
+                     *         "onBehalfOf": null,
                      *         "pipeline": "storefront",
                      *         "pipelineId": "pip_0190a0b0-0000-7000-8000-000000000001",
                      *         "purpose": "pipeline",
@@ -15928,6 +17410,7 @@ export interface operations {
                      *         "envName": "qa-1",
                      *         "expiredAt": null,
                      *         "id": "dep_0190a0b0-0000-7000-8000-000000000001",
+                     *         "onBehalfOf": null,
                      *         "pipeline": "storefront",
                      *         "pipelineId": "pip_0190a0b0-0000-7000-8000-000000000001",
                      *         "purpose": "session",
@@ -15943,6 +17426,7 @@ export interface operations {
                      *             "detail": null,
                      *             "endedAt": "2026-11-15T09:30:34.12542Z",
                      *             "environment": null,
+                     *             "gateOverridden": null,
                      *             "key": "deploy",
                      *             "name": "deploy",
                      *             "needs": [],
@@ -16192,6 +17676,7 @@ export interface operations {
                      *         "envName": null,
                      *         "expiredAt": null,
                      *         "id": "dep_0190a0b0-0000-7000-8000-000000000002",
+                     *         "onBehalfOf": null,
                      *         "pipeline": "storefront",
                      *         "pipelineId": "pip_0190a0b0-0000-7000-8000-000000000001",
                      *         "purpose": "pipeline",
@@ -16660,6 +18145,7 @@ export interface operations {
                      *         "detail": null,
                      *         "endedAt": "2026-11-15T09:30:34.12542Z",
                      *         "environment": null,
+                     *         "gateOverridden": null,
                      *         "key": "deploy",
                      *         "name": "deploy",
                      *         "needs": [],
@@ -19610,6 +21096,1592 @@ export interface operations {
             };
         };
     };
+    list_grants: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the grants on a pipeline */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Grant"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_group_grant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetGrant"];
+            };
+        };
+        responses: {
+            /** @description Grant a group a role on a pipeline */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Grant"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_group_grant: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete the grant of a group on a pipeline */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_DeletedGrant"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_user_grant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetGrant"];
+            };
+        };
+        responses: {
+            /** @description Grant a user a role on a pipeline */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Grant"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_user_grant: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete the grant of a user on a pipeline */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_DeletedGrant"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_groups: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List groups, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Group"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_group: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateGroup"];
+            };
+        };
+        responses: {
+            /** @description Create a group */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Group"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a group */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Group"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_group: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a group with its members and grants */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_DeletedGroup"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_group: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateGroup"];
+            };
+        };
+        responses: {
+            /** @description Change a group's name or description */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Group"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_group_members: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the members of a group */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_GroupMember"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_group_member: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Add a member to a group */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_GroupMember"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_group_member: {
+        parameters: {
+            query?: {
+                /** @description If true, return the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                groupId: string;
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Remove a member from a group */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_RemovedGroupMember"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_freezes: {
         parameters: {
             query?: {
@@ -20163,6 +23235,762 @@ export interface operations {
             };
             /** @description The record has changed since you read it */
             412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_approvals: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+                /**
+                 * @description Include only approvals with this status, or with one of several, separated by commas. A text that is not a
+                 *     status matches none.
+                 */
+                status?: string;
+                /** @description Include only pending approvals on which you may vote and have not voted. */
+                mine?: boolean;
+                /** @description Include only approvals of this pipeline: id or slug. */
+                pipelineId?: string;
+                /** @description Include only approvals of stages that deploy to this environment. */
+                environment?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List approvals, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Approval"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                approvalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View an approval with its votes */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ApprovalDetails"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                approvalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approve"];
+            };
+        };
+        responses: {
+            /** @description Approve what a stage will do */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ApprovalDetails"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reject: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                approvalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reject"];
+            };
+        };
+        responses: {
+            /** @description Reject what a stage will do */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ApprovalDetails"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_vote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                approvalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Withdraw your vote */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ApprovalDetails"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    override_gates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+                stageKey: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OverrideGates"];
+            };
+        };
+        responses: {
+            /** @description Override gates of a stage that waits */
+            202: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Deployment"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;

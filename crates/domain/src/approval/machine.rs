@@ -34,6 +34,8 @@ pub struct Approval {
 pub enum ApprovalCommand<'a> {
     /// The deployment is advanced: what is to be approved may have changed.
     Compare(&'a SubjectDigest),
+    /// The stage is planned or run again: what was to be approved is not what it would do.
+    Invalidate,
     /// A vote was cast or withdrawn.
     Decide(Decision),
     /// An admin overrides it.
@@ -71,6 +73,7 @@ impl Approval {
             ApprovalCommand::Compare(present) if **present != self.subject_digest => {
                 ApprovalStatus::Invalidated
             }
+            ApprovalCommand::Invalidate => ApprovalStatus::Invalidated,
             _ if is_late => ApprovalStatus::Expired,
             ApprovalCommand::Compare(_) | ApprovalCommand::Decide(Decision::Open { .. }) => return false,
             ApprovalCommand::Decide(Decision::Rejected { .. }) => ApprovalStatus::Rejected,

@@ -28,6 +28,7 @@ fn every_command_in_time_and_late() {
     for (command, in_time, late) in [
         (ApprovalCommand::Compare(&same), Pending, Expired),
         (ApprovalCommand::Compare(&other), Invalidated, Invalidated),
+        (ApprovalCommand::Invalidate, Invalidated, Invalidated),
         (ApprovalCommand::Decide(open), Pending, Expired),
         (ApprovalCommand::Decide(Decision::Approved), Approved, Expired),
         (ApprovalCommand::Decide(rejected()), Rejected, Expired),

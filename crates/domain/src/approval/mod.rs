@@ -1,11 +1,12 @@
 //! Approvals: what has to be approved before a stage begins (`requirement`), what exactly is approved (`subject`), who may not
 //! approve because they are behind the deployment (`exclusion`), who may vote (`voter`, `ballot`), what the votes decide
-//! (`tally`), how an approval ends (`machine`), and whether it lets the stage begin (`gate`).
+//! (`tally`), how an approval ends (`machine`), whether it lets the stage begin (`gate`), and what is new in it (`changes`).
 //!
 //! Everything about people is an input, read when it is needed: whether a voter fits a rule is decided at each decision,
 //! not when the vote is cast.
 
 mod ballot;
+mod changes;
 mod exclusion;
 mod gate;
 mod machine;
@@ -17,19 +18,20 @@ mod tally;
 mod voter;
 
 pub use ballot::{Ballot, VoteRejected, check_vote};
+pub use changes::{Before, Change, Changes, StepChange, changes};
 pub use exclusion::{Actor, Because, Behind, Excluded, excluded};
 pub use gate::{Gate, Refusal};
 pub use machine::{Approval, ApprovalCommand};
 pub use order::{Place, supersedes};
-pub use requirement::Requirement;
+pub use requirement::{Requirement, gated_before_checkout};
 pub use status::ApprovalStatus;
 pub use subject::{InvalidDigest, NeededStage, Subject, SubjectDigest, SubjectInput, SubjectStep};
 pub use tally::{Decision, Prospect, Vote, VoteChoice, decide, prospect};
 pub use voter::Person;
 
-use crate::id::ApprovalId;
+use crate::id::{ApprovalId, PipelineId};
 
 /// Returns the subject of an approval's events.
-pub fn subject(id: ApprovalId) -> String {
-    format!("approvals/{id}")
+pub fn subject(pipeline: PipelineId, id: ApprovalId) -> String {
+    format!("pipelines/{pipeline}/approvals/{id}")
 }

@@ -54,6 +54,17 @@ impl Requirement {
     }
 }
 
+/// Returns the first stage that certainly waits for an approval before a checkout could have completed a shortened commit id.
+pub fn gated_before_checkout(definition: &Definition, has_repository: bool) -> Option<&str> {
+    let is_first = |stage: &&Stage| {
+        stage.condition.is_none()
+            && stage.only.is_none()
+            && (stage.needs.is_empty() || !has_repository)
+            && Requirement::of(definition, stage).is_some()
+    };
+    definition.stages.iter().find(is_first).map(|stage| stage.key.as_str())
+}
+
 fn seconds(seconds: u64) -> SignedDuration {
     SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))
 }

@@ -149,7 +149,7 @@ impl Subject {
 }
 
 impl SubjectStep {
-    fn new(step: &Step) -> Self {
+    pub(super) fn new(step: &Step) -> Self {
         let (image, uses, unpinned) = match &step.work {
             StepWork::Script { image, .. } => (Some(image.clone()), None, !image.contains("@sha256:")),
             StepWork::Registry { uses, .. } => {

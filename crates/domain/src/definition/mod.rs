@@ -22,6 +22,8 @@ mod url;
 mod warning;
 mod yaml;
 
+use std::collections::BTreeMap;
+
 pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition};
 pub use diagnostic::Diagnostic;
 pub use limits::{
@@ -29,7 +31,7 @@ pub use limits::{
     DEFAULT_LEASE_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
 };
 pub use model::{
-    Approval, ApprovalRule, ApprovalRules, Cache, Definition, Environment, EnvironmentTemplate,
+    Approval, ApprovalRule, ApprovalRules, Cache, Definition, DeployRule, Environment, EnvironmentTemplate,
     EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, Only, OverrideRole,
     Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
 };
@@ -37,19 +39,29 @@ pub use name_rules::is_cache_key;
 pub use nearest::nearest;
 pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
 pub use schema::json_schema;
-pub use warning::Warning;
+pub use warning::{StagePlace, Warning};
 
 /// Parses and checks a definition. For a text that can't be parsed it returns one diagnostic, otherwise all
 /// problems (at most a hundred), in the order of the file.
 pub fn parse(source: &str) -> Result<Definition, Vec<Diagnostic>> {
-    parse_with_warnings(source).map(|(definition, _)| definition)
+    parse_with_warnings(source).map(|parsed| parsed.definition)
+}
+
+/// A valid definition, with remarks on its text.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    pub definition: Definition,
+    pub warnings: Vec<Warning>,
+    /// Where the stages are, by their keys.
+    pub stage_places: BTreeMap<String, StagePlace>,
 }
 
 /// Like [`parse`], and returns warnings about what is allowed but probably not intended.
-pub fn parse_with_warnings(source: &str) -> Result<(Definition, Vec<Warning>), Vec<Diagnostic>> {
+pub fn parse_with_warnings(source: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let raw = yaml::read(source).map_err(|diagnostic| vec![diagnostic])?;
     let definition = check::check(&raw, source)?;
     let warnings = warning::warnings(&raw, &definition);
-    Ok((definition, warnings))
+    let stage_places = warning::stage_places(&raw);
+    Ok(Parsed { definition, warnings, stage_places })
 }

@@ -46,8 +46,29 @@ pub struct Environment {
     pub branches: Vec<String>,
     /// Required before each stage that deploys here.
     pub approval: Option<Approval>,
+    /// Who may start or retry a stage here; `None`: everyone who may start a deployment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploy: Option<DeployRule>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
+}
+
+/// Members of one of the groups, and users whose role on the pipeline is one of the roles or a higher one. A
+/// group that does not exist has no members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeployRule {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
+}
+
+impl DeployRule {
+    /// Returns the lowest role that may deploy, if a role is enough.
+    pub fn least_role(&self) -> Option<Role> {
+        self.roles.iter().copied().min()
+    }
 }
 
 /// An environment that is claimed and released, with its own name.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::diagnostic::Path;
 use super::limits::DEFAULT_APPROVAL_SECONDS;
 use super::model::{
-    Approval, ApprovalRule, ApprovalRules, Definition, Environment, EnvironmentTemplate,
+    Approval, ApprovalRule, ApprovalRules, Definition, DeployRule, Environment, EnvironmentTemplate,
     EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, Stage,
 };
 use crate::matching::assign;
@@ -34,6 +34,7 @@ pub struct Weakened {
 /// | `approval`              | removed, a rule less, a lower `count`, another group, role or user  |
 /// |                         | that may approve, `selfApproval`, a lower `override`, a longer      |
 /// |                         | `validFor`                                                          |
+/// | `deploy`                | removed, another group, a lower role than before                    |
 /// | stage                   | no longer deploys to its environment; its own `approval` is weaker  |
 /// | `force` of an ephemeral | a lower role, no reason required; removed: as without a rule        |
 pub fn weakens(before: &Definition, after: &Definition) -> Vec<Weakened> {
@@ -74,7 +75,7 @@ impl Findings {
     }
 
     fn compare_environment(&mut self, before: &Environment, after: Option<&Environment>) {
-        let Environment { name, url: _, branches, approval, variables: _ } = before;
+        let Environment { name, url: _, branches, approval, deploy, variables: _ } = before;
         let environments = Path::Root.key("environments");
         let path = environments.key(name);
         let Some(after) = after else {
@@ -82,6 +83,26 @@ impl Findings {
         };
         self.compare_branches(path.key("branches"), branches, &after.branches);
         self.compare_approval(path.key("approval"), approval.as_ref(), after.approval.as_ref());
+        self.compare_deploy(path.key("deploy"), deploy.as_ref(), after.deploy.as_ref());
+    }
+
+    /// Without a rule everyone who may start a deployment may deploy.
+    fn compare_deploy(&mut self, path: Path<'_>, before: Option<&DeployRule>, after: Option<&DeployRule>) {
+        let Some(before) = before else { return };
+        let DeployRule { groups, roles: _ } = before;
+        let Some(after) = after else {
+            return self.add(path, "everyone who may start a deployment may deploy");
+        };
+        for (index, group) in after.groups.iter().enumerate() {
+            if !groups.contains(group) {
+                self.add(path.key("groups").index(index), format!("the group `{group}` may deploy as well"));
+            }
+        }
+        for (index, role) in after.roles.iter().enumerate() {
+            if before.least_role().is_none_or(|least| *role < least) {
+                self.add(path.key("roles").index(index), format!("the role {role} may deploy as well"));
+            }
+        }
     }
 
     /// No branches means any branch.

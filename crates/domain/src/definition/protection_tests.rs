@@ -57,6 +57,30 @@ fn every_protection_of_a_lasting_environment_in_both_directions() {
             &[],
         ),
         ("{ approval: { roles: [admin] } }", "{ approval: { roles: [admin], message: please } }", &[], &[]),
+        ("{}", "{ deploy: { groups: [ops] } }", &[], &["/deploy"]),
+        ("{}", "{ deploy: { roles: [developer] } }", &[], &["/deploy"]),
+        ("{ deploy: { groups: [ops] } }", "{ deploy: { groups: [ops, dev] } }", &["/deploy/groups/1"], &[]),
+        ("{ deploy: { groups: [ops, dev] } }", "{ deploy: { groups: [dev, ops] } }", &[], &[]),
+        (
+            "{ deploy: { groups: [ops] } }",
+            "{ deploy: { groups: [dev] } }",
+            &["/deploy/groups/0"],
+            &["/deploy/groups/0"],
+        ),
+        (
+            "{ deploy: { groups: [ops] } }",
+            "{ deploy: { groups: [ops], roles: [owner] } }",
+            &["/deploy/roles/0"],
+            &[],
+        ),
+        ("{ deploy: { roles: [admin] } }", "{ deploy: { roles: [maintainer] } }", &["/deploy/roles/0"], &[]),
+        ("{ deploy: { roles: [admin] } }", "{ deploy: { roles: [admin, owner] } }", &[], &[]),
+        (
+            "{ deploy: { roles: [admin] } }",
+            "{ deploy: { groups: [ops] } }",
+            &["/deploy/groups/0"],
+            &["/deploy/roles/0"],
+        ),
     ];
     check_environments(table);
 }

@@ -1,5 +1,7 @@
 //! Warnings about what a definition may contain but its author probably did not intend.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::diagnostic::{Path, quote};
@@ -21,10 +23,30 @@ pub struct Warning {
     pub column: u32,
 }
 
+/// Where a stage is in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagePlace {
+    /// JSON pointer.
+    pub path: String,
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Returns where the stages are, by their keys.
+pub(super) fn stage_places(file: &raw::File) -> BTreeMap<String, StagePlace> {
+    let root = Path::Root;
+    let stages = root.key("stages");
+    let keys = file.stages.iter().flat_map(Entries::iter).map(|(key, _)| key);
+    keys.map(|key| {
+        let path = stages.key(&key.value).pointer();
+        (key.value.clone(), StagePlace { path, line: key.at.line, column: key.at.column })
+    })
+    .collect()
+}
+
 /// Returns the warnings in the order of the file, at most a hundred.
 pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning> {
     let mut found = Vec::new();
-    environments(file, &mut found);
     for (key, stage) in file.stages.iter().flat_map(Entries::iter) {
         let root = Path::Root;
         let stages = root.key("stages");
@@ -40,25 +62,11 @@ pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning
             );
             found.push(warning("runs_without_environment", key.at, path, message));
         }
-        if let Some(approval) = &stage.value.approval {
-            found.push(approvals(approval.at, path.key("approval")));
-        }
         steps(&stage.value, path.key("steps"), &mut found);
     }
     found.sort_by_key(|warning| (warning.line, warning.column));
     found.truncate(limits::DIAGNOSTICS);
     found
-}
-
-fn environments(file: &raw::File, found: &mut Vec<Warning>) {
-    for (key, environment) in file.environments.iter().flat_map(Entries::iter) {
-        let root = Path::Root;
-        let environments = root.key("environments");
-        let path = environments.key(&key.value);
-        if let Some(approval) = &environment.value.approval {
-            found.push(approvals(approval.at, path.key("approval")));
-        }
-    }
 }
 
 fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
@@ -69,11 +77,6 @@ fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
             found.push(warning("uses_not_supported", uses.at, path.key("uses"), message.to_owned()));
         }
     }
-}
-
-fn approvals(at: Position, path: Path<'_>) -> Warning {
-    let message = "approvals are not supported yet: the stage waits until the deployment is canceled";
-    warning("approval_not_supported", at, path, message.to_owned())
 }
 
 /// Stages that clean up are not part of a deployment of the whole pipeline.

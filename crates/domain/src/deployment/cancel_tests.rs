@@ -94,6 +94,7 @@ fn with_stage(status: StageStatus, job: Option<JobStatus>) -> Deployment {
         reason: None,
         planned_outcome: None,
         gate: Gate::Free,
+        ignores_freeze: false,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),
@@ -150,6 +151,7 @@ fn every_stage_of_a_canceled_deployment() {
         has_room: true,
         is_held: false,
         gates: BTreeMap::new(),
+        gates_without_freezes: BTreeMap::new(),
         subjects: BTreeMap::new(),
     };
     // With five attempts an errored one would be repeated, if the deployment were not canceled.

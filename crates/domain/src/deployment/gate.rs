@@ -7,6 +7,7 @@
 //!
 //! | Environment                                            | Decision                  |
 //! |--------------------------------------------------------|---------------------------|
+//! | its user may not deploy there                          | denied                    |
 //! | a deployment was live that was accepted later (1)      | outdated                  |
 //! | another deployment has the slot, both block each other | outdated, if it is older  |
 //! | frozen                                                 | waits for the freeze's end |
@@ -36,6 +37,8 @@ pub struct GateCandidate {
 /// A lasting environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastingEnvironment {
+    /// The pipeline's definition does not let the candidate's user deploy here.
+    pub is_denied: bool,
     pub slot: Option<Slot>,
     /// The latest time at which a deployment was accepted that was live here.
     pub newest_live: Option<Timestamp>,
@@ -94,6 +97,8 @@ pub enum Blocker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateDecision {
     Begin,
+    /// The user who started or last retried the deployment may not deploy here, so the stage fails.
+    Denied,
     /// A deployment was live that was accepted later, so the stage is skipped.
     Outdated,
     Wait(Blocker),
@@ -112,6 +117,9 @@ impl Blocker {
 
 /// Decides whether a stage of the candidate may begin in the environment.
 pub fn decide(candidate: GateCandidate, environment: &LastingEnvironment, now: Timestamp) -> GateDecision {
+    if environment.is_denied {
+        return GateDecision::Denied;
+    }
     let own = environment.slot.filter(|slot| slot.deployment == candidate.deployment);
     let other = environment.slot.filter(|slot| slot.deployment != candidate.deployment);
     let has_begun = own.is_some_and(|slot| slot.has_begun);

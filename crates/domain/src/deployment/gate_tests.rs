@@ -60,7 +60,12 @@ fn every_row_of_the_table_decides() {
         ("another's hold, another's slot", slot(OTHER, true), None, hold(2, 200), waits_for_hold()),
         ("a hold that has ended", None, None, hold(2, NOW), GateDecision::Begin),
     ] {
-        let environment = LastingEnvironment { slot, newest_live: newest_live.map(at), freeze: None, hold };
+        let environment = LastingEnvironment {
+            slot,
+            newest_live: newest_live.map(at),
+            hold,
+            ..LastingEnvironment::default()
+        };
         assert_eq!(decide(candidate(), &environment, at(NOW)), expected, "{what}");
     }
 }
@@ -98,10 +103,31 @@ fn a_freeze_holds_every_stage_until_its_end() {
         ("another's slot and hold", slot(OTHER, true), hold(2, 200)),
         ("its own hold", None, hold(1, 200)),
     ] {
-        let mut environment = LastingEnvironment { slot, newest_live: None, freeze: freeze(200), hold };
+        let mut environment =
+            LastingEnvironment { slot, freeze: freeze(200), hold, ..LastingEnvironment::default() };
         let expected = GateDecision::Wait(Blocker::Freeze(freeze(200).unwrap()));
         assert_eq!(decide(candidate(), &environment, at(NOW)), expected, "{what}");
         environment.freeze = freeze(NOW);
         assert_ne!(decide(candidate(), &environment, at(NOW)), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_user_who_may_not_deploy_is_denied_in_every_case() {
+    for (what, slot, newest_live, hold) in [
+        ("nothing", None, None, None),
+        ("at work", slot(OWN, true), None, None),
+        ("a newer one was live", None, Some(11), None),
+        ("its own hold", None, None, hold(1, 200)),
+    ] {
+        let environment = LastingEnvironment {
+            is_denied: true,
+            slot,
+            newest_live: newest_live.map(at),
+            hold,
+            ..LastingEnvironment::default()
+        };
+        let rollback = GateCandidate { allows_older: true, ..candidate() };
+        assert_eq!(decide(rollback, &environment, at(NOW)), GateDecision::Denied, "{what}");
     }
 }

@@ -39,6 +39,8 @@ pub struct AdvanceInput {
     /// Whether its stages may begin in the lasting environments, by the environments' names. A stage whose environment
     /// is missing here does not begin.
     pub gates: BTreeMap<String, GateDecision>,
+    /// The same without regard to freezes, for stages that ignore them.
+    pub gates_without_freezes: BTreeMap<String, GateDecision>,
     /// What the stages that need an approval would do now, by their keys. One that is missing here does not begin.
     pub subjects: BTreeMap<String, SubjectDigest>,
 }
@@ -72,7 +74,7 @@ pub fn advance(
     }
     let canceling = deployment.cancel;
     for stage in &mut deployment.stages {
-        let gate = stage.environment.as_ref().and_then(|name| input.gates.get(name));
+        let gate = stage.environment.as_ref().and_then(|name| input.gate_of(stage, name));
         let is_closed = gate.is_some_and(|gate| *gate != GateDecision::Begin);
         if is_closed || !stage.gate.permits(input.subjects.get(&stage.key), now) {
             stage.withdraw();
@@ -101,6 +103,14 @@ pub fn next_advance_at(deployment: &Deployment, timing: Timing) -> Option<Timest
     }
     let ends_by = deployment.ends_by.filter(|_| deployment.cancel.is_none());
     deployment.stages.iter().filter_map(|stage| stage.next_advance_at(timing)).chain(ends_by).min()
+}
+
+impl AdvanceInput {
+    /// Returns whether a stage may begin in its environment.
+    fn gate_of(&self, stage: &Stage, environment: &str) -> Option<&GateDecision> {
+        let gates = if stage.ignores_freeze { &self.gates_without_freezes } else { &self.gates };
+        gates.get(environment)
+    }
 }
 
 /// What becomes of a stage whose turn has come.
@@ -135,13 +145,16 @@ impl Stage {
     /// |             |                              |      | `queued`                                     |
     fn at_gate(&self, input: &AdvanceInput, now: Timestamp) -> Option<NextStage> {
         let environment = match &self.environment {
-            Some(name) => input.gates.get(name)?,
+            Some(name) => input.gate_of(self, name)?,
             None => &GateDecision::Begin,
         };
         let subject = input.subjects.get(&self.key);
         let gate = self.gate.clone().settle(subject, now);
         let has_lapsed = matches!(self.gate, Gate::Approved { until, .. } if until <= now);
         let blocker = match environment {
+            GateDecision::Denied => {
+                return Some(NextStage::ended(StageStatus::Failed, Reason::DeployDenied, gate));
+            }
             GateDecision::Outdated => {
                 return Some(NextStage::ended(StageStatus::Skipped, Reason::Outdated, gate));
             }

@@ -60,6 +60,7 @@ fn input(environment: GateDecision) -> AdvanceInput {
         has_room: true,
         is_held: false,
         gates: BTreeMap::from([("production".to_owned(), environment)]),
+        gates_without_freezes: BTreeMap::from([("production".to_owned(), GateDecision::Begin)]),
         subjects: BTreeMap::from([("release".to_owned(), digest("a"))]),
     }
 }
@@ -135,6 +136,26 @@ fn an_approved_stage_waits_for_its_environment_and_may_lapse_there() {
         (Some(Reason::ApprovalLapsed), &Gate::Wanted)
     );
     assert_eq!((lapsed.stages[0].status, &lapsed.stages[0].blocker), (StageStatus::Waiting, &None));
+}
+
+#[test]
+fn a_stage_that_ignores_freezes_begins_and_a_retry_resets_that() {
+    let mut deployment = release(approved("a", 300));
+    deployment.stages[0].ignores_freeze = true;
+    let begun = go(deployment, &input(frozen()), 100);
+    assert_eq!(begun.stages[0].status, StageStatus::Queued);
+    let mut failed = begun;
+    failed.stages[0].status = StageStatus::Failed;
+    failed.status = DeploymentStatus::Failed;
+    let input = RetryInput {
+        purpose: Purpose::Pipeline,
+        session_ended: false,
+        is_expired: false,
+        newer: None,
+        allows_older: false,
+    };
+    retry_stage(&mut failed, "release", input).unwrap();
+    assert!(!failed.stages[0].ignores_freeze);
 }
 
 #[test]

@@ -14,6 +14,7 @@ const START: AdvanceInput = AdvanceInput {
     has_room: true,
     is_held: false,
     gates: BTreeMap::new(),
+    gates_without_freezes: BTreeMap::new(),
     subjects: BTreeMap::new(),
 };
 const HELD: AdvanceInput = AdvanceInput {
@@ -21,6 +22,7 @@ const HELD: AdvanceInput = AdvanceInput {
     has_room: true,
     is_held: true,
     gates: BTreeMap::new(),
+    gates_without_freezes: BTreeMap::new(),
     subjects: BTreeMap::new(),
 };
 
@@ -36,6 +38,7 @@ fn stage(key: &str, needs: &[&str]) -> Stage {
         reason: None,
         planned_outcome: None,
         gate: Gate::Free,
+        ignores_freeze: false,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),
@@ -95,6 +98,7 @@ fn a_diamond_runs_in_the_order_of_its_needs() {
             has_room: false,
             is_held: false,
             gates: BTreeMap::new(),
+            gates_without_freezes: BTreeMap::new(),
             subjects: BTreeMap::new(),
         },
         TIMING,
@@ -336,6 +340,25 @@ fn an_outdated_deployment_ends_superseded() {
         (ended.stages[0].status, ended.stages[0].reason),
         (StageStatus::Skipped, Some(Reason::Outdated))
     );
+}
+
+/// Before the stage is queued, while it waits, and after it was queued.
+#[test]
+fn a_stage_whose_user_may_not_deploy_fails() {
+    let waiting = advance(release(), &with_gate(slot_of_another()), TIMING, at(0));
+    let queued = advance(release(), &with_gate(GateDecision::Begin), TIMING, at(0));
+    for deployment in [release(), waiting, queued.clone()] {
+        let ended = advance(deployment, &with_gate(GateDecision::Denied), TIMING, at(1));
+        assert_eq!((ended.status, ended.reason), (DeploymentStatus::Failed, Some(Reason::DeployDenied)));
+        let stage = &ended.stages[0];
+        assert_eq!((stage.status, stage.reason), (StageStatus::Failed, Some(Reason::DeployDenied)));
+        assert!(stage.job.is_none_or(|job| job.status != JobStatus::Queued), "the job is withdrawn");
+    }
+    // What runs goes on.
+    let mut running = queued;
+    running.stages[0].job.as_mut().unwrap().status = JobStatus::Running;
+    let running = advance(running, &with_gate(GateDecision::Denied), TIMING, at(1));
+    assert_eq!(running.stages[0].status, StageStatus::Running);
 }
 
 #[test]

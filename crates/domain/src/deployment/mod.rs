@@ -7,6 +7,7 @@ mod branch;
 mod cancel;
 mod concurrency;
 mod deadline;
+mod deploy_rule;
 mod gate;
 mod machine;
 mod plan;
@@ -24,6 +25,9 @@ pub use branch::{BranchProof, required_proof};
 pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, give_up_stage};
 pub use concurrency::{ConcurrencyLimit, LIMITED_PURPOSES, is_at_work, is_limited};
 pub use deadline::{AttemptTimes, Timing, deadline, ends_by};
+pub use deploy_rule::{
+    Deployer, certain_environments, deploy_rule, describe as describe_deploy_rule, may_deploy,
+};
 pub use gate::{
     Blocker, Freeze, GateCandidate, GateDecision, Hold, HoldBy, LastingEnvironment, Slot, decide,
 };

@@ -94,6 +94,7 @@ pub fn retry_stage(deployment: &mut Deployment, key: &str, input: RetryInput) ->
             stage.retry_at = None;
             stage.blocker = None;
             stage.gate = stage.gate.clone().retried();
+            stage.ignores_freeze = false;
             stage.attempts_since_retry = 0;
         }
     }

@@ -15,6 +15,7 @@ fn deployment(status: DeploymentStatus, first: StageStatus, second: StageStatus)
         reason: Some(Reason::StepFailed),
         planned_outcome: None,
         gate: Gate::Free,
+        ignores_freeze: false,
         environment: None,
         blocker: None,
         timeout: SignedDuration::from_secs(600),

@@ -32,6 +32,8 @@ pub struct Stage {
     pub gate: Gate,
     /// The lasting environment that it deploys to.
     pub environment: Option<String>,
+    /// An admin has let it begin although its environment is frozen.
+    pub ignores_freeze: bool,
     /// Why it waits, unless it waits for an approval.
     pub blocker: Option<Blocker>,
     pub timeout: SignedDuration,
@@ -75,6 +77,7 @@ impl Stage {
             planned_outcome: planned.planned_outcome,
             gate: Gate::planned(planned.needs_approval),
             environment: planned.environment.clone(),
+            ignores_freeze: false,
             blocker: None,
             timeout: seconds(planned.timeout_seconds),
             max_attempts: planned.max_attempts,

@@ -161,6 +161,8 @@ pub enum Reason {
     SecretMissing,
     /// A rule of a secret denies it to a step.
     SecretDenied,
+    /// The user who started or last retried the deployment may not deploy to the environment.
+    DeployDenied,
     /// The stage uses a feature that this installation does not support yet.
     Unsupported,
     /// The definition can't be read any more, no longer has the stage, or an `if` can't be evaluated.
@@ -210,6 +212,7 @@ text_enum!(Reason {
     PoolRestricted = "pool_restricted",
     SecretMissing = "secret_missing",
     SecretDenied = "secret_denied",
+    DeployDenied = "deploy_denied",
     Unsupported = "unsupported",
     InvalidDefinition = "invalid_definition",
     ConditionLimit = "condition_limit",

@@ -95,6 +95,11 @@ impl ExpectedClaims {
         }
     }
 
+    /// Takes claims that were checked when they were stored.
+    pub fn from_stored(claims: Map<String, Value>) -> Self {
+        Self(claims.into_iter().collect())
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }

@@ -9,6 +9,7 @@ mod exchange;
 mod issuer;
 mod key_cache;
 mod lifetime;
+mod policy;
 mod token;
 
 pub use self::ci_system::CiSystem;
@@ -19,4 +20,7 @@ pub use self::key_cache::{
     KEY_MAX_AGE, KEY_TTL, KeyCacheDecision, KeyCacheState, REFETCH_INTERVAL, decide_key_use,
 };
 pub use self::lifetime::{ExchangedLifetime, InvalidLifetime};
+pub use self::policy::{
+    Audience, InvalidAudience, MAX_POLICIES, PolicyRejection, TrustPolicy, choose_policy, subject,
+};
 pub use self::token::{AcceptedToken, CLOCK_SKEW, MAX_LIFETIME, TokenRejection, accept_token};

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::issuer::Issuer;
 
@@ -15,7 +16,7 @@ const MAX_ID_BYTES: usize = 255;
 pub enum TokenRejection {
     #[error("`iss` is not the issuer of the policy")]
     Issuer,
-    #[error("`aud` does not contain the audience of the policy")]
+    #[error("`aud` is not the audience of the policy, and no other")]
     Audience,
     #[error("`{0}` is missing, or not a time")]
     Time(&'static str),
@@ -38,6 +39,17 @@ pub struct AcceptedToken {
     pub keep_until: Timestamp,
 }
 
+impl AcceptedToken {
+    /// Returns what identifies the token among those of its issuer: a hash of its id, or without one the digest of what was
+    /// signed.
+    pub fn replay_id(&self, digest: [u8; 32]) -> [u8; 32] {
+        match &self.id {
+            Some(id) => Sha256::new().chain_update("jti:").chain_update(id).finalize().into(),
+            None => digest,
+        }
+    }
+}
+
 /// `now` is the database's time.
 pub fn accept_token(
     claims: &Map<String, Value>,
@@ -50,7 +62,8 @@ pub fn accept_token(
     }
     let is_for_audience = match claims.get("aud") {
         Some(Value::String(text)) => text == audience,
-        Some(Value::Array(list)) => list.iter().any(|entry| entry.as_str() == Some(audience)),
+        // A token for several audiences could be exchanged by each of the others.
+        Some(Value::Array(list)) => list.len() == 1 && list[0].as_str() == Some(audience),
         _ => false,
     };
     if !is_for_audience {
@@ -134,8 +147,13 @@ mod tests {
         assert_eq!(accept(|_| ()), Ok(AcceptedToken { id: Some("a".to_owned()), keep_until }));
         assert_eq!(accept(|claims| drop(claims.remove("jti"))).unwrap().id, None);
         assert!(accept(|claims| drop(claims.remove("nbf"))).is_ok());
+        let [with_id, without] = [accept(|_| ()), accept(|claims| drop(claims.remove("jti")))];
+        assert_eq!(without.unwrap().replay_id([7; 32]), [7; 32]);
+        let with_id = with_id.unwrap();
+        assert_eq!(with_id.replay_id([7; 32]), with_id.replay_id([8; 32]));
+        assert_ne!(with_id.replay_id([7; 32]), [7; 32]);
         for (name, value) in [
-            ("aud", json!(["https://other.example", "https://greenroom.example"])),
+            ("aud", json!(["https://greenroom.example"])),
             ("exp", json!(NOW - 59)),
             ("exp", json!(NOW - 100 + 24 * HOUR)),
             ("exp", json!(NOW as f64 + 0.5)),
@@ -156,6 +174,8 @@ mod tests {
             ("aud", json!("https://greenroom.example/"), Audience),
             ("aud", json!("https://other.example"), Audience),
             ("aud", json!([]), Audience),
+            ("aud", json!(["https://greenroom.example", "https://other.example"]), Audience),
+            ("aud", json!(["https://greenroom.example", "https://greenroom.example"]), Audience),
             ("aud", json!([["https://greenroom.example"]]), Audience),
             ("aud", json!(null), Audience),
             ("exp", json!(NOW - 60), Expired),

@@ -27,6 +27,27 @@ fn lasting() {
             "at least one of `groups`, `roles` or `users`",
             None,
         ),
+        invalid(
+            top("environments: {production: {deploy: {}}}"),
+            (1, 37),
+            "/environments/production/deploy",
+            "at least one of `groups` or `roles`",
+            None,
+        ),
+        invalid(
+            top("environments: {production: {deploy: {groups: [], roles: []}}}"),
+            (1, 37),
+            "/environments/production/deploy",
+            "at least one of `groups` or `roles`",
+            None,
+        ),
+        invalid(
+            top("environments: {production: {deploy: {groups: [Ops]}}}"),
+            (1, 47),
+            "/environments/production/deploy/groups/0",
+            "not a valid group name",
+            Some("ops"),
+        ),
     ]);
 }
 

@@ -1,6 +1,7 @@
 //! Limits of a queue: places per person and environment, and settling in batches.
 
 use greenroom_domain::environment::{Effect, EnvironmentState, LockCommand, Refusal, apply, settle};
+use greenroom_domain::id::TokenId;
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
 use greenroom_domain::owner::Owner;
@@ -10,12 +11,13 @@ use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-fn claim(session: u128, user: u128, kind: TokenKind) -> Claim {
+fn claim(session: u128, user: u128, kind: TokenKind) -> Claim<'static> {
     let terms =
         LeaseTerms { length: SignedDuration::from_hours(1), max_length: SignedDuration::from_hours(2) };
     Claim {
         session: Uuid::from_u128(session).into(),
         owner: Owner::person(Uuid::from_u128(user).into()),
+        lineage: &[],
         kind,
         terms,
         can_force: false,
@@ -124,15 +126,22 @@ fn a_waiter_at_its_session_limit_is_skipped() {
 }
 
 #[test]
-fn tokens_of_a_service_account_do_not_share_a_lock() {
+fn a_lock_is_shared_with_descendants_only() {
+    // Token 6 made 7, and 7 made 10. The others have no parent.
+    let ids = |list: &[u128]| list.iter().map(|id| Uuid::from_u128(*id).into()).collect::<Vec<TokenId>>();
+    let lineages = [(6, ids(&[6])), (7, ids(&[6, 7])), (10, ids(&[6, 7, 10]))];
     let of_token = |session, token: Option<u128>| {
         let plain = claim(session, 1, TokenKind::Ci);
-        Claim { owner: Owner { token: token.map(|id| Uuid::from_u128(id).into()), ..plain.owner }, ..plain }
+        let lineage = lineages.iter().find(|(id, _)| Some(*id) == token);
+        let owner = Owner { token: token.map(|id| Uuid::from_u128(id).into()), ..plain.owner };
+        Claim { owner, lineage: lineage.map_or(&[][..], |(_, lineage)| lineage.as_slice()), ..plain }
     };
     let (state, _, _) = apply(EnvironmentState::default(), at(0), LockCommand::Claim(of_token(1, Some(7))));
     let session = Uuid::from_u128(1).into();
     for (token, refusal) in [
         (Some(7), Refusal::HeldByYou { session }),
+        (Some(10), Refusal::HeldByYou { session }),
+        (Some(6), Refusal::Locked { session }),
         (Some(8), Refusal::Locked { session }),
         (None, Refusal::Locked { session }),
     ] {

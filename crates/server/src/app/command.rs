@@ -4,6 +4,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use greenroom_domain::id::PipelineId;
 use greenroom_domain::policy::Denied;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::role::Role;
@@ -17,7 +18,8 @@ use crate::app::failure::{Code, Failure};
 use crate::app::web_url::WebUrls;
 use crate::limits::ConnectionPermit;
 
-/// Checks the permission for a command, with the role and the scopes that the token has now.
+/// Checks the permission for a command, with the scopes that the token has now, and the role that its user has now in
+/// the organization or on the pipeline.
 pub type Authorize = fn(Role, Scopes) -> Result<(), Denied>;
 
 /// Who requests a command, with which permission, and under which idempotency key. One request may open
@@ -27,6 +29,8 @@ pub struct CommandRequest<'a> {
     pub principal: &'a Principal,
     pub request_id: &'a str,
     pub authorize: Authorize,
+    /// The pipeline on which a grant permits the request, if the role in the organization does not.
+    pub granted_on: Option<PipelineId>,
     pub key: Option<OperationKey>,
     pub connection: ConnectionUse,
 }
@@ -149,9 +153,12 @@ impl CommandRequest<'_> {
             ConnectionUse::PerCommand => Some(self.app.limits.slots.connection(self.principal).await?),
         };
         let command = self.app.store.command(organization_id, credential, self.request_id).await?;
-        let command = command.ok_or_else(Failure::unauthenticated)?;
-        let principal = command.principal();
-        (self.authorize)(principal.role, principal.scopes)?;
+        let mut command = command.ok_or_else(Failure::unauthenticated)?;
+        let Principal { role, scopes, .. } = *command.principal();
+        if let Err(denied) = (self.authorize)(role, scopes) {
+            let pipeline = self.granted_on.ok_or(denied)?;
+            (self.authorize)(command.own_role_on(pipeline).await?, scopes)?;
+        }
         Ok(OpenCommand { command, app: self.app.clone(), key: self.key.clone(), _connection: connection })
     }
 }

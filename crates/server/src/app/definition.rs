@@ -1,11 +1,13 @@
 //! Checks pipeline definitions on the blocking thread pool, a few concurrently and one per organization: they
 //! are untrusted text, and parsing them takes CPU time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use greenroom_api_types::pipeline::DefinitionWarning;
 use greenroom_api_types::problem::FieldProblem;
-use greenroom_domain::definition::{self, Definition, Diagnostic, Warning};
+use greenroom_domain::approval::{Excluded, Person, Requirement, prospect};
+use greenroom_domain::definition::{self, Definition, Diagnostic, Parsed, Stage, StagePlace, Warning};
 use greenroom_domain::id::OrganizationId;
 use greenroom_store::compute_limit::ComputeLimiter;
 use greenroom_store::pipeline::CheckedDefinition;
@@ -26,6 +28,8 @@ pub struct Checked {
     pub stored: CheckedDefinition,
     pub definition: Definition,
     pub warnings: Vec<DefinitionWarning>,
+    /// Where the stages are, by their keys.
+    pub stage_places: BTreeMap<String, StagePlace>,
 }
 
 /// Checks a definition. Returns the parsed definition, or its errors.
@@ -67,14 +71,36 @@ pub async fn for_saving(organization: OrganizationId, source: &str) -> Result<Ch
 }
 
 fn check(source: String) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
-    let (definition, warnings) = match definition::parse_with_warnings(&source) {
+    let Parsed { definition, warnings, stage_places } = match definition::parse_with_warnings(&source) {
         Ok(parsed) => parsed,
         Err(wrong) => return Ok(Err(wrong.into_iter().map(field_problem).collect())),
     };
     let digest = format!("sha256:{:x}", Sha256::digest(source.as_bytes()));
     let json: Value = serde_json::to_value(&definition).map_err(Failure::internal)?;
     let stored = CheckedDefinition { source, definition: json, digest };
-    Ok(Ok(Checked { stored, definition, warnings: warnings.into_iter().map(wire).collect() }))
+    let warnings = warnings.into_iter().map(wire).collect();
+    Ok(Ok(Checked { stored, definition, warnings, stage_places }))
+}
+
+/// Returns a warning for each approval that these members could not give, even if none of them were behind the deployment.
+pub fn unsatisfiable_approvals(checked: &Checked, members: &[Person]) -> Vec<DefinitionWarning> {
+    let warning = |stage: &Stage| {
+        let requirement = Requirement::of(&checked.definition, stage)?;
+        let prospect = prospect(&requirement.rules, &Excluded::default(), members);
+        let place = checked.stage_places.get(&stage.key).filter(|_| !prospect.is_satisfiable)?;
+        Some(DefinitionWarning {
+            code: "approval_unsatisfiable".to_owned(),
+            message: format!(
+                "the stage `{}` needs {} approvals, and the rules name {} members who could give them: add members to the groups, \
+                 or change the rules",
+                stage.key, prospect.needed, prospect.eligible
+            ),
+            path: place.path.clone(),
+            line: place.line,
+            column: place.column,
+        })
+    };
+    checked.definition.stages.iter().filter_map(warning).collect()
 }
 
 fn field_problem(diagnostic: Diagnostic) -> FieldProblem {

@@ -2,40 +2,46 @@
 
 use std::time::Duration;
 
-use greenroom_api_types::deployment::{Attempt, Deployment, Stage, StepRun};
+use greenroom_api_types::deployment::{Attempt, CreateDeployment, Deployment, Stage, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{Person, WaitingOn};
-use greenroom_domain::deployment::{NotRetried, Reason, Trigger};
-use greenroom_domain::id::DeploymentId;
-use greenroom_domain::pipeline::PipelineStatus;
+use greenroom_domain::approval::gated_before_checkout;
+use greenroom_domain::definition::{Definition, DeployRule};
+use greenroom_domain::deployment::{
+    NotRetried, Reason, Trigger, certain_environments, describe_deploy_rule, may_deploy,
+};
+use greenroom_domain::id::{DeploymentId, PipelineId, UserId};
+use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_store::Command;
 use greenroom_store::deployment::{
-    ActionOutcome, DeploymentRecord, JobRecord, NewPipelineDeployment, PersonRecord, StageRecord, StepRecord,
+    ActionOutcome, DeploymentRecord, JobRecord, NewPipelineDeployment, PersonRecord, RetryOptions,
+    StageRecord, StepRecord,
 };
 use greenroom_store::pipeline::PipelineName;
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::app::environment::kind;
 use crate::app::failure::{Code, Failure};
+use crate::app::pipeline_role;
 use crate::app::web_url::WebUrls;
 
 /// Accepts a deployment of all of a pipeline's stages.
 pub async fn create(
     command: &mut Command,
     name: &PipelineName,
-    commit: &str,
-    branch: Option<&str>,
-    allows_older: bool,
+    request: &CreateDeployment,
 ) -> Result<DeploymentId, Failure> {
-    if allows_older {
-        command.principal().require(Action::DeploymentRollBack)?;
-    }
-    let commit = CommitId::new(commit).map_err(|error| Failure::field("/commitId", error))?;
+    let commit = CommitId::new(&request.commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    let (branch, allows_older) = (request.branch.as_deref(), request.allow_older.unwrap_or_default());
     let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
+    if allows_older {
+        pipeline_role::require(command, pipeline.id, Action::DeploymentRollBack).await?;
+    }
     if pipeline.status == PipelineStatus::Archived {
         return Err(Failure::new(
             Code::PipelineArchived,
@@ -43,6 +49,10 @@ pub async fn create(
         ));
     }
     branch.map(Branch::new).transpose().map_err(|error| Failure::field("/branch", error))?;
+    let definition = command.current_definition(&pipeline).await?;
+    allow_deploy(command, &pipeline, &certain_environments(&definition)).await?;
+    require_full_commit(&commit, &definition, &pipeline)?;
+    let on_behalf_of = on_behalf_of(command, request).await?;
     let id = DeploymentId::from(Uuid::now_v7());
     let new = NewPipelineDeployment {
         pipeline: pipeline.id,
@@ -50,9 +60,93 @@ pub async fn create(
         branch,
         trigger: Trigger::Api,
         allows_older,
+        on_behalf_of: on_behalf_of.as_ref().map(|(user, name)| (*user, name.as_str())),
     };
     command.deploy_pipeline(id, new).await?;
     Ok(id)
+}
+
+/// An approval is for one commit, so its id has to be complete when people vote. A checkout completes it; before the
+/// first one, the request has to name all of it.
+fn require_full_commit(
+    commit: &CommitId,
+    definition: &Definition,
+    pipeline: &Pipeline,
+) -> Result<(), Failure> {
+    match gated_before_checkout(definition, pipeline.repository.is_some()).filter(|_| !commit.is_full()) {
+        None => Ok(()),
+        Some(stage) => Err(Failure::field(
+            "/commitId",
+            format!(
+                "must be complete, 40 or 64 digits, because the stage `{stage}` waits for an approval of one commit"
+            ),
+        )),
+    }
+}
+
+/// Returns the person for whom a service account starts the deployment.
+async fn on_behalf_of(
+    command: &mut Command,
+    request: &CreateDeployment,
+) -> Result<Option<(UserId, String)>, Failure> {
+    let Some(named) = &request.on_behalf_of else { return Ok(None) };
+    if command.principal().service_token.is_none() {
+        let detail = "is only for service accounts: a person starts deployments in their own name";
+        return Err(Failure::field("/onBehalfOf", detail));
+    }
+    let missing = || Failure::field("/onBehalfOf/userId", "must be the id of a member of the organization");
+    let user = named.user_id.parse().map_err(|_| missing())?;
+    let name = command.name_of_person(user).await?.ok_or_else(missing)?;
+    Ok(Some((user, name)))
+}
+
+/// Checks the rights that a retry needs besides canceling and retrying: a rollback needs `DeploymentRollBack`, and the
+/// environment of the stage may name who deploys there.
+pub async fn allow_retry(
+    command: &mut Command,
+    pipeline: PipelineId,
+    (deployment, stage): (DeploymentId, &str),
+    options: RetryOptions,
+) -> Result<(), Failure> {
+    if options.allows_older {
+        pipeline_role::require(command, pipeline, Action::DeploymentRollBack).await?;
+    }
+    let Some(environment) = command.environment_of_stage(deployment, stage).await? else { return Ok(()) };
+    let pipeline = command.pipeline(&PipelineName::Id(pipeline)).await?.ok_or_else(Failure::not_found)?;
+    allow_deploy(command, &pipeline, &[environment.as_str()]).await
+}
+
+/// Refuses a deployment whose stages would fail because the caller may not deploy to their environments. What
+/// counts is the check before a stage is queued, and when its first step starts (`store/lasting_environment`).
+async fn allow_deploy(
+    command: &mut Command,
+    pipeline: &Pipeline,
+    environments: &[&str],
+) -> Result<(), Failure> {
+    let definition = command.current_definition(pipeline).await?;
+    let rules: Vec<(&str, &DeployRule)> = environments
+        .iter()
+        .filter_map(|name| Some((*name, definition.environment(name)?.deploy.as_ref()?)))
+        .collect();
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let groups: Vec<String> = rules.iter().flat_map(|(_, rule)| rule.groups.clone()).collect();
+    let user = command.principal().user_id;
+    let deployer = command.deployer(pipeline.id, user, &groups).await?;
+    match rules.into_iter().find(|(_, rule)| !may_deploy(Some(rule), &deployer)) {
+        None => Ok(()),
+        Some((environment, rule)) => Err(Failure::new(
+            Code::DeployDenied,
+            format!(
+                "You may not deploy to `{environment}`. Ask one of these: {}.",
+                describe_deploy_rule(rule)
+            ),
+        )
+        .with("environment", environment.into())
+        .with("groups", json!(rule.groups))
+        .with("roles", json!(rule.roles))),
+    }
 }
 
 /// Turns the outcome of a request that changes a deployment into a failure, unless the request succeeded.
@@ -159,6 +253,7 @@ pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
             id: record.created_by.to_string(),
             name: record.created_by_name.unwrap_or_default(),
         },
+        on_behalf_of: record.on_behalf_of.map(|(id, name)| Person { id: id.to_string(), name }),
         canceled_by: record.canceled_by.map(person),
         retried_by: record.retried_by.map(person),
         created_at: record.created_at,
@@ -191,6 +286,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
     let steps = newest.map(|job| job.steps.iter().cloned().map(step).collect()).unwrap_or_default();
     let detail = record.detail.or_else(|| newest.and_then(|job| job.detail.clone()));
     let detail = detail.or_else(|| restricted(record.reason, &record.pool));
+    let detail = detail.or_else(|| denied(record.reason, record.environment.as_deref()));
     Stage {
         key: record.key,
         name: record.name,
@@ -207,6 +303,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         started_at: record.started_at,
         ended_at: record.ended_at,
         deadline_at: record.deadline_at,
+        gate_overridden: record.gate_overridden.and_then(|json| serde_json::from_value(json).ok()),
         steps,
     }
 }
@@ -219,6 +316,15 @@ fn restricted(reason: Option<Reason>, pool: &str) -> Option<String> {
              ask an admin to allow it"
         )
     })
+}
+
+/// Returns the detail of a stage whose deployment was started or last retried by a user who may not deploy there.
+fn denied(reason: Option<Reason>, environment: Option<&str>) -> Option<String> {
+    let environment = environment.filter(|_| reason == Some(Reason::DeployDenied))?;
+    Some(format!(
+        "the user who started or last retried the deployment may not deploy to `{environment}`: one of those whom `deploy` of the \
+         environment names can retry the stage"
+    ))
 }
 
 pub fn attempt(record: JobRecord) -> Attempt {

@@ -1,8 +1,8 @@
 //! Who may cancel and retry a deployment. This is decided with the deployment's row locked, by the current
 //! state of its session.
 
-use greenroom_domain::deployment::{Purpose, required_right};
-use greenroom_domain::id::DeploymentId;
+use greenroom_domain::deployment::{Purpose, RequiredRight, required_right};
+use greenroom_domain::id::{DeploymentId, PipelineId};
 use greenroom_domain::policy::{Action, Denied};
 use greenroom_domain::principal::Principal;
 use greenroom_store::Command;
@@ -10,18 +10,26 @@ use greenroom_store::deployment::{DeploymentOwnership, SessionOwner};
 use serde_json::{Value, json};
 
 use crate::app::failure::{Code, Failure};
+use crate::app::pipeline_role;
 
-/// Locks the deployment. Fails if the principal may not cancel or retry it.
-pub async fn require(command: &mut Command, id: DeploymentId) -> Result<(), Failure> {
-    let principal = command.principal().clone();
+/// Locks the deployment, and returns its pipeline. Fails if the principal may not cancel or retry it.
+pub async fn require(command: &mut Command, id: DeploymentId) -> Result<PipelineId, Failure> {
     let locked = command.lock_ownership(id).await?.ok_or_else(Failure::not_found)?;
-    check(&principal, &locked)
+    let principal = command.principal();
+    let is_holder = locked.session.as_ref().is_some_and(|session| principal.owns(session.owner()));
+    let right = required_right(locked.purpose, is_holder);
+    let denied = pipeline_role::denied(command, locked.pipeline_id, right.action).await?;
+    check(command.principal(), &locked, right, denied)?;
+    Ok(locked.pipeline_id)
 }
 
-fn check(principal: &Principal, locked: &DeploymentOwnership) -> Result<(), Failure> {
-    let is_holder = locked.session.as_ref().is_some_and(|session| session.owner() == principal.owner());
-    let right = required_right(locked.purpose, is_holder);
-    if let Err(denied) = principal.require(right.action) {
+fn check(
+    principal: &Principal,
+    locked: &DeploymentOwnership,
+    right: RequiredRight,
+    denied: Option<Denied>,
+) -> Result<(), Failure> {
+    if let Some(denied) = denied {
         let refused = Failure::from(denied);
         // A failure because of a missing scope is returned unchanged. If the role does not permit the action,
         // the failure names the users who can do it.

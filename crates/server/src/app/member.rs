@@ -39,7 +39,7 @@ pub struct Changed {
 }
 
 /// Changes the name or the role. With a role below `developer`, the member's sessions end; below `maintainer`, the
-/// holds of lasting environments.
+/// holds of lasting environments. Where a grant permits them, they stay.
 pub async fn update(
     command: &mut Command,
     user: UserId,
@@ -77,8 +77,8 @@ pub async fn update(
     Ok(Changed { ended: end(command, user, ends, &reason).await?, member: after })
 }
 
-/// Removes a member. Their tokens are revoked, and their sessions and holds of lasting environments end, in the same
-/// transaction.
+/// Removes a member, from groups too. Their tokens are revoked, their grants deleted, and their sessions and holds
+/// of lasting environments end, in the same transaction.
 pub async fn remove(
     command: &mut Command,
     user: UserId,
@@ -92,19 +92,19 @@ pub async fn remove(
     if leaves_no_owner(member.role, None, owners) {
         return Err(last_owner());
     }
-    let ends = loses_sessions(member.role, None);
-    if dry_run {
-        return Ok(Changed { ended: would_end(command, user, ends).await?, member });
-    }
     command.remove_member(user).await?;
+    // A dry run is rolled back. The member's grants are deleted by now, so it lists the sessions that they permitted too.
+    if dry_run {
+        return Ok(Changed { ended: would_end(command, user, true).await?, member });
+    }
     record_event(command, EventType::MemberRemoved, &member, Some(event_payload(&member)), None).await?;
     command.end_holds_of(user).await?;
     let reason = format!("{} is not a member any more", member.name);
-    Ok(Changed { ended: end(command, user, ends, &reason).await?, member })
+    Ok(Changed { ended: end(command, user, true, &reason).await?, member })
 }
 
 async fn would_end(command: &mut Command, user: UserId, ends: bool) -> Result<Vec<LiveSession>, Failure> {
-    if ends { Ok(command.live_sessions(SessionsOf::Member(user)).await?) } else { Ok(Vec::new()) }
+    if ends { Ok(command.live_sessions(&SessionsOf::Member(user)).await?) } else { Ok(Vec::new()) }
 }
 
 async fn end(
@@ -113,7 +113,7 @@ async fn end(
     ends: bool,
     reason: &str,
 ) -> Result<Vec<LiveSession>, Failure> {
-    if ends { Ok(command.end_sessions(SessionsOf::Member(user), reason).await?) } else { Ok(Vec::new()) }
+    if ends { Ok(command.end_sessions(&SessionsOf::Member(user), reason).await?) } else { Ok(Vec::new()) }
 }
 
 fn allow_change(command: &Command, from: Option<Role>, to: Option<Role>) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Use cases: one file or folder per noun. They validate requests, apply the domain's rules, and write through
 //! the store, within a command (`command`). `live` has what runs beside requests. Nothing here depends on HTTP.
 
+pub mod approval;
 pub mod archive;
 pub mod artifact;
 pub mod authentication;
@@ -19,20 +20,24 @@ pub mod environment_list;
 pub mod event;
 pub mod failure;
 pub mod freeze;
+pub mod group;
 pub mod id_token;
 pub mod job;
 pub mod lasting_environment;
 pub mod live;
 pub mod log;
+pub mod lost_grants;
 pub mod member;
 pub mod next_action;
 pub mod objects;
 pub mod organization;
 pub mod pipeline;
 pub mod pipeline_archive;
+pub mod pipeline_role;
 pub mod precondition;
 pub mod protection;
 pub mod public_url;
+pub mod role_grant;
 pub mod runner;
 pub mod runner_pool;
 pub mod secret;
@@ -41,12 +46,14 @@ pub mod session;
 pub mod sign_in;
 pub mod token;
 pub mod token_exchange;
+pub mod trust_policy;
 pub mod web_url;
 
 use std::sync::Arc;
 
 use greenroom_domain::principal::Principal;
 use greenroom_keys::Keys;
+use greenroom_outbound::OutboundClient;
 use greenroom_store::{Reachability, Store};
 use greenroom_worker::engine::Engine;
 use greenroom_worker::relay::RelayBell;
@@ -67,6 +74,7 @@ use self::log::read::LogReader;
 use self::log::tail::LogTails;
 use self::objects::Objects;
 use self::sign_in::SignIn;
+use self::token_exchange::issuer_keys::IssuerKeyCache;
 use self::web_url::WebUrls;
 use crate::limits::{Capacity, Limits};
 
@@ -96,6 +104,8 @@ pub struct Parts {
     pub id_tokens: IdTokenSettings,
     /// The keys that sign id tokens.
     pub signing_keys: SigningKeyCache,
+    /// The keys of issuers whose tokens are exchanged.
+    pub issuer_keys: IssuerKeyCache,
     /// The object store with logs, artifacts and caches.
     pub objects: Objects,
     /// The logs that this server's streams follow.
@@ -120,6 +130,8 @@ pub struct Backends {
     pub objects: Objects,
     pub keys: Keys,
     pub id_tokens: IdTokenSettings,
+    /// For requests to addresses that users name.
+    pub outbound: OutboundClient,
 }
 
 /// The stores of requests, by their capacity (see [`Capacity`]).
@@ -134,7 +146,7 @@ impl App {
         Stores { general: store, reserved }: Stores,
         limits: Limits,
         health: Reachability,
-        Backends { engine, objects, keys, id_tokens }: Backends,
+        Backends { engine, objects, keys, id_tokens, outbound }: Backends,
         job_timing: JobTiming,
         sign_in: SignIn,
     ) -> Self {
@@ -153,6 +165,7 @@ impl App {
             keys,
             id_tokens,
             signing_keys: SigningKeyCache::default(),
+            issuer_keys: IssuerKeyCache::new(outbound),
             objects,
             log_tails: LogTails::default(),
             deployment_tails: DeploymentTails::default(),

@@ -25,12 +25,12 @@ pub async fn archive(
     let before = pipeline::locked(command, name, condition).await?;
     let of = SessionsOf::Pipeline(before.id);
     if dry_run {
-        return Ok(Archived { ended: command.live_sessions(of).await?, pipeline: before });
+        return Ok(Archived { ended: command.live_sessions(&of).await?, pipeline: before });
     }
     let ended = if before.status == PipelineStatus::Archived {
         Vec::new()
     } else {
-        command.end_sessions(of, "the pipeline was archived").await?
+        command.end_sessions(&of, "the pipeline was archived").await?
     };
     let pipeline = pipeline::change_status(command, name, condition, PipelineCommand::Archive, None).await?;
     Ok(Archived { pipeline, ended })

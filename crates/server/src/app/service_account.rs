@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
-use crate::app::token;
+use crate::app::{token, trust_policy};
 
 pub async fn create(
     command: &mut Command,
@@ -79,7 +79,7 @@ pub async fn update(
     Ok(Changed { ended: end(command, id, ends, &reason).await?, account: after })
 }
 
-/// Deletes a service account. Its tokens are revoked, and its sessions and holds of lasting environments end, in the
+/// Deletes a service account. Its tokens are revoked, its grants and trust policies deleted, and its sessions and holds of lasting environments end, in the
 /// same transaction.
 pub async fn delete(
     command: &mut Command,
@@ -89,15 +89,16 @@ pub async fn delete(
 ) -> Result<Changed, Failure> {
     let account = command.service_account_for_update(id).await?.ok_or_else(Failure::not_found)?;
     condition.check(account.revision)?;
-    let ends = loses_sessions(account.role, None);
-    if dry_run {
-        return Ok(Changed { ended: would_end(command, id, ends).await?, account });
-    }
     command.remove_member(id).await?;
+    // A dry run is rolled back. The account's grants are deleted by now, so it lists the sessions that they permitted too.
+    if dry_run {
+        return Ok(Changed { ended: would_end(command, id, true).await?, account });
+    }
+    trust_policy::delete_all(command, id).await?;
     record_event(command, EventType::ServiceAccountDeleted, Some(&account), None).await?;
     command.end_holds_of(id).await?;
     let reason = format!("the service account {} was deleted", account.name);
-    Ok(Changed { ended: end(command, id, ends, &reason).await?, account })
+    Ok(Changed { ended: end(command, id, true, &reason).await?, account })
 }
 
 /// Creates a token of a service account. It permits no more than the caller's credential, but is not its child: it
@@ -115,7 +116,7 @@ pub async fn create_token(
 }
 
 async fn would_end(command: &mut Command, id: UserId, ends: bool) -> Result<Vec<LiveSession>, Failure> {
-    if ends { Ok(command.live_sessions(SessionsOf::Member(id)).await?) } else { Ok(Vec::new()) }
+    if ends { Ok(command.live_sessions(&SessionsOf::Member(id)).await?) } else { Ok(Vec::new()) }
 }
 
 async fn end(
@@ -124,7 +125,7 @@ async fn end(
     ends: bool,
     reason: &str,
 ) -> Result<Vec<LiveSession>, Failure> {
-    if ends { Ok(command.end_sessions(SessionsOf::Member(id), reason).await?) } else { Ok(Vec::new()) }
+    if ends { Ok(command.end_sessions(&SessionsOf::Member(id), reason).await?) } else { Ok(Vec::new()) }
 }
 
 fn content_of(account: &ServiceAccount) -> ServiceAccountContent {

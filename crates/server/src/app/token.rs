@@ -3,13 +3,14 @@
 use greenroom_api_types::token::CreateApiToken;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PipelineId, TokenId};
+use greenroom_domain::owner::MAX_LINEAGE;
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::scope::Scope;
 use greenroom_domain::service_account::ServiceAccount;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, Token, TokenKind, TokenSecret};
-use greenroom_domain::token_grant::{PipelineLimit, TokenGrant, TokenRefusal, TokenRequest};
+use greenroom_domain::token_grant::{ExceedsParent, PipelineLimit, TokenGrant, TokenRefusal, TokenRequest};
 use greenroom_store::Command;
 use greenroom_store::token::NewTokenOf;
 use rand::RngExt;
@@ -83,7 +84,10 @@ async fn create_within(
 async fn lock_parent(command: &mut Command) -> Result<Option<TokenGrant>, Failure> {
     let Some(own) = command.principal().credential.token() else { return Ok(None) };
     let parent = command.token_for_update(own).await?.filter(|token| token.revoked_at.is_none());
-    parent.ok_or_else(Failure::unauthenticated)?;
+    let parent = parent.ok_or_else(Failure::unauthenticated)?;
+    if parent.lineage.len() >= MAX_LINEAGE {
+        return Err(refused(ExceedsParent::Descent.into()));
+    }
     Ok(Some(command.principal().token_grant()))
 }
 
@@ -96,7 +100,8 @@ pub fn pipeline_ids(texts: &[String]) -> Result<Vec<PipelineId>, Failure> {
     ids.collect()
 }
 
-fn refused(refusal: TokenRefusal) -> Failure {
+/// Returns why a token is not created.
+pub fn refused(refusal: TokenRefusal) -> Failure {
     let pointer = match &refusal {
         TokenRefusal::NoScopes | TokenRefusal::AdminScope { .. } => "/scopes",
         TokenRefusal::PipelineCount => "/pipelines",
@@ -110,7 +115,8 @@ fn refused(refusal: TokenRefusal) -> Failure {
     Failure::field(pointer, refusal)
 }
 
-fn event_payload(token: &Token) -> Value {
+/// Returns the record of a new token in its event.
+pub fn event_payload(token: &Token) -> Value {
     json!({
         "name": token.name, "kind": token.kind, "allowForce": token.allow_force, "userId": token.user_id,
         "expiresAt": token.expires_at, "scopes": token.scopes, "pipelines": token.pipelines.ids(),
@@ -156,10 +162,10 @@ pub fn allow_revoke(principal: &Principal, id: TokenId) -> Result<(), Failure> {
     }
 }
 
-/// Returns whether the principal may see a token: its owner's ones, and for an admin all. Other tokens are reported as
+/// Returns whether the principal may see a token: its own ones, and for an admin all. Other tokens are reported as
 /// not found.
 pub fn sees(principal: &Principal, token: &Token) -> bool {
-    token.owner() == principal.owner() || principal.may(Action::TokenManageAll)
+    token.is_own_of(principal.owner()) || principal.may(Action::TokenManageAll)
 }
 
 pub fn new_secret() -> TokenSecret {

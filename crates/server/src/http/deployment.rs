@@ -8,7 +8,6 @@ use greenroom_api_types::deployment::{
 };
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_domain::id::DeploymentId;
-use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
 };
@@ -21,7 +20,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::app::command::OpenCommand;
-use crate::app::deployment::{self, attempt, check_outcome, stage, to_summary};
+use crate::app::deployment::{self, allow_retry, attempt, check_outcome, stage, to_summary};
 use crate::app::deployment_rights::require;
 use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
@@ -146,15 +145,7 @@ pub async fn create_deployment(
 ) -> HandlerResult {
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut command = permit.open(key, &body.bytes).await?;
-    let request = &body.value;
-    let created = deployment::create(
-        &mut command,
-        &name,
-        &request.commit_id,
-        request.branch.as_deref(),
-        request.allow_older.unwrap_or_default(),
-    )
-    .await?;
+    let created = deployment::create(&mut command, &name, &body.value).await?;
     let record = command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
     command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
@@ -310,15 +301,13 @@ pub async fn retry_stage(
 ) -> HandlerResult {
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
-    require(&mut command, deployment).await?;
+    let pipeline = require(&mut command, deployment).await?;
     let options = RetryOptions {
         latest: body.value.inputs.unwrap_or_default() == RetryInputs::Latest,
         allows_older: body.value.allow_older.unwrap_or_default(),
     };
-    if options.allows_older {
-        command.principal().require(Action::DeploymentRollBack)?;
-    }
     let stage = path.0.stage_key.as_str();
+    allow_retry(&mut command, pipeline, (deployment, stage), options).await?;
     check_outcome(command.retry_stage(deployment, stage, options).await?, Some(stage))?;
     respond_accepted(command, deployment).await
 }

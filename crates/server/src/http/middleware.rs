@@ -17,7 +17,7 @@ use tracing::Instrument;
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
 use crate::http::rules::buffered_body;
-use crate::http::rules::class::{classify, is_upload, uses_database};
+use crate::http::rules::class::{classify, has_identity, is_upload, uses_database};
 use crate::http::rules::identity::Identity;
 use crate::http::rules::paced_body::PacedBody;
 use crate::http::rules::path::OrganizationPath;
@@ -67,16 +67,19 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
     let limits = &app.limits;
     let class = classify(&parts.method, route);
     let address = limits.client_address(parts.extensions.get::<PeerAddress>().copied(), &parts.headers).0;
-    let identity = Identity::find(app, &parts.method, &parts.headers, address, class);
-    let identity =
-        tokio::time::timeout(limits.deadline, identity).await.map_err(|_| deadline_exceeded())??;
+    let identity = if has_identity(route) {
+        let identity = Identity::find(app, &parts.method, &parts.headers, address, class);
+        tokio::time::timeout(limits.deadline, identity).await.map_err(|_| deadline_exceeded())??
+    } else {
+        Identity::Anonymous
+    };
     let sender = identity.sender(address, organization);
     let counted = limits.admit(sender, class)?;
     let (body, charge) = match sender {
         Sender::Bearer(bearer) if !is_upload(&parts.method, route) => {
             buffered_body::buffer(limits, bearer, body).await?
         }
-        // Without a valid token only the handlers of signing in read a body, of a few KiB.
+        // Without a valid token only the handlers of signing in and of exchanging tokens read a body, of a few KiB.
         _ => (Body::new(PacedBody::new(body)), None),
     };
     let request_slot = RequestSlot::new(limits, sender, counted, charge);

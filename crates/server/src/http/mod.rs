@@ -1,6 +1,7 @@
 //! The API over HTTP: thin handlers, one file per noun, and in `rules` the extractors, middleware and
 //! responses that they share.
 
+mod approval;
 mod browser_session;
 mod cache;
 mod cleanup;
@@ -15,6 +16,7 @@ mod environment_pool;
 mod event;
 mod freeze;
 mod give_up;
+mod group;
 mod handover;
 mod health;
 mod id_token;
@@ -27,9 +29,11 @@ mod log_stream;
 mod me;
 mod member;
 mod middleware;
+mod oauth;
 mod oidc;
 mod organization;
 mod pipeline;
+mod role_grant;
 mod router;
 mod rules;
 mod runner;
@@ -43,6 +47,7 @@ mod sign_in_link;
 mod summary;
 mod token;
 mod transfer;
+mod trust_policy;
 mod version;
 mod watch;
 

@@ -244,12 +244,17 @@ pub async fn validate_definition(
     body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,
 ) -> Result<Json<Data<DefinitionReport>>, Failure> {
     let data = match definition::validate(permit.organization(), body.value.definition).await? {
-        Ok(checked) => DefinitionReport {
-            valid: true,
-            definition: Some(checked.stored.definition),
-            errors: Vec::new(),
-            warnings: checked.warnings,
-        },
+        Ok(mut checked) => {
+            let members = permit.app.store.approving_members(permit.organization()).await?;
+            checked.warnings.extend(definition::unsatisfiable_approvals(&checked, &members));
+            checked.warnings.sort_by_key(|warning| (warning.line, warning.column));
+            DefinitionReport {
+                valid: true,
+                definition: Some(checked.stored.definition),
+                errors: Vec::new(),
+                warnings: checked.warnings,
+            }
+        }
         Err(errors) => DefinitionReport { valid: false, definition: None, errors, warnings: Vec::new() },
     };
     Ok(Json(Data { data }))

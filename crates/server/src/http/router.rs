@@ -14,11 +14,11 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs, environment,
-    environment_hold, environment_list, environment_pool, event, freeze, give_up, handover, health, id_token,
-    lasting_environment, live_session, log, log_index, log_search, log_stream, me, member, middleware, oidc,
-    organization, pipeline, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
-    summary, token, transfer, version, watch,
+    approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
+    environment, environment_hold, environment_list, environment_pool, event, freeze, give_up, group,
+    handover, health, id_token, lasting_environment, live_session, log, log_index, log_search, log_stream,
+    me, member, middleware, oauth, oidc, organization, pipeline, role_grant, runner, runner_pool, secret,
+    service_account, session, sign_in, sign_in_link, summary, token, transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -54,6 +54,8 @@ fn api() -> ApiRouter {
             service_account::list_service_account_tokens,
             service_account::create_service_account_token
         ))
+        .routes(routes!(trust_policy::list_trust_policies, trust_policy::create_trust_policy))
+        .routes(routes!(trust_policy::delete_trust_policy))
         .routes(routes!(token::list_api_tokens, token::create_api_token))
         .routes(routes!(token::get_api_token, token::revoke_api_token))
         .routes(routes!(pipeline::list_pipelines, pipeline::create_pipeline))
@@ -116,8 +118,21 @@ fn api() -> ApiRouter {
         .routes(routes!(secret::destroy_secret_version))
         .routes(routes!(secret::list_secret_reads))
         .routes(routes!(secret::list_deployment_secret_reads))
+        .routes(routes!(role_grant::list_grants))
+        .routes(routes!(role_grant::set_group_grant, role_grant::delete_group_grant))
+        .routes(routes!(role_grant::set_user_grant, role_grant::delete_user_grant))
+        .routes(routes!(group::list_groups, group::create_group))
+        .routes(routes!(group::get_group, group::update_group, group::delete_group))
+        .routes(routes!(group::list_group_members))
+        .routes(routes!(group::add_group_member, group::remove_group_member))
         .routes(routes!(freeze::list_freezes, freeze::create_freeze))
         .routes(routes!(freeze::get_freeze, freeze::update_freeze, freeze::delete_freeze))
+        .routes(routes!(approval::list_approvals))
+        .routes(routes!(approval::get_approval))
+        .routes(routes!(approval::approve))
+        .routes(routes!(approval::reject))
+        .routes(routes!(approval::withdraw_vote))
+        .routes(routes!(approval::override_gates))
         .routes(routes!(event::list_events))
         .routes(routes!(event::stream_events))
         .routes(routes!(event::get_event))
@@ -149,6 +164,8 @@ pub fn router(app: App) -> Router {
     );
     let api = api.layer(axum::middleware::from_fn(not_modified::not_modified)).merge(runner::job::routes());
     let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
+    let oauth =
+        oauth::routes().layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));
     let dashboard = greenroom_dashboard::router();
     let pages = if dashboard.is_none() { docs::router().merge(docs::front_page()) } else { docs::router() };
     let pages =
@@ -160,6 +177,7 @@ pub fn router(app: App) -> Router {
     Router::new()
         .nest(API_ROOT, api)
         .merge(id_token::routes())
+        .merge(oauth)
         // The document has this operation at `/`, below the address of the API.
         .route(&format!("{API_ROOT}/"), get(version::get_version))
         .fallback(async || Failure::not_found().into_response())

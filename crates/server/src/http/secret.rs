@@ -26,7 +26,7 @@ use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{
     DeploymentPath, OrganizationPath, PathParams, SecretPath, SecretVersionPath, parse_id,
 };
-use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::permit::{AuthenticatedRequest, InRequest, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -56,13 +56,13 @@ pub struct SecretQuery {
 /// List secrets, sorted by name
 ///
 /// Secrets with the same name are sorted by scope: that of the organization comes first. Deleted secrets are
-/// not in the list. A token that is limited to pipelines sees only theirs. No value is ever returned. `total` is
-/// exact up to 10,000.
+/// not in the list. A token that is limited to pipelines sees only theirs. A viewer with a grant on a pipeline has to name it
+/// as `pipelineId`. No value is ever returned. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/secrets", tag = "secrets",
     params(OrganizationPath, SecretQuery),
     responses((status = 200, body = List<Secret>), ReadProblems))]
 pub async fn list_secrets(
-    permit: Permit<SecretRead, Narrowed>,
+    permit: Permit<SecretRead, InRequest>,
     query: Query<SecretQuery>,
 ) -> Result<Json<List<Secret>>, Failure> {
     let SecretQuery { limit, offset, pipeline_id, name } = query.0;
@@ -71,6 +71,7 @@ pub async fn list_secrets(
         Some(text) => Some(pipeline_id_of(&permit, &text).await?),
         None => None,
     };
+    secret::allow_list(&permit.app.store, &permit.principal, pipeline).await?;
     let filter = SecretFilter { within: permit.principal.pipelines.clone(), pipeline, name };
     let found = permit.app.store.secrets(permit.organization(), &filter, page).await?;
     Ok(Json(list_with(page, found, secret::secret_view)))
@@ -88,11 +89,11 @@ pub async fn list_secrets(
     request_body = CreateSecret,
     responses((status = 201, body = Data<Secret>), CommandProblems, BodyProblems))]
 pub async fn create_secret(
-    permit: Permit<Edit, Narrowed>,
+    permit: Permit<Edit, InRequest>,
     key: IdempotencyKey,
     body: Body<CreateSecret, MAX_VALUE_BYTES>,
 ) -> HandlerResult {
-    secret::allow_create(&permit.principal, &body.value)?;
+    secret::allow_create(&permit.app.store, &permit.principal, &body.value).await?;
     let keys = OrganizationKeys::open(&permit.app, permit.organization()).await?;
     let mut command = permit.open_with_fingerprint(key, keys.fingerprint(&body.bytes)).await?;
     let created = secret::create(&mut command, &keys, body.value).await?;
@@ -173,7 +174,7 @@ pub async fn set_secret_value(
     body: Body<SetSecretValue, MAX_VALUE_BYTES>,
 ) -> HandlerResult {
     let before = find(&permit, &path.0.secret_id).await?;
-    secret::allow_edit(&permit.principal, &before.scope)?;
+    secret::allow_edit(&permit.app.store, &permit.principal, &before.scope).await?;
     let keys = OrganizationKeys::open(&permit.app, permit.organization()).await?;
     let mut command = permit.open_with_fingerprint(key, keys.fingerprint(&body.bytes)).await?;
     let version = value::set(&mut command, &keys, before.id, &condition, body.value).await?;

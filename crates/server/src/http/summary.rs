@@ -37,7 +37,8 @@ pub async fn get_summary(
     query: Query<SummaryQuery>,
 ) -> Result<Response, Failure> {
     let filter = SummaryFilter {
-        owner: permit.principal.owner(),
+        user: permit.principal.user_id,
+        lineage: permit.principal.lineage.clone(),
         pipeline: query.0.pipeline_id.as_deref().map(parse_pipeline).transpose()?,
         within: permit.principal.pipelines.clone(),
     };

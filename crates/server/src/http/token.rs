@@ -43,7 +43,7 @@ pub struct TokenQuery {
 /// List your own API tokens, newest first
 ///
 /// The list is ordered by when the tokens were created, and contains expired and revoked tokens too. For a token of a
-/// service account, it is that token and those with which it shares its sessions. `total` is exact up to 10,000.
+/// service account, it is that token and those that were made by it, directly or not. `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, TokenQuery),
     responses((status = 200, body = List<ApiToken>), ReadProblems))]

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use greenroom_domain::environment::subject;
 use greenroom_domain::event::Category;
-use greenroom_domain::id::{EnvironmentId, SessionId};
+use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
 use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_store::event::EventFilter;
@@ -14,6 +14,7 @@ use utoipa::IntoParams;
 
 use crate::app::failure::Failure;
 use crate::app::live::watcher_heartbeat::WatcherGuard;
+use crate::app::pipeline_role;
 use crate::app::session::refusal::not_own;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
@@ -67,7 +68,7 @@ pub async fn watch_environment(
         ..EventFilter::default()
     };
     let watcher = match &query.0.session_id {
-        Some(session) => Some(register_watcher(&permit, environment.id, session).await?),
+        Some(session) => Some(register_watcher(&permit, (pipeline, environment.id), session).await?),
         None => None,
     };
     stream::open(&permit, filter, last_seen, watcher).await
@@ -77,14 +78,14 @@ pub async fn watch_environment(
 /// the permission to hold sessions.
 async fn register_watcher(
     permit: &Permit<EnvironmentRead>,
-    environment_id: EnvironmentId,
+    (pipeline, environment_id): (PipelineId, EnvironmentId),
     session: &str,
 ) -> Result<WatcherGuard, Failure> {
     let (principal, organization_id) = (&permit.principal, permit.organization());
-    principal.require(Action::SessionHold)?;
+    pipeline_role::require_now(&permit.app.store, principal, pipeline, Action::SessionHold).await?;
     let session_id: SessionId = parse_id(session)?;
     let found = permit.app.store.session(organization_id, environment_id, session_id).await?;
-    if found.ok_or_else(Failure::not_found)?.owner() != principal.owner() {
+    if !principal.owns(found.ok_or_else(Failure::not_found)?.owner()) {
         return Err(not_own());
     }
     let credential = principal.credential;

@@ -55,6 +55,7 @@ impl Exceeded {
             "rate" => format!("More than {quota} requests per second came from {whose}."),
             "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
             "searches" => format!("At most {quota} searches of {whose} can run at a time."),
+            "exchanges" => format!("More than {quota} exchanges of tokens per second came from {whose}."),
             "search_kib" => format!("More than {quota} KiB of logs per second were searched by {whose}."),
             SIGN_INS => format!("{quota} sign-ins have failed within 15 minutes."),
             what => format!("There are {quota} {what} of {whose} already, which is the limit."),

@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_domain::id::OrganizationId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,11 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many seconds' worth of searched bytes an organization can use in a burst.
 const SEARCH_BURST_SECONDS: u32 = 16;
 const KIB_PER_MIB: u32 = 1024;
+/// Exchanges of tokens per second, per address. Each may cost a request to an issuer.
+const EXCHANGE_RATE: u32 = 10;
+/// Audit events of refused exchanges per second, per organization, and the size of a burst.
+const EXCHANGE_REFUSAL_RATE: u32 = 1;
+const EXCHANGE_REFUSAL_BURST: u32 = 60;
 const FORGET_IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Which limits apply to a request.
@@ -87,6 +93,8 @@ pub struct Parts {
     address: Rate,
     /// KiB of logs that are searched.
     search: Rate,
+    exchanges: Rate,
+    exchange_refusals: Rate,
     waiting: Arc<Semaphore>,
     uploads: Arc<Semaphore>,
 }
@@ -131,6 +139,8 @@ impl Limits {
             reserved: Rates::new(&settings),
             address: Rate::new("rate", settings.address_rate, settings.address_burst),
             search: search_rate(settings.organization_search_mib),
+            exchanges: exchange_rate(settings.limits),
+            exchange_refusals: Rate::new("exchange_refusals", EXCHANGE_REFUSAL_RATE, EXCHANGE_REFUSAL_BURST),
             waiting: Arc::new(Semaphore::new(settings.max_waiting)),
             uploads: Arc::new(Semaphore::new(MAX_UPLOADS)),
             settings,
@@ -218,6 +228,16 @@ impl Limits {
         self.search.check_units(Party::Organization(bearer.organization), kib)
     }
 
+    /// Counts an exchange of tokens from an address.
+    pub fn exchange(&self, address: IpAddr) -> Result<(), Failure> {
+        Ok(self.exchanges.check(Party::Address(address))?)
+    }
+
+    /// Counts a refused exchange. Returns whether the organization gets an event of it.
+    pub fn records_exchange_refusal(&self, organization: OrganizationId) -> bool {
+        self.exchange_refusals.check(Party::Organization(organization.uuid())).is_ok()
+    }
+
     /// Counts a runner's request that waits for a job. `concurrency` is the number of concurrent jobs that
     /// the runner has sent.
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
@@ -252,6 +272,8 @@ impl Limits {
             }
             self.address.forget_idle();
             self.search.forget_idle();
+            self.exchanges.forget_idle();
+            self.exchange_refusals.forget_idle();
             self.failures.forget_idle();
             self.tries.forget_idle();
         }
@@ -269,6 +291,11 @@ impl Limits {
         ];
         self.counts.count(kind, quotas).map_err(|full| Exceeded::concurrency(kind, full))
     }
+}
+
+fn exchange_rate(switch: Switch) -> Rate {
+    let rate = if switch == Switch::On { EXCHANGE_RATE } else { 0 };
+    Rate::new("exchanges", rate, rate)
 }
 
 fn search_rate(mib_per_second: u32) -> Rate {

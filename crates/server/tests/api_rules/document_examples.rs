@@ -25,10 +25,11 @@ const SCHEMAS: [&str; 10] = [
 ];
 
 /// Operations without an example of their own, and why.
-const WITHOUT: [(&str, &str); 7] = [
+const WITHOUT: [(&str, &str); 8] = [
     ("cancel_stage", "a deployment, as `cancel_deployment` returns it"),
     ("give_up_deployment", "a deployment, as `cancel_deployment` returns it"),
     ("give_up_stage", "a deployment, as `cancel_deployment` returns it"),
+    ("override_gates", "a deployment, as `get_deployment` returns it"),
     ("repeat_cleanup", "a deployment that was accepted, as `create_deployment` returns it"),
     ("request_handover", "a session in the queue, as `claim_session` returns it"),
     ("retry_stage", "a deployment, as `get_deployment` returns it"),

@@ -9,12 +9,20 @@ use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 
 /// Fields and parameters with the name of an enumeration that accept any text, by schema or path, and why.
-const FREE_TEXT: [(&str, &str, &str); 14] = [
+const FREE_TEXT: [(&str, &str, &str); 18] = [
     (
         "/organizations/{orgId}/deployments",
         "status",
         "a filter: the status of a newer version matches no deployment",
     ),
+    (
+        "/organizations/{orgId}/approvals",
+        "status",
+        "a filter: the status of a newer version matches no approval",
+    ),
+    ("ApprovalOverride", "reason", "an admin explains the override"),
+    ("GateOverride", "reason", "an admin explains the override"),
+    ("OverrideGates", "reason", "an admin explains the override"),
     ("CreateFreeze", "reason", "an admin explains the freeze"),
     ("EnvironmentFreeze", "reason", "an admin explains the freeze"),
     ("EnvironmentHold", "reason", "the holder explains the hold"),
@@ -128,6 +136,7 @@ fn an_open_enum_states_that_it_is_open() {
         })
         .collect();
     let expected = [
+        "ApprovalStatus",
         "AttemptStatus",
         "DeploymentPurpose",
         "DeploymentReason",
@@ -140,6 +149,7 @@ fn an_open_enum_states_that_it_is_open() {
         "SignInMethod",
         "StageStatus",
         "StepStatus",
+        "VoteDecision",
     ];
     assert_eq!(open, expected);
 }

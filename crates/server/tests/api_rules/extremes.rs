@@ -8,6 +8,7 @@ use crate::requests::{problem, wrong_field};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
+const ISSUER: &str = "https://issuer.example";
 const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
 const DEFINITION: &str = "environments: { production: {} }
 ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
@@ -97,6 +98,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     let freeze = server.post(owner, "/freezes", freeze).await;
     let account = json!({ "name": "storefront-ci", "role": "developer" });
     let account = server.post(owner, "/service-accounts", account).await;
+    let group = server.post(owner, "/groups", json!({ "name": "ops" })).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
@@ -109,6 +111,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("stepRunId", format!("stp_{none}")),
         ("userId", owner.user.clone()),
         ("serviceAccountId", account["id"].as_str().unwrap().to_owned()),
+        ("policyId", format!("tru_{none}")),
         ("tokenId", format!("tok_{none}")),
         ("runnerId", format!("run_{none}")),
         ("eventId", format!("evt_{none}")),
@@ -116,6 +119,8 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("artifactId", format!("art_{none}")),
         ("poolName", "default".to_owned()),
         ("provider", "none".to_owned()),
+        ("groupId", group["id"].as_str().unwrap().to_owned()),
+        ("approvalId", format!("apr_{none}")),
         ("freezeId", freeze["id"].as_str().unwrap().to_owned()),
         ("secretId", secret["id"].as_str().unwrap().to_owned()),
         ("version", "1".to_owned()),
@@ -209,8 +214,14 @@ async fn extremes_in_a_body_are_invalid_fields() {
     let runner = server.post(&owner, "/runners", json!({ "name": "one" })).await["token"].take();
     let session = existing_ids.iter().find(|(name, _)| *name == "sessionId").unwrap().1.clone();
     let account = existing_ids.iter().find(|(name, _)| *name == "serviceAccountId").unwrap().1.clone();
+    let policies = format!("/service-accounts/{account}/trust-policies");
     let of = "/pipelines/shop/ephemeral-environments";
     let (named, held) = (format!("{of}/pr-1/sessions"), format!("{of}/qa-1/sessions/{session}"));
+    let of_approval = "/approvals/apr_0190a0b0-0000-7000-8000-000000000001";
+    let (approval, rejection) = (format!("{of_approval}/approve"), format!("{of_approval}/reject"));
+    let deployment = existing_ids.iter().find(|(name, _)| *name == "deploymentId").unwrap().1.clone();
+    let overriding = format!("/deployments/{deployment}/stages/build/override");
+    let digest = format!("sha256:{}", "0".repeat(64));
     for text in ["a\u{0}b", "a\u{1b}[31mb", "a\u{202e}b", "a\u{2066}b", "a\u{200f}b", "a\u{61c}b"] {
         for (path, pointer, body) in [
             ("/pipelines", "/name", json!({ "name": text, "slug": "web", "definition": DEFINITION })),
@@ -231,8 +242,23 @@ async fn extremes_in_a_body_are_invalid_fields() {
                 json!({ "name": "a", "role": "viewer", "description": text }),
             ),
             (&format!("/service-accounts/{account}/api-tokens"), "/name", json!({ "name": text })),
+            ("/groups", "/name", json!({ "name": text })),
+            ("/groups", "/description", json!({ "name": "a", "description": text })),
+            (
+                &policies,
+                "/name",
+                json!({ "name": text, "issuer": ISSUER, "claims": { "a": 1 }, "pipelines": [] }),
+            ),
+            (
+                &policies,
+                "/issuer",
+                json!({ "name": "a", "issuer": text, "claims": { "a": 1 }, "pipelines": [] }),
+            ),
             ("/freezes", "/name", json!({ "name": text, "reason": "a" })),
             ("/freezes", "/reason", json!({ "name": "a", "reason": text })),
+            (rejection.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
+            (approval.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
+            (overriding.as_str(), "/reason", json!({ "reason": text, "gates": ["approval"] })),
             ("/secrets", "/name", json!({ "name": text, "value": "a value" })),
             ("/secrets", "/description", json!({ "name": "a", "description": text, "value": "a value" })),
             (named.as_str(), "/context", json!({ "context": text })),

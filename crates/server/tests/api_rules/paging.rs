@@ -8,9 +8,9 @@ use crate::support::database::TestDatabase;
 
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
-/// These lists are empty here: no pipeline of the tests has environments, and there are neither secrets, service
-/// accounts nor freezes.
-const EMPTY_LISTS: [&str; 7] = [
+/// These lists are empty here: no pipeline of the tests has environments or grants, and there are no secrets, service
+/// accounts, freezes, groups and approvals.
+const EMPTY_LISTS: [&str; 10] = [
     "/ephemeral-environments",
     "/environments",
     "/pipelines/web/environments",
@@ -18,6 +18,9 @@ const EMPTY_LISTS: [&str; 7] = [
     "/secrets",
     "/service-accounts",
     "/freezes",
+    "/groups",
+    "/pipelines/web/grants",
+    "/approvals",
 ];
 
 #[tokio::test]

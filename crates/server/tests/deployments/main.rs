@@ -8,6 +8,8 @@ mod support;
 
 mod action_requests;
 mod actors;
+mod approval_people;
+mod approvals;
 mod branches;
 mod cache_zones;
 mod caches;
@@ -15,6 +17,7 @@ mod checkouts;
 mod cleanup;
 mod concurrency;
 mod conditions;
+mod deploy_rules;
 mod deployment_stream;
 mod downloads;
 mod environment_holds;

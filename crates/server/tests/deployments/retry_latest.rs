@@ -27,7 +27,11 @@ async fn retry_latest(fixture: &DeploymentFixture, id: &str, stage: &str) -> (u1
 
 /// Returns a deployment whose stage `ship` has failed.
 async fn failed(fixture: &DeploymentFixture) -> String {
-    let id = fixture.start().await;
+    // An approval needs a complete commit id.
+    let body = json!({ "commitId": "0123456789abcdef0123456789abcdef01234567" });
+    let (status, made) = fixture.call(Method::POST, "/pipelines/shop/deployments", body).await;
+    assert_eq!(status, 202, "{made}");
+    let id = made["data"]["id"].as_str().unwrap().to_owned();
     fixture.run_next_job(&id, 0).await;
     assert!(fixture.run_next_job(&id, 1).await.ended);
     assert_eq!(fixture.stages(&id).await, ["succeeded", "failed", "skipped"]);

@@ -66,6 +66,7 @@ fn request<'a>(app: &'a App, principal: &'a Principal, key: Option<OperationKey>
         principal,
         request_id: "req_test",
         authorize,
+        granted_on: None,
         key,
         connection: ConnectionUse::OfSlot,
     }

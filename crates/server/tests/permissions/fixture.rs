@@ -1,16 +1,16 @@
 //! The fixture: two organizations, and every kind of caller in one of them.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use greenroom_domain::id::UserId;
 use greenroom_server::app::token::new_secret;
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::PgPool;
 
 use crate::operations::Role;
-use crate::support::{COOKIE, Caller, TestServer, eventually};
+use crate::support::{Caller, TestServer, eventually};
 
 /// Within this time a revoked right has to be ineffective everywhere.
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -32,6 +32,18 @@ pub enum Relation {
     Elsewhere,
     /// An owner with a token that is limited to the pipeline of the call.
     Within,
+    /// A viewer with a grant on the pipeline of the call.
+    Granted(Role),
+}
+
+/// A grant that a caller gets on the pipeline of each call.
+pub struct CallerGrant {
+    pub token: String,
+    /// `groups` or `users`.
+    pub kind: &'static str,
+    /// The id of the group or of the user.
+    pub grantee: String,
+    pub role: &'static str,
 }
 
 #[derive(Clone)]
@@ -66,7 +78,11 @@ pub struct PermissionFixture {
     pub pool: PgPool,
     pub owner: Caller,
     pub stranger: Caller,
+    /// The callers whose rights come from grants.
+    pub granted: Vec<CallerGrant>,
     name_counter: AtomicU32,
+    /// The digest that a vote on the approval which was created last has to name.
+    pub digest: Mutex<String>,
 }
 
 impl PermissionFixture {
@@ -74,7 +90,15 @@ impl PermissionFixture {
         let server = TestServer::start(pool).await;
         let owner = server.organization("acme").await;
         let stranger = server.organization("globex").await;
-        Self { server, pool: pool.clone(), owner, stranger, name_counter: AtomicU32::new(0) }
+        Self {
+            server,
+            pool: pool.clone(),
+            owner,
+            stranger,
+            granted: Vec::new(),
+            name_counter: AtomicU32::new(0),
+            digest: Mutex::default(),
+        }
     }
 
     /// Returns a name that was not used before.
@@ -201,45 +225,6 @@ impl PermissionFixture {
         self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("token")
     }
 
-    /// Returns people in a browser: without a valid session, of another organization, and of every role.
-    pub async fn browser_identities(&self) -> Vec<Identity> {
-        let mut identities = Vec::new();
-        let invalid = |name, token| Identity {
-            name,
-            token: Some(token),
-            maker: None,
-            relation: Relation::Unauthenticated,
-            browser_of: None,
-        };
-        identities.push(invalid("unknown", format!("{COOKIE}{}", "0".repeat(64))));
-        for (name, change) in [
-            ("ended", "ended_at = clock_timestamp()"),
-            ("idle", "last_used_at = clock_timestamp() - interval '12 hours 1 minute'"),
-            ("expired", "expires_at = clock_timestamp() - interval '1 second'"),
-        ] {
-            let owner = self.member("owner").await;
-            let cookie = self.server.browser(&owner.user).await;
-            let sql = format!("update browser_sessions set {change} where user_id = $1");
-            let user: UserId = owner.user.parse().unwrap();
-            sqlx::query(AssertSqlSafe(sql)).bind(user.uuid()).execute(&self.pool).await.unwrap();
-            identities.push(invalid(name, cookie));
-        }
-        let mut add = |name, caller: &Caller, relation| {
-            identities.push(Identity {
-                name,
-                token: None,
-                maker: Some(caller.token.clone()),
-                relation,
-                browser_of: Some(caller.user.clone()),
-            });
-        };
-        add("stranger", &self.stranger, Relation::Stranger);
-        for (role, name) in Role::ALL {
-            add(name, &self.member(name).await, Relation::Member(role));
-        }
-        identities
-    }
-
     /// Returns the same callers, each person in a browser with a new session.
     pub async fn renewed(&self, identities: &[Identity]) -> Vec<Identity> {
         let mut renewed = Vec::with_capacity(identities.len());
@@ -255,18 +240,23 @@ impl PermissionFixture {
 
     /// Creates a token of the caller that is limited to the pipeline of a target.
     pub async fn token_within(&self, identity: &Identity, target: &str) -> String {
-        let (token, first) = (identity.maker.as_deref().unwrap(), target.split('/').next().unwrap());
-        let records = [("dep_", "deployments"), ("sec_", "secrets")];
-        let pipeline = match records.iter().find(|(prefix, _)| first.starts_with(prefix)) {
-            Some((_, records)) => {
-                let path = format!("/organizations/acme/{records}/{first}");
-                self.server.get(&path, token).await.succeeded(200).field("pipelineId")
-            }
-            None => first.to_owned(),
-        };
+        let (token, pipeline) = (identity.maker.as_deref().unwrap(), self.pipeline_of(target).await);
         let body = json!({ "name": "within", "pipelines": [pipeline] });
         let made = self.server.post("/organizations/acme/api-tokens", token, body).await;
         made.succeeded(201).field("token")
+    }
+
+    /// Returns the pipeline of a target.
+    pub async fn pipeline_of(&self, target: &str) -> String {
+        let first = target.split('/').next().unwrap();
+        let records = [("dep_", "deployments"), ("sec_", "secrets"), ("apr_", "approvals")];
+        match records.iter().find(|(prefix, _)| first.starts_with(prefix)) {
+            Some((_, records)) => {
+                let path = format!("/organizations/acme/{records}/{first}");
+                self.server.get(&path, &self.owner.token).await.succeeded(200).field("pipelineId")
+            }
+            None => first.to_owned(),
+        }
     }
 
     /// Returns the id of an event of that type, once it is sequenced.

@@ -6,10 +6,12 @@
 mod support;
 
 mod audit;
+mod bodies;
 mod canary;
 mod content;
 mod fixture;
 mod headers;
+mod identities;
 mod limited;
 mod matrix;
 mod members;
@@ -21,6 +23,7 @@ mod people;
 mod raw_http;
 mod response;
 mod revocation;
+mod row;
 mod row_locks;
 mod scopes;
 mod streams;

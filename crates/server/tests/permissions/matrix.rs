@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::content;
 use crate::fixture::{Identity, PermissionFixture, Relation};
-use crate::operations::{LESSER_SCOPE, OWNER, ROWS, Right, Role, Row, Target};
+use crate::operations::{DIGEST, LESSER_SCOPE, OWNER, PIPELINE_ID, ROWS, Right, Role, Row, Target};
 use crate::response::TestResponse;
 use crate::support::database::TestDatabase;
 
@@ -101,9 +101,23 @@ async fn every_operation_for_every_role_in_a_browser() {
     fixture.server.stop().await;
 }
 
+/// The same for viewers with grants: on the pipeline of the call they have the granted role, on others they read.
+#[tokio::test]
+async fn every_operation_for_every_grant() {
+    let (_database, pool) = TestDatabase::create().await;
+    let mut fixture = PermissionFixture::new(&pool).await;
+    let identities = fixture.granted_identities().await;
+    let table = walk(&fixture, &identities, false).await;
+    insta::with_settings!({ snapshot_path => ".", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("matrix_of_grants", table);
+    });
+    fixture.server.stop().await;
+}
+
 /// Calls every operation as each of these and returns the statuses as a table.
 async fn walk(fixture: &PermissionFixture, identities: &[Identity], foreign: bool) -> String {
-    let mut walk = Walk { fixture, responses: String::new(), wrong: Vec::new() };
+    let pipeline = fixture.server.pipeline(&fixture.owner, &fixture.unique_name()).await;
+    let mut walk = Walk { fixture, pipeline, responses: String::new(), wrong: Vec::new() };
     let columns: Vec<&str> =
         identities.iter().map(|identity| identity.name).chain(foreign.then_some("foreign")).collect();
     let mut table = format!("{:<24}{}", "operation", columns.join("  "));
@@ -125,6 +139,8 @@ async fn walk(fixture: &PermissionFixture, identities: &[Identity], foreign: boo
 
 struct Walk<'a> {
     fixture: &'a PermissionFixture,
+    /// The id of a pipeline that bodies name.
+    pipeline: String,
     /// All bodies, concatenated.
     responses: String,
     wrong: Vec<String>,
@@ -149,6 +165,9 @@ impl Walk<'_> {
             Some(maker) if row.is_holders() => fixture.target(row.target, maker).await,
             _ => id.clone(),
         };
+        if row.is_of_pipeline() {
+            fixture.grant_to_all(identities, &id).await;
+        }
         let before = content::fingerprint(&fixture.pool).await;
         let mut statuses = Vec::new();
         // First all refused calls: they may not change anything.
@@ -181,6 +200,9 @@ impl Walk<'_> {
                     _ => &identity.maker,
                 };
                 let target = fixture.target(row.target, maker.as_deref().unwrap_or_default()).await;
+                if row.is_of_pipeline() {
+                    fixture.grant_to_all(std::slice::from_ref(identity), &target).await;
+                }
                 let token = match identity.relation {
                     Relation::Within => Some(fixture.token_within(identity, &target).await),
                     _ => identity.token.clone(),
@@ -255,6 +277,8 @@ impl Walk<'_> {
         let method = Method::from_bytes(row.method.as_bytes()).unwrap();
         let body = row.body(&self.fixture.unique_name()).map(|body| {
             let text = body.to_string().replace(OWNER, &self.fixture.owner.user);
+            let text = text.replace(DIGEST, &self.fixture.digest.lock().unwrap());
+            let text = text.replace(PIPELINE_ID, &self.pipeline);
             serde_json::from_str(&text).unwrap()
         });
         let response = self.fixture.server.request(method, path, token, body).await;
@@ -284,15 +308,24 @@ fn expected(row: &Row, identity: &Identity) -> Expected {
         _ if row.right == Right::Browser => {
             when(identity.browser_of.is_some(), 403, "browser_session_required")
         }
+        // Programs do not vote, whatever their role and scopes.
+        _ if identity.name.starts_with("service") && row.is_vote() => {
+            Expected::Refusal(403, "approval_needs_person")
+        }
         Relation::Stranger => when(!matches!(row.right, Right::Least(_)), 404, "not_found"),
         Relation::Member(role) => by_role(role),
+        // What belongs to no pipeline needs the role in the organization.
+        Relation::Granted(role) if row.is_of_pipeline() => by_role(role),
+        Relation::Granted(_) => by_role(Role::Viewer),
         // Sessions of others can only be ended, by maintainers and above.
         Relation::NonHolder(role) | Relation::OtherToken(role) if row.is_holders() => {
             when(row.operation == "release_session" && role >= Role::Maintainer, 403, "forbidden")
         }
         Relation::NonHolder(role) | Relation::OtherToken(role) => by_role(role),
         // Tokens of service accounts can't administer, so a token that can do nothing else has nothing to give.
-        Relation::Scoped(["admin"]) if row.operation == "create_service_account_token" => {
+        Relation::Scoped(["admin"])
+            if matches!(row.operation, "create_service_account_token" | "create_trust_policy") =>
+        {
             Expected::Refusal(403, "token_exceeds_parent")
         }
         Relation::Scoped(scopes) => {

@@ -1,104 +1,16 @@
 //! The table of operations: how each is called, its minimum role and its scope, from `docs/api-design.md`. It
 //! is written by hand and does not use `domain::policy`, because it checks it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::support::{DEFINITION, in_hours};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    Viewer,
-    Developer,
-    Maintainer,
-    Admin,
-    Owner,
-}
-
-impl Role {
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Viewer, "viewer"),
-        (Self::Developer, "developer"),
-        (Self::Maintainer, "maintainer"),
-        (Self::Admin, "admin"),
-        (Self::Owner, "owner"),
-    ];
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
-    /// Contains no data of tenants: needs no token, and ignores one.
-    Public,
-    /// About the caller: any valid token of any organization.
-    AnyToken,
-    /// About how the caller signs in: any person in a browser, and no token.
-    Browser,
-    Least(Role),
-}
-
-/// What the last variable of the path names. Each call that may change it gets a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    Nothing,
-    /// A member with the role viewer.
-    Member,
-    /// A service account with the role viewer.
-    ServiceAccount,
-    /// A token of the caller.
-    OwnToken,
-    Pipeline,
-    StoppedPipeline,
-    /// An event of the category deployment.
-    Event,
-    /// A free environment of a pipeline.
-    Environment,
-    /// A free environment whose teardown was canceled.
-    FailedCleanup,
-    /// A session of the caller, or of another user if the caller cannot hold one.
-    Session,
-    /// A session of another user.
-    OthersSession,
-    /// Like `Session`, with a pending request for hand-over.
-    HandoverSession,
-    /// A deployment that has begun, in which nothing runs.
-    Deployment,
-    /// Its only stage.
-    Stage,
-    /// The same stage, canceled.
-    EndedStage,
-    /// The only step of that stage.
-    Step,
-    Runner,
-    RunnerPool,
-    /// A secret of a pipeline, with two versions.
-    Secret,
-    Freeze,
-    LastingEnvironment,
-}
-
-pub struct Row {
-    pub operation: &'static str,
-    pub method: &'static str,
-    pub path: &'static str,
-    pub right: Right,
-    /// The scope that a token needs for it; empty if it needs none.
-    pub scope: &'static str,
-    pub success: u16,
-    pub target: Target,
-    /// Builds the body, from a name that is unique to the call.
-    pub body: fn(&str) -> Value,
-}
-
-const fn row(
-    operation: &'static str,
-    (method, path): (&'static str, &'static str),
-    right: Right,
-    scope: &'static str,
-    success: u16,
-    target: Target,
-    body: fn(&str) -> Value,
-) -> Row {
-    Row { operation, method, path, right, scope, success, target, body }
-}
+pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
+use crate::bodies::{
+    agreed, because, commit, definition, described, developer, disagreed, freeze, group, hold, labels,
+    maintainer, member, named, network, none, overridden, password, pipeline, secret, service_account,
+    to_owner, trust_policy, value, wrong_code, wrong_password,
+};
+use crate::row::row;
+pub use crate::row::{Right, Role, Row, Target};
 
 const PUBLIC: Right = Right::Public;
 const TOKEN: Right = Right::AnyToken;
@@ -117,7 +29,7 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 10] = [
+const NARROWED: [&str; 11] = [
     "list_pipelines",
     "list_organization_environments",
     "list_organization_lasting_environments",
@@ -128,6 +40,7 @@ const NARROWED: [&str; 10] = [
     "stream_events",
     "create_api_token",
     "list_secrets",
+    "list_approvals",
 ];
 
 /// Operations for which either of two scopes is needed, depending on the body. A token that has neither is
@@ -147,6 +60,9 @@ const ONE_TOKEN: &str = "/organizations/{orgId}/api-tokens/{tokenId}";
 const SERVICE_ACCOUNTS: &str = "/organizations/{orgId}/service-accounts";
 const SERVICE_ACCOUNT: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}";
 const SERVICE_TOKENS: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}/api-tokens";
+const TRUST_POLICIES: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies";
+const TRUST_POLICY: &str =
+    "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies/{policyId}";
 const PIPELINES: &str = "/organizations/{orgId}/pipelines";
 const VALIDATE: &str = "/organizations/{orgId}/pipelines/validate";
 const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
@@ -214,14 +130,24 @@ const SECRET_READS: &str = "/organizations/{orgId}/secrets/{secretId}/reads";
 const DEPLOYMENT_READS: &str = "/organizations/{orgId}/deployments/{deploymentId}/secret-reads";
 const LASTING_HOLD: &str =
     "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/hold";
+const GROUPS: &str = "/organizations/{orgId}/groups";
+const GROUP: &str = "/organizations/{orgId}/groups/{groupId}";
+const GROUP_MEMBERS: &str = "/organizations/{orgId}/groups/{groupId}/members";
+const GROUP_MEMBER: &str = "/organizations/{orgId}/groups/{groupId}/members/{userId}";
+const GRANTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants";
+const GROUP_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/groups/{groupId}";
+const USER_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/users/{userId}";
 const FREEZES: &str = "/organizations/{orgId}/freezes";
 const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
+const APPROVALS: &str = "/organizations/{orgId}/approvals";
+const APPROVAL: &str = "/organizations/{orgId}/approvals/{approvalId}";
+const APPROVE: &str = "/organizations/{orgId}/approvals/{approvalId}/approve";
+const REJECT: &str = "/organizations/{orgId}/approvals/{approvalId}/reject";
+const VOTE: &str = "/organizations/{orgId}/approvals/{approvalId}/vote";
+const OVERRIDE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/override";
 const EVENTS: &str = "/organizations/{orgId}/events";
 const STREAM: &str = "/organizations/{orgId}/events/stream";
 const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
-
-/// Placeholder in a body for the id of the organization's first owner, who is no caller in the matrix.
-pub const OWNER: &str = "{owner}";
 
 /// A definition with one ephemeral environment and a lasting one.
 pub const WITH_ENVIRONMENT: &str = "environments:\n  production: {}\nephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -264,6 +190,9 @@ pub const ROWS: &[Row] = &[
     row("delete_service_account", ("DELETE", SERVICE_ACCOUNT), ADMIN, ADMINISTER, 200, Target::ServiceAccount,  none),
     row("list_service_account_tokens", ("GET", SERVICE_TOKENS), ADMIN, ADMINISTER, 200, Target::ServiceAccount, none),
     row("create_service_account_token", ("POST", SERVICE_TOKENS), ADMIN, ADMINISTER, 201, Target::ServiceAccount, named),
+    row("list_trust_policies",    ("GET", TRUST_POLICIES), ADMIN,     ADMINISTER, 200, Target::ServiceAccount,  none),
+    row("create_trust_policy",    ("POST", TRUST_POLICIES), ADMIN,    ADMINISTER, 201, Target::ServiceAccount,  trust_policy),
+    row("delete_trust_policy",    ("DELETE", TRUST_POLICY), ADMIN,    ADMINISTER, 200, Target::TrustPolicy,     none),
 
     row("list_api_tokens",        ("GET", TOKENS),        VIEWER,     WRITE,      200, Target::Nothing,         none),
     row("create_api_token",       ("POST", TOKENS),       VIEWER,     WRITE,      201, Target::Nothing,         named),
@@ -348,11 +277,33 @@ pub const ROWS: &[Row] = &[
     row("list_secret_reads",      ("GET", SECRET_READS),  MAINTAINER, ADMINISTER, 200, Target::Secret,          none),
     row("list_deployment_secret_reads", ("GET", DEPLOYMENT_READS), MAINTAINER, ADMINISTER, 200, Target::Deployment, none),
 
+    row("list_groups",            ("GET", GROUPS),        VIEWER,     READ,       200, Target::Nothing,         none),
+    row("create_group",           ("POST", GROUPS),       ADMIN,      ADMINISTER, 201, Target::Nothing,         group),
+    row("get_group",              ("GET", GROUP),         VIEWER,     READ,       200, Target::Group,           none),
+    row("update_group",           ("PATCH", GROUP),       ADMIN,      ADMINISTER, 200, Target::Group,           described),
+    row("delete_group",           ("DELETE", GROUP),      ADMIN,      ADMINISTER, 200, Target::Group,           none),
+    row("list_group_members",     ("GET", GROUP_MEMBERS), VIEWER,     READ,       200, Target::Group,           none),
+    row("add_group_member",       ("PUT", GROUP_MEMBER),  ADMIN,      ADMINISTER, 200, Target::GroupMember,     none),
+    row("remove_group_member",    ("DELETE", GROUP_MEMBER), ADMIN,    ADMINISTER, 200, Target::GroupMember,     none),
+    row("list_grants",            ("GET", GRANTS),        VIEWER,     READ,       200, Target::Pipeline,        none),
+    row("set_group_grant",        ("PUT", GROUP_GRANT),   ADMIN,      ADMINISTER, 200, Target::GroupGrant,      maintainer),
+    row("delete_group_grant",     ("DELETE", GROUP_GRANT), ADMIN,     ADMINISTER, 200, Target::GroupGrant,      none),
+    row("set_user_grant",         ("PUT", USER_GRANT),    ADMIN,      ADMINISTER, 200, Target::UserGrant,       maintainer),
+    row("delete_user_grant",      ("DELETE", USER_GRANT), ADMIN,      ADMINISTER, 200, Target::UserGrant,       none),
+
     row("list_freezes",           ("GET", FREEZES),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("create_freeze",          ("POST", FREEZES),      ADMIN,      ADMINISTER, 201, Target::Nothing,         freeze),
     row("get_freeze",             ("GET", FREEZE),        VIEWER,     READ,       200, Target::Freeze,          none),
     row("update_freeze",          ("PATCH", FREEZE),      ADMIN,      ADMINISTER, 200, Target::Freeze,          because),
     row("delete_freeze",          ("DELETE", FREEZE),     ADMIN,      ADMINISTER, 200, Target::Freeze,          none),
+
+    row("list_approvals",         ("GET", APPROVALS),     VIEWER,     READ,       200, Target::Nothing,         none),
+    row("get_approval",           ("GET", APPROVAL),      VIEWER,     READ,       200, Target::Approval,        none),
+    // The rules of the approval name the caller.
+    row("approve",                ("POST", APPROVE),      VIEWER,     WRITE,      200, Target::Approval,        agreed),
+    row("reject",                 ("POST", REJECT),       VIEWER,     WRITE,      200, Target::Approval,        disagreed),
+    row("withdraw_vote",          ("DELETE", VOTE),       VIEWER,     WRITE,      200, Target::Approval,        none),
+    row("override_gates",         ("POST", OVERRIDE),     ADMIN,      ADMINISTER, 202, Target::WaitingStage,    overridden),
 
     row("list_events",            ("GET", EVENTS),        VIEWER,     READ,       200, Target::Nothing,         none),
     row("stream_events",          ("GET", STREAM),        VIEWER,     READ,       200, Target::Nothing,         none),
@@ -362,91 +313,16 @@ pub const ROWS: &[Row] = &[
     row("get_version",            ("GET", "/"),           PUBLIC,     NONE,       200, Target::Nothing,         none),
 ];
 
-fn none(_: &str) -> Value {
-    Value::Null
-}
-
-fn password(name: &str) -> Value {
-    json!({ "newPassword": format!("orbit-lantern-quartz-{name}") })
-}
-
-fn wrong_password(name: &str) -> Value {
-    json!({ "email": format!("{name}@nobody.test"), "password": "not the password" })
-}
-
-fn wrong_code(_: &str) -> Value {
-    json!({ "code": "0".repeat(64) })
-}
-
-fn named(name: &str) -> Value {
-    json!({ "name": format!("Name {name}") })
-}
-
-fn member(name: &str) -> Value {
-    json!({ "email": format!("{name}@added.test"), "name": "Added", "role": "viewer" })
-}
-
-fn service_account(name: &str) -> Value {
-    json!({ "name": format!("Account {name}"), "role": "developer" })
-}
-
-fn developer(_: &str) -> Value {
-    json!({ "role": "developer" })
-}
-
-fn pipeline(name: &str) -> Value {
-    json!({ "name": format!("Pipeline {name}"), "definition": DEFINITION })
-}
-
-fn secret(name: &str) -> Value {
-    json!({ "name": name, "value": format!("value of {name}") })
-}
-
-fn hold(name: &str) -> Value {
-    json!({ "reason": name, "until": in_hours(1) })
-}
-
-fn freeze(name: &str) -> Value {
-    let weekly = json!([{ "from": "fri 16:00", "to": "mon 08:00" }]);
-    json!({ "name": name, "reason": "Nobody is on call", "weekly": weekly, "zone": "Europe/Berlin" })
-}
-
-fn described(name: &str) -> Value {
-    json!({ "description": format!("For {name}") })
-}
-
-fn value(name: &str) -> Value {
-    json!({ "value": format!("value of {name}") })
-}
-
-fn because(name: &str) -> Value {
-    json!({ "reason": format!("because {name}") })
-}
-
-fn labels(_: &str) -> Value {
-    json!({ "labels": ["web"] })
-}
-
-fn to_owner(_: &str) -> Value {
-    json!({ "userId": OWNER })
-}
-
-fn commit(_: &str) -> Value {
-    json!({ "commitId": "0123abc" })
-}
-
-fn network(_: &str) -> Value {
-    json!({ "network": "none" })
-}
-
-fn definition(_: &str) -> Value {
-    json!({ "definition": DEFINITION })
-}
-
 impl Row {
     /// Returns whether the path names a pipeline.
     pub fn is_of_pipeline(&self) -> bool {
-        ["{pipelineId}", "{deploymentId}", "{secretId}"].iter().any(|variable| self.path.contains(variable))
+        ["{pipelineId}", "{deploymentId}", "{secretId}", "{approvalId}"]
+            .iter()
+            .any(|variable| self.path.contains(variable))
+    }
+
+    pub fn is_vote(&self) -> bool {
+        ["approve", "reject", "withdraw_vote"].contains(&self.operation)
     }
 
     pub fn narrows(&self) -> bool {

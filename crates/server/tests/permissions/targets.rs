@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::fixture::PermissionFixture;
+use crate::fixture::{Identity, PermissionFixture};
 use crate::operations::{Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
 
 impl PermissionFixture {
@@ -17,6 +17,19 @@ impl PermissionFixture {
                 let path = format!("/organizations/{organization}/service-accounts");
                 let body = json!({ "name": self.unique_name(), "role": "viewer" });
                 self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
+            }
+            Target::TrustPolicy => {
+                let account = Box::pin(self.target(Target::ServiceAccount, token)).await;
+                let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let path = format!("/organizations/{organization}/service-accounts/{account}/trust-policies");
+                let body = json!({
+                    "name": "target",
+                    "issuer": "https://issuer.example",
+                    "claims": { "sub": "build" },
+                    "pipelines": [pipeline],
+                });
+                let made = self.server.post(&path, &self.owner.token, body).await.succeeded(201);
+                format!("{account}/{}", made.field("id"))
             }
             Target::OwnToken => {
                 let path = format!("/organizations/{organization}/api-tokens");
@@ -75,6 +88,25 @@ impl PermissionFixture {
                 let body = json!({ "name": "target", "reason": "Holidays", "from": from, "to": to });
                 self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
             }
+            Target::Group => self.group().await.0,
+            Target::GroupMember => {
+                let (group, user) = self.group().await;
+                format!("{group}/{user}")
+            }
+            Target::GroupGrant => {
+                let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let (group, _) = self.group().await;
+                self.grant(&pipeline, &format!("groups/{group}"), "developer").await;
+                format!("{pipeline}/{group}")
+            }
+            Target::UserGrant => {
+                let pipeline = self.server.pipeline(&self.owner, &self.unique_name()).await;
+                let user = self.member("viewer").await.user;
+                self.grant(&pipeline, &format!("users/{user}"), "developer").await;
+                format!("{pipeline}/{user}")
+            }
+            Target::Approval => self.approval(token).await.1,
+            Target::WaitingStage => format!("{}/release", self.approval(token).await.0),
             Target::LastingEnvironment => self.environment().await.replace("/qa-1", "/production"),
             Target::Deployment => self.deployment().await.0,
             Target::Stage => format!("{}/build", self.deployment().await.0),
@@ -92,6 +124,7 @@ impl PermissionFixture {
             Target::Session => {
                 let environment = self.environment().await;
                 let (pipeline, name) = environment.split_once('/').unwrap();
+                self.grant_to_caller(token, pipeline).await;
                 let path = format!(
                     "/organizations/{organization}/pipelines/{pipeline}/ephemeral-environments/{name}/sessions"
                 );
@@ -103,6 +136,39 @@ impl PermissionFixture {
                 format!("{environment}/{}", claimed.field("sessionId"))
             }
         }
+    }
+
+    /// Creates a group with a member, and returns both.
+    async fn group(&self) -> (String, String) {
+        let path = format!("/organizations/{}/groups", self.owner.organization);
+        let body = json!({ "name": self.unique_name() });
+        let group = self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id");
+        let user = self.member("viewer").await.user;
+        let path = format!("{path}/{group}/members/{user}");
+        self.server.request(Method::PUT, &path, Some(&self.owner.token), None).await.succeeded(200);
+        (group, user)
+    }
+
+    /// Grants a role on a pipeline to `groups/{id}` or `users/{id}`.
+    pub async fn grant(&self, pipeline: &str, grantee: &str, role: &str) {
+        let path =
+            format!("/organizations/{}/pipelines/{pipeline}/grants/{grantee}", self.owner.organization);
+        let (token, body) = (Some(self.owner.token.as_str()), json!({ "role": role }));
+        self.server.request(Method::PUT, &path, token, Some(body)).await.succeeded(200);
+    }
+
+    /// Gives all callers whose rights come from grants theirs on the pipeline of a target.
+    pub async fn grant_to_all(&self, identities: &[Identity], target: &str) {
+        for token in identities.iter().filter_map(|identity| identity.token.as_deref()) {
+            self.grant_to_caller(token, target).await;
+        }
+    }
+
+    /// Gives a caller whose rights come from grants its grant on the pipeline of a target.
+    pub async fn grant_to_caller(&self, token: &str, target: &str) {
+        let Some(grant) = self.granted.iter().find(|grant| grant.token == token) else { return };
+        let pipeline = self.pipeline_of(target).await;
+        self.grant(&pipeline, &format!("{}/{}", grant.kind, grant.grantee), grant.role).await;
     }
 
     /// Creates a deployment that has begun. Returns it and its only step.
@@ -117,6 +183,28 @@ impl PermissionFixture {
         let record = self.server.get(&path, &self.owner.token).await;
         let step = record.json["data"]["stages"][0]["steps"][0]["id"].as_str().unwrap().to_owned();
         (id, step)
+    }
+
+    /// Creates a deployment whose stage waits for an approval of the caller. Returns it and the approval.
+    async fn approval(&self, token: &str) -> (String, String) {
+        let own = format!("/organizations/{}", self.owner.organization);
+        let me = self.server.get("/me", token).await;
+        let user = me.json["data"]["userId"].as_str().unwrap_or(&self.owner.user).to_owned();
+        let definition = format!(
+            "stages:\n  release:\n    approval: {{ users: [{user}], selfApproval: true }}\n    steps: [{{ image: a, run: b }}]\n"
+        );
+        let body = json!({ "name": self.unique_name(), "definition": definition });
+        let owner = &self.owner.token;
+        let pipeline =
+            self.server.post(&format!("{own}/pipelines"), owner, body).await.succeeded(201).field("id");
+        let body = json!({ "commitId": "0123456789abcdef0123456789abcdef01234567" });
+        let path = format!("{own}/pipelines/{pipeline}/deployments");
+        let deployment = self.server.post(&path, owner, body).await.succeeded(202).field("id");
+        self.advance(&deployment).await;
+        let list = self.server.get(&format!("{own}/approvals?pipelineId={pipeline}"), owner).await;
+        let approval = &list.json["data"][0];
+        *self.digest.lock().unwrap() = approval["subjectDigest"].as_str().unwrap().to_owned();
+        (deployment, approval["id"].as_str().unwrap().to_owned())
     }
 
     /// Creates an environment whose teardown was canceled, as `pipeline/name`.

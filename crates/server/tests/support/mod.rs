@@ -123,6 +123,7 @@ impl TestServer {
                 objects: Objects::in_memory(),
                 keys,
                 id_tokens: IdTokenSettings::default(),
+                outbound: loopback_client(),
             },
             JobTiming::default(),
             listener,

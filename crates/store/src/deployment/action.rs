@@ -46,14 +46,21 @@ impl OrgTransaction {
         id: DeploymentId,
         new: NewPipelineDeployment<'_>,
     ) -> Result<(), StoreError> {
-        let NewPipelineDeployment { pipeline, commit_id, branch, trigger, allows_older: is_rollback } = new;
+        let NewPipelineDeployment {
+            pipeline,
+            commit_id,
+            branch,
+            trigger,
+            allows_older: is_rollback,
+            on_behalf_of,
+        } = new;
         let organization = self.organization();
         let user = self.actor().user();
         sqlx::query!(
             "insert into deployments
                  (organization_id, id, pipeline_id, definition_version, commit_id, branch, trigger, status, purpose,
-                  created_by, allow_older)
-             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7, $8
+                  created_by, allow_older, on_behalf_of, on_behalf_of_name)
+             select $1, $2, p.id, p.definition_version, $4, $5, $6, 'queued', 'pipeline', $7, $8, $9, $10
              from pipelines p where p.organization_id = $1 and p.id = $3",
             organization,
             id.uuid(),
@@ -63,6 +70,8 @@ impl OrgTransaction {
             trigger.as_str(),
             user,
             is_rollback,
+            on_behalf_of.map(|(person, _)| person.uuid()),
+            on_behalf_of.map(|(_, name)| name),
         )
         .execute(self.connection())
         .await?;
@@ -144,6 +153,7 @@ impl OrgTransaction {
         if let Some(columns) = deployment.stage_columns.get_mut(key) {
             columns.canceled_by = PersonRecord::of_actor(self.actor());
         }
+        self.close_approvals(&mut deployment).await?;
         self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(
@@ -185,6 +195,7 @@ impl OrgTransaction {
             return Ok(ActionOutcome::NotRetried(refused));
         }
         deployment.set_retried_by(&before, key, PersonRecord::of_actor(self.actor()));
+        self.close_approvals(&mut deployment).await?;
         self.write_stages(&deployment, &before).await?;
         self.record_retry(&deployment, &before, key).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
@@ -193,6 +204,7 @@ impl OrgTransaction {
              set status = $8, reason = null, detail = null, ended_at = null, cancel_reason = null,
                  cancel_grace_seconds = $4, canceled_by = null, canceled_by_name = null, canceled_by_kind = null,
                  retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
+                 retriers = case when $5::uuid is null or $5::uuid = any(d.retriers) then d.retriers else d.retriers || $5::uuid end,
                  definition_version = case when $3 then p.definition_version else d.definition_version end,
                  allow_older = $9, accepted_at = case when $9 then clock_timestamp() else d.accepted_at end,
                  replan = d.replan or $3

@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{
-    AdvanceInput, Deployment, DeploymentStatus, GateDecision, PlanInput, PlannedStage, Purpose, Reason,
-    Stage, StageStatus, Timing, Trigger, advance, ends_by, is_held, may_start, next_advance_at,
+    AdvanceInput, Deployment, DeploymentStatus, PlanInput, PlannedStage, Purpose, Reason, Stage, StageStatus,
+    Timing, Trigger, advance, ends_by, is_held, may_start, next_advance_at,
 };
 use greenroom_domain::id::{DeploymentId, EnvironmentId, JobId, PipelineId, UserId};
 use greenroom_domain::pipeline::{PipelineStatus, StopMode};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::StoreError;
+use crate::approval::StoredApproval;
+use crate::deployment::gates::Gates;
 use crate::deployment::person::PersonRecord;
 use crate::deployment::planning::{ComputedPlan, PlanKey};
 use crate::deployment::stage_columns::StageColumns;
@@ -72,6 +74,8 @@ pub(crate) struct LockedDeployment {
     pub(crate) stage_columns: BTreeMap<String, StageColumns>,
     /// Why stages do not get their secrets, by the stages' keys. Set only while this transaction decides.
     pub(crate) secret_details: BTreeMap<String, String>,
+    /// The approvals of its stages, by the stages' keys. The rows of pending ones are locked.
+    pub(crate) approvals: BTreeMap<String, StoredApproval>,
     /// Who canceled and who last retried it, with the changes of this transaction.
     pub(crate) canceled_by: Option<PersonRecord>,
     pub(crate) retried_by: Option<PersonRecord>,
@@ -112,7 +116,7 @@ impl OrgTransaction {
         let before = deployment.state.clone();
         let definition = self.definition_of(deployment.pipeline_id, deployment.definition_version).await?;
         let gates = self.decide_gates(&deployment, &mut environments).await?;
-        let input = self.advance_input(&deployment, gates).await?;
+        let mut input = self.advance_input(&deployment, gates).await?;
         let mut plan = None;
         let needs_plan = deployment.replan || (!deployment.planned && input.can_start);
         if needs_plan && deployment.state.cancel.is_none() {
@@ -126,10 +130,15 @@ impl OrgTransaction {
         }
         self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
         self.check_secrets(&mut deployment, &definition, plan.as_deref()).await?;
+        deployment.require_full_commit();
+        input.subjects = self.present_subjects(&deployment, &definition).await?;
         deployment.state = advance(deployment.state.clone(), &input, TIMING, deployment.now);
         deployment.lift_restrictions();
         deployment.lift_secret_failures();
+        self.close_approvals(&mut deployment).await?;
+        let opened = self.open_approvals(&mut deployment, &definition).await?;
         self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
+        self.insert_approvals(opened, deployment.now).await?;
         self.update_slots(&deployment, &environments, input.is_held).await?;
         if plan.is_some() {
             self.mark_for_cleanup(&deployment, &definition).await?;
@@ -241,6 +250,7 @@ impl OrgTransaction {
             },
             stage_columns: BTreeMap::new(),
             secret_details: BTreeMap::new(),
+            approvals: BTreeMap::new(),
             canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
             retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
             stored,
@@ -251,7 +261,7 @@ impl OrgTransaction {
     async fn advance_input(
         &mut self,
         deployment: &LockedDeployment,
-        gates: BTreeMap<String, GateDecision>,
+        Gates { gates, gates_without_freezes }: Gates,
     ) -> Result<AdvanceInput, StoreError> {
         let purpose = deployment.purpose;
         let may_start = may_start(purpose, deployment.has_slot, deployment.pipeline_status);
@@ -263,36 +273,9 @@ impl OrgTransaction {
             has_room,
             is_held,
             gates,
+            gates_without_freezes,
             subjects: BTreeMap::new(),
         })
-    }
-
-    pub(crate) async fn definition_of(
-        &mut self,
-        pipeline: PipelineId,
-        version: i32,
-    ) -> Result<Arc<Definition>, StoreError> {
-        let organization = self.organization();
-        let key = (organization, pipeline.uuid(), version);
-        if let Some(cached) = self.definitions().get(&key) {
-            return Ok(cached);
-        }
-        let json = sqlx::query_scalar!(
-            "select definition from pipeline_versions
-             where organization_id = $1 and pipeline_id = $2 and version = $3",
-            organization,
-            pipeline.uuid(),
-            version,
-        )
-        .fetch_one(self.connection())
-        .await?;
-        let definition = serde_json::from_value(json).map_err(|error| StoreError::Unreadable {
-            column: "pipeline_versions.definition",
-            value: error.to_string(),
-        })?;
-        let definition = Arc::new(definition);
-        self.definitions().insert(key, &definition);
-        Ok(definition)
     }
 
     /// Marks the environment of a session's deployment as in need of a clean-up.

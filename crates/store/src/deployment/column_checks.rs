@@ -1,9 +1,12 @@
 //! Tests that the texts which the schema lists are those of the domain's enums.
 
+use greenroom_domain::approval::{ApprovalStatus, VoteChoice};
 use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
+use greenroom_domain::role::Role;
+use greenroom_domain::role_grant::is_grantable;
 use greenroom_domain::secret::{ScopeKind, VersionStatus};
 use greenroom_domain::text_enum::TextEnum;
 use sqlx::migrate::MigrationType;
@@ -35,9 +38,22 @@ fn checks_of_browser_sessions_allow_the_values_of_the_domain() {
 }
 
 #[test]
+fn the_check_of_grants_allows_the_roles_that_can_be_granted() {
+    let grantable: Vec<&str> =
+        Role::ALL.iter().filter(|role| is_grantable(**role)).map(|role| role.as_str()).collect();
+    assert_eq!(listed("create table grants (", "role in (", ")"), grantable);
+}
+
+#[test]
 fn checks_of_secrets_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table secrets (", "scope in (", ")"), texts(ScopeKind::ALL));
     assert_eq!(listed("create table secret_versions (", "status in (", ")"), texts(VersionStatus::ALL));
+}
+
+#[test]
+fn checks_of_approvals_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table approvals (", "status in (", ")"), texts(ApprovalStatus::ALL));
+    assert_eq!(listed("create table approval_votes (", "choice in (", ")"), texts(VoteChoice::ALL));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::advance::{LockedDeployment, TIMING};
 use super::person::PersonRecord;
 use super::record::DeploymentRecord;
 use crate::StoreError;
+use crate::approval::StoredApproval;
 use crate::transaction::OrgTransaction;
 
 #[derive(Serialize)]
@@ -125,7 +126,7 @@ impl LockedDeployment {
             pool,
             environment: stage.environment.as_deref(),
             blocker: stage.blocker.as_ref(),
-            approval: None,
+            approval: self.approvals.get(&stage.key).and_then(StoredApproval::progress),
             status: stage.status,
             retry_at: stage.retry_at,
         }

@@ -37,6 +37,7 @@ impl OrgTransaction {
             CanceledStage::Unchanged => return Ok(ActionOutcome::Unchanged),
             CanceledStage::Done => {}
         }
+        self.close_approvals(&mut deployment).await?;
         self.write_stages(&deployment, &before).await?;
         let attempt = deployment
             .state
@@ -78,6 +79,7 @@ impl OrgTransaction {
         }
         deployment.canceled_by =
             deployment.canceled_by.take().or_else(|| PersonRecord::of_actor(self.actor()));
+        self.close_approvals(&mut deployment).await?;
         self.write_stages(&deployment, &before).await?;
         let (organization, by) = (self.organization(), PersonColumns::from(self.actor()));
         sqlx::query!(

@@ -6,10 +6,12 @@ mod advance;
 mod cleanup;
 #[cfg(test)]
 mod column_checks;
+mod definition;
 mod environment_end;
 mod event_view;
 mod expiry;
 pub(crate) mod final_statuses;
+mod gates;
 mod give_up;
 mod in_session;
 mod job_record;
@@ -31,6 +33,7 @@ mod stages;
 
 pub use self::action::{ActionOutcome, CANCEL_GRACE_SECONDS, RetryOptions};
 pub(crate) use self::advance::{LockedDeployment, TIMING};
+pub(crate) use self::gates::Gates;
 pub use self::job_record::{JobRecord, StepRecord};
 pub use self::list::DeploymentFilter;
 pub use self::new_deployment::{NewPipelineDeployment, NewSessionDeployment};

@@ -12,6 +12,8 @@ pub struct NewPipelineDeployment<'a> {
     pub trigger: Trigger,
     /// It may replace what a newer deployment has deployed to a lasting environment.
     pub allows_older: bool,
+    /// The person for whom a service account has started it, and the person's name.
+    pub on_behalf_of: Option<(UserId, &'a str)>,
 }
 
 /// A deployment of a session.

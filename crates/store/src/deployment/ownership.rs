@@ -1,7 +1,7 @@
 //! The owner of a deployment, read with its row locked. The right to change the deployment depends on it.
 
 use greenroom_domain::deployment::Purpose;
-use greenroom_domain::id::{DeploymentId, SessionId, UserId};
+use greenroom_domain::id::{DeploymentId, PipelineId, SessionId, UserId};
 use greenroom_domain::owner::{Owner, ServiceToken};
 
 use crate::StoreError;
@@ -11,6 +11,7 @@ use crate::transaction::OrgTransaction;
 /// What the right to change a deployment depends on. The deployment's row is locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeploymentOwnership {
+    pub pipeline_id: PipelineId,
     pub purpose: Purpose,
     /// `None` for a deployment of the whole pipeline.
     pub session: Option<SessionOwner>,
@@ -28,7 +29,7 @@ pub struct SessionOwner {
 
 impl SessionOwner {
     pub fn owner(&self) -> Owner {
-        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.owner) }
+        Owner { user: self.user_id, token: self.token.as_ref().map(|token| token.id) }
     }
 }
 
@@ -55,6 +56,10 @@ impl OrgTransaction {
             user_kind: row.user_kind,
             token: service_token(row.owner_token_id, row.token_name),
         });
-        Ok(Some(DeploymentOwnership { purpose: deployment.purpose, session }))
+        Ok(Some(DeploymentOwnership {
+            pipeline_id: deployment.pipeline_id,
+            purpose: deployment.purpose,
+            session,
+        }))
     }
 }

@@ -34,6 +34,8 @@ pub struct DeploymentRecord {
     pub rollback: bool,
     pub created_by: UserId,
     pub created_by_name: Option<String>,
+    /// The person for whom a service account has started it, and the person's name.
+    pub on_behalf_of: Option<(UserId, String)>,
     /// The user who canceled the deployment or ended its session. `None` if the system did, or if it was not
     /// canceled.
     pub canceled_by: Option<PersonRecord>,
@@ -73,6 +75,8 @@ pub(super) struct Row {
     pub(super) allow_older: bool,
     pub(super) created_by: uuid::Uuid,
     pub(super) created_by_name: Option<String>,
+    pub(super) on_behalf_of: Option<uuid::Uuid>,
+    pub(super) on_behalf_of_name: Option<String>,
     pub(super) canceled_by: Option<uuid::Uuid>,
     pub(super) canceled_by_name: Option<String>,
     pub(super) canceled_by_kind: Option<String>,
@@ -130,6 +134,7 @@ impl Row {
             rollback: self.allow_older,
             created_by: self.created_by.into(),
             created_by_name: self.created_by_name,
+            on_behalf_of: self.on_behalf_of.map(UserId::from).zip(self.on_behalf_of_name),
             canceled_by: PersonRecord::of(self.canceled_by, self.canceled_by_name, self.canceled_by_kind),
             retried_by: PersonRecord::of(self.retried_by, self.retried_by_name, self.retried_by_kind),
             created_at: self.created_at.to_jiff(),
@@ -165,7 +170,7 @@ macro_rules! record_query {
             r#"select d.id, d.pipeline_id, p.slug as pipeline_slug, p.status as pipeline_status, d.definition_version,
                       d.purpose, d.trigger, d.environment_id as "environment_id?", e.name as "environment_name?",
                       d.session_id as "session_id?", d.commit_id, d.branch, d.status, d.reason, d.detail, d.allow_older, d.created_by,
-                      m.name as "created_by_name?", d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
+                      m.name as "created_by_name?", d.on_behalf_of, d.on_behalf_of_name, d.canceled_by, d.canceled_by_name, d.canceled_by_kind,
                       d.retried_by, d.retried_by_name, d.retried_by_kind, d.created_at, d.started_at, d.ended_at, d.expired_at,
                       e.slot_deployment_id as "slot_deployment_id?",
                       case when d.status = 'queued' and d.purpose <> 'teardown' then (

@@ -1,10 +1,12 @@
 //! Checks the secrets of stages before they are queued, so that a missing one fails the stage without a
 //! runner. What counts is the check in the transaction that starts a step (`secret/start.rs`).
 
+use greenroom_domain::approval::Gate;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{PlannedStage, Reason, Stage, StageStatus};
 use greenroom_domain::runner_pool::target_environment;
 use greenroom_domain::secret::{Branch, Candidate, Place, choose};
+use greenroom_domain::text::CommitId;
 
 use super::advance::LockedDeployment;
 use crate::StoreError;
@@ -103,6 +105,29 @@ impl LockedDeployment {
         if let Some(stage) = self.state.stages.iter_mut().find(|stage| stage.key == key) {
             stage.planned_outcome = Some((StageStatus::Failed, reason));
             self.secret_details.insert(key.to_owned(), detail);
+        }
+    }
+
+    /// Plans the failure of every stage that needs an approval while the commit id is not complete: what is approved
+    /// has to be one commit. A checkout completes the id, so a stage whose needs have succeeded is refused only if
+    /// none of them has checked it out.
+    pub(super) fn require_full_commit(&mut self) {
+        if CommitId::new(&self.commit_id).is_ok_and(|commit| commit.is_full()) {
+            return;
+        }
+        let is_gated = |stage: &&Stage| {
+            stage.status == StageStatus::Pending
+                && stage.planned_outcome.is_none()
+                && stage.gate != Gate::Free
+        };
+        let keys: Vec<String> =
+            self.state.stages.iter().filter(is_gated).map(|stage| stage.key.clone()).collect();
+        for key in keys {
+            let detail = format!(
+                "an approval is for one commit, and `{}` is not a complete id: deploy with all of its digits",
+                self.commit_id
+            );
+            self.plan_failure(&key, Reason::CommitNotFound, detail);
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use greenroom_domain::deployment::{AttemptTimes, Blocker, LiveStage, Reason, StageStatus, deadline};
+use greenroom_domain::deployment::{
+    ApprovalProgress, AttemptTimes, Blocker, LiveStage, Reason, StageStatus, deadline,
+};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use jiff::{SignedDuration, Timestamp};
 use sqlx::PgExecutor;
@@ -23,6 +25,10 @@ pub struct StageRecord {
     pub environment: Option<String>,
     /// Why it waits, unless it waits for an approval.
     pub blocker: Option<Blocker>,
+    /// The open approval that it waits for.
+    pub approval: Option<ApprovalProgress>,
+    /// The last override of its gates.
+    pub gate_overridden: Option<serde_json::Value>,
     pub status: StageStatus,
     pub reason: Option<Reason>,
     pub detail: Option<String>,
@@ -49,6 +55,11 @@ struct Row {
     pool: String,
     environment: Option<String>,
     blocker: Option<serde_json::Value>,
+    gate_overridden: Option<serde_json::Value>,
+    approval_id: Option<uuid::Uuid>,
+    needed: Option<i32>,
+    have: Option<i32>,
+    eligible: Option<i32>,
     status: String,
     reason: Option<String>,
     detail: Option<String>,
@@ -84,6 +95,8 @@ impl TryFrom<Row> for StageRecord {
             pool: row.pool,
             environment: row.environment,
             blocker: parse_blocker(row.blocker)?,
+            approval: progress(row.approval_id, row.needed, row.have, row.eligible),
+            gate_overridden: row.gate_overridden,
             status,
             reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
             detail: row.detail,
@@ -106,11 +119,27 @@ impl StageRecord {
             pool: &self.pool,
             environment: self.environment.as_deref(),
             blocker: self.blocker.as_ref(),
-            approval: None,
+            approval: self.approval,
             status: self.status,
             retry_at: self.retry_at,
         }
     }
+}
+
+fn progress(
+    id: Option<uuid::Uuid>,
+    needed: Option<i32>,
+    have: Option<i32>,
+    eligible: Option<i32>,
+) -> Option<ApprovalProgress> {
+    let count = |number: Option<i32>| u32::try_from(number.unwrap_or_default()).unwrap_or_default();
+    let approval_id = id?.into();
+    Some(ApprovalProgress {
+        approval_id,
+        needed: count(needed),
+        have: count(have),
+        eligible: count(eligible),
+    })
 }
 
 /// Selects stages of organization `$1` with the times of their newest attempts, in the order of the
@@ -119,7 +148,8 @@ macro_rules! stage_query {
     ($condition:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
             Row,
-            r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.environment, s.blocker, s.status, s.reason, s.detail, s.attempt, s.retry_at,
+            r#"select s.deployment_id, s.key, s.name, s.needs, s.pool, s.environment, s.blocker, s.gate_overridden,
+                      a.id as "approval_id?", a.needed as "needed?", a.have as "have?", a.eligible as "eligible?", s.status, s.reason, s.detail, s.attempt, s.retry_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind, s.retried_by, s.retried_by_name,
                       s.retried_by_kind, s.started_at, s.ended_at, s.timeout_seconds, j.queued_at as "attempt_queued_at?",
                       j.started_at as attempt_started_at,
@@ -131,6 +161,7 @@ macro_rules! stage_query {
                from stages s
                left join jobs j on j.organization_id = $1 and j.deployment_id = s.deployment_id
                    and j.stage_key = s.key and j.attempt = s.attempt
+               left join approvals a on a.organization_id = $1 and a.id = s.approval_id and a.status = 'pending'
                where s.organization_id = $1 and "# + $condition + " order by s.position",
             $($argument),*
         )

@@ -85,7 +85,10 @@ impl Store {
         step: StepRunId,
         image_digest: Option<&str>,
     ) -> Result<StepStartOutcome, StoreError> {
-        let transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        if let Some(detail) = transaction.check_start_approval(credentials.job).await? {
+            return transaction.close_gate(credentials, detail).await;
+        }
         let Some((mut transaction, started_at)) = self.check_fence(transaction, credentials).await? else {
             return Ok(StepStartOutcome::FenceOutdated);
         };

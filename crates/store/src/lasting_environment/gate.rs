@@ -1,8 +1,6 @@
 //! Decides whether stages may begin in lasting environments. The decision itself is the domain's
 //! (`domain/deployment/gate.rs`).
 
-use std::collections::BTreeMap;
-
 use greenroom_domain::deployment::{
     Blocker, Freeze, GateCandidate, GateDecision, Hold, HoldBy, LastingEnvironment, Slot, decide,
 };
@@ -10,7 +8,7 @@ use greenroom_domain::id::{DeploymentId, JobId, PipelineId};
 use jiff::Timestamp;
 
 use crate::StoreError;
-use crate::deployment::LockedDeployment;
+use crate::deployment::{Gates, LockedDeployment};
 use crate::freeze::ActiveFreeze;
 use crate::transaction::OrgTransaction;
 
@@ -52,7 +50,7 @@ impl From<Row> for LockedLasting {
             is_blocked_by_older: false,
         });
         let newest_live = row.newest_accepted_at.map(jiff_sqlx::Timestamp::to_jiff);
-        let state = LastingEnvironment { slot, newest_live, freeze: None, hold };
+        let state = LastingEnvironment { is_denied: false, slot, newest_live, freeze: None, hold };
         Self { name: row.name, fence: row.fence, state }
     }
 }
@@ -96,7 +94,7 @@ impl OrgTransaction {
         &mut self,
         deployment: &LockedDeployment,
         environments: &mut LockedEnvironments,
-    ) -> Result<BTreeMap<String, GateDecision>, StoreError> {
+    ) -> Result<Gates, StoreError> {
         let own = deployment.id;
         let has_slot =
             |environment: &LockedLasting| environment.state.slot.is_some_and(|slot| slot.deployment == own);
@@ -104,7 +102,10 @@ impl OrgTransaction {
         let may_block = environments.0.iter().any(has_slot);
         let names: Vec<String> = environments.0.iter().map(|environment| environment.name.clone()).collect();
         let mut freezes = self.freeze_of(deployment.pipeline_id, &names, deployment.now).await?;
-        let mut gates = BTreeMap::new();
+        let versions = (deployment.current_version, deployment.definition_version());
+        let started_by = deployment.gate_candidate().started_by;
+        let denied = self.denied_environments(deployment.pipeline_id, versions, started_by, &names).await?;
+        let Gates { mut gates, mut gates_without_freezes } = Gates::default();
         for environment in &mut environments.0 {
             if let Some(slot) = &mut environment.state.slot
                 && slot.deployment != own
@@ -112,11 +113,15 @@ impl OrgTransaction {
             {
                 slot.is_blocked_by_older = self.is_oldest_of_cycle(deployment, slot.deployment).await?;
             }
+            environment.state.is_denied = denied.contains(&environment.name);
+            environment.state.freeze = None;
+            let decision = decide(deployment.gate_candidate(), &environment.state, deployment.now);
+            gates_without_freezes.insert(environment.name.clone(), decision);
             environment.state.freeze = freezes.remove(&environment.name).map(freeze);
             let decision = decide(deployment.gate_candidate(), &environment.state, deployment.now);
             gates.insert(environment.name.clone(), decision);
         }
-        Ok(gates)
+        Ok(Gates { gates, gates_without_freezes })
     }
 
     /// Returns whether the holder of a slot waits, possibly through others, for a slot of this deployment, and this one
@@ -165,9 +170,11 @@ impl OrgTransaction {
         let found = sqlx::query!(
             "select e.name, e.fence, e.slot_deployment_id, e.slot_has_begun, e.newest_accepted_at, e.held_by,
                     e.held_by_name, e.held_reason, e.held_until, e.pipeline_id,
-                    j.touched, d.id as deployment_id, d.accepted_at, d.allow_older, d.created_by, d.retried_by
+                    s.ignores_freeze, j.touched, d.id as deployment_id, d.accepted_at, d.allow_older, d.created_by,
+                    d.retried_by, d.definition_version, p.definition_version as current_version
              from jobs j
              join deployments d on d.organization_id = $1 and d.id = j.deployment_id
+             join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
              join stages s on s.organization_id = $1 and s.deployment_id = d.id and s.key = j.stage_key
              join lasting_environments e on e.organization_id = $1 and e.pipeline_id = d.pipeline_id
                  and e.name = s.environment
@@ -185,6 +192,8 @@ impl OrgTransaction {
             started_by: row.retried_by.unwrap_or(row.created_by).into(),
         };
         let (pipeline, is_later_step) = (PipelineId::from(row.pipeline_id), row.touched);
+        let versions = (row.current_version, row.definition_version);
+        let ignores_freeze = row.ignores_freeze;
         let mut environment = LockedLasting::from(Row {
             name: row.name,
             fence: row.fence,
@@ -207,8 +216,10 @@ impl OrgTransaction {
         self.share_freezes().await?;
         let now = self.now().await?;
         let names = [environment.name.clone()];
-        environment.state.freeze =
-            self.freeze_of(pipeline, &names, now).await?.remove(&environment.name).map(freeze);
+        let found = self.freeze_of(pipeline, &names, now).await?.remove(&environment.name);
+        environment.state.freeze = found.filter(|_| !ignores_freeze).map(freeze);
+        let denied = self.denied_environments(pipeline, versions, candidate.started_by, &names).await?;
+        environment.state.is_denied = denied.contains(&environment.name);
         match decide(candidate, &environment.state, now) {
             GateDecision::Begin => {
                 self.record_begin(pipeline, &environment, candidate, now).await?;
@@ -226,6 +237,9 @@ fn freeze(active: ActiveFreeze) -> Freeze {
 fn explain(decision: &GateDecision, environment: &str) -> String {
     match decision {
         GateDecision::Begin | GateDecision::Wait(Blocker::Concurrency) => String::new(),
+        GateDecision::Denied => {
+            format!("the user who started or last retried the deployment may not deploy to `{environment}`")
+        }
         GateDecision::Outdated => format!("a deployment that was accepted later was live in `{environment}`"),
         GateDecision::Wait(Blocker::WorkSlot { deployment }) => {
             format!("{deployment} works in `{environment}`")

@@ -3,6 +3,7 @@
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PipelineId, UserId};
 use greenroom_domain::policy::{Action, is_allowed};
+use greenroom_domain::role::Role;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -29,6 +30,21 @@ struct Row {
     held_by_name: Option<String>,
     held_reason: Option<String>,
     held_until: Option<jiff_sqlx::Timestamp>,
+}
+
+struct HeldRow {
+    pipeline_id: uuid::Uuid,
+    name: String,
+    held_by: Option<uuid::Uuid>,
+    held_by_name: Option<String>,
+    held_reason: Option<String>,
+    held_until: Option<jiff_sqlx::Timestamp>,
+}
+
+/// Returns the roles that may hold a lasting environment.
+fn holder_roles() -> Vec<String> {
+    let may_hold = |role: &&Role| is_allowed(**role, Action::EnvironmentHold);
+    Role::ALL.iter().filter(may_hold).map(|role| role.as_str().to_owned()).collect()
 }
 
 impl Command {
@@ -77,17 +93,54 @@ impl Command {
         Ok(HoldOutcome::Done)
     }
 
-    /// Ends all holds of a member who may hold environments no longer.
+    /// Ends the holds of a member whose role is not enough any more, except where a grant is.
     pub async fn end_holds_of(&mut self, user: UserId) -> Result<(), StoreError> {
         let organization = self.organization();
-        let held = sqlx::query!(
-            "select pipeline_id, name, held_by, held_by_name, held_reason, held_until from lasting_environments
-             where organization_id = $1 and held_by = $2 order by pipeline_id, name for update",
+        let held = sqlx::query_as!(
+            HeldRow,
+            "select e.pipeline_id, e.name, e.held_by, e.held_by_name, e.held_reason, e.held_until
+             from lasting_environments e
+             where e.organization_id = $1 and e.held_by = $2
+               and not exists (select 1 from user_grants g
+                   where g.organization_id = $1 and g.pipeline_id = e.pipeline_id and g.user_id = $2
+                     and g.role = any($3))
+             order by e.pipeline_id, e.name for update of e",
             organization,
             user.uuid(),
+            &holder_roles(),
         )
         .fetch_all(self.connection())
         .await?;
+        self.delete_holds(held).await
+    }
+
+    /// Ends the holds in these pipelines whose users may not hold environments there, neither by their role nor by
+    /// a grant.
+    pub async fn end_holds_without_right(&mut self, pipelines: &[PipelineId]) -> Result<(), StoreError> {
+        let organization = self.organization();
+        let pipelines: Vec<uuid::Uuid> = pipelines.iter().map(|pipeline| pipeline.uuid()).collect();
+        let held = sqlx::query_as!(
+            HeldRow,
+            "select e.pipeline_id, e.name, e.held_by, e.held_by_name, e.held_reason, e.held_until
+             from lasting_environments e
+             where e.organization_id = $1 and e.pipeline_id = any($2) and e.held_by is not null
+               and not exists (select 1 from user_grants g
+                   where g.organization_id = $1 and g.pipeline_id = e.pipeline_id and g.user_id = e.held_by
+                     and g.role = any($3))
+               and not exists (select 1 from memberships m
+                   where m.organization_id = $1 and m.user_id = e.held_by and m.removed_at is null
+                     and m.role = any($3))
+             order by e.pipeline_id, e.name for update of e",
+            organization,
+            &pipelines,
+            &holder_roles(),
+        )
+        .fetch_all(self.connection())
+        .await?;
+        self.delete_holds(held).await
+    }
+
+    async fn delete_holds(&mut self, held: Vec<HeldRow>) -> Result<(), StoreError> {
         for row in held {
             let before = Row {
                 held_by: row.held_by,

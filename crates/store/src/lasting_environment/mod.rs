@@ -2,6 +2,7 @@
 //!
 //! Locks are taken in this order: the rows of the environments by name, then the deployment's row.
 
+mod deployer;
 mod gate;
 mod history;
 mod hold;

@@ -23,7 +23,7 @@ impl OrgTransaction {
     pub async fn apply(
         &mut self,
         environment: &mut LockedEnvironment,
-        command: LockCommand,
+        command: LockCommand<'_>,
         new: &NewSession,
     ) -> Result<Applied, StoreError> {
         let before = environment.state.clone();

@@ -33,6 +33,6 @@ impl NewSession {
 #[derive(Clone, Copy)]
 pub(super) struct LockCommandContext<'a> {
     pub(super) before: &'a EnvironmentState,
-    pub(super) command: LockCommand,
+    pub(super) command: LockCommand<'a>,
     pub(super) new: &'a NewSession,
 }

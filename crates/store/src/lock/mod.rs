@@ -144,13 +144,14 @@ impl OrgTransaction {
 
     async fn locked_environment(&mut self, row: Row) -> Result<LockedEnvironment, StoreError> {
         let force_role = parse_column("environments.force_role", &row.force_role)?;
+        let pipeline = row.pipeline_id.into();
         let handover = match row.handover_session_id.zip(row.handover_due_at) {
             Some((session, due_at)) => Some(Handover {
                 session: session.into(),
                 due_at: due_at.to_jiff(),
                 on_silence: OnSilence::of(row.handover_accepts == Some(true)),
                 can_force: self
-                    .requester_can_force(row.handover_user_id, row.handover_token_id, force_role)
+                    .requester_can_force(pipeline, (row.handover_user_id, row.handover_token_id), force_role)
                     .await?,
             }),
             None => None,
@@ -173,13 +174,13 @@ impl OrgTransaction {
                 _ => None,
             };
         let queue = if row.waiters > 0 {
-            self.load_queue(row.id.into(), force_role).await?
+            self.load_queue((pipeline, row.id.into()), force_role).await?
         } else {
             Queue::default()
         };
         Ok(LockedEnvironment {
             id: row.id.into(),
-            pipeline_id: row.pipeline_id.into(),
+            pipeline_id: pipeline,
             name: row.name,
             listed: row.listed,
             force_role,

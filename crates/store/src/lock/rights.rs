@@ -1,30 +1,34 @@
-//! Current rights of waiting sessions. They are read in the transaction that decides, after the environment's
-//! row is locked.
+//! Current rights of waiting sessions, by the roles of their users in the organization and on the pipeline. They
+//! are read in the transaction that decides, after the environment's row is locked.
 
-use greenroom_domain::id::{EnvironmentId, TokenId, UserId};
+use greenroom_domain::id::{EnvironmentId, PipelineId, TokenId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::owner::Owner;
 use greenroom_domain::policy::Action;
 use greenroom_domain::queue::{Queue, Waiter};
 use greenroom_domain::rights::{Rights, TokenState};
 use greenroom_domain::role::Role;
+use greenroom_domain::role_grant::role_on_pipeline;
 use jiff::SignedDuration;
 
 use crate::StoreError;
 use crate::error::parse_column;
+use crate::role_grant::{granted_roles, raisable_roles};
 use crate::transaction::OrgTransaction;
 
 impl OrgTransaction {
     /// Returns the queue with the current rights of each waiter.
     pub(super) async fn load_queue(
         &mut self,
-        environment: EnvironmentId,
+        (pipeline, environment): (PipelineId, EnvironmentId),
         force_role: Role,
     ) -> Result<Queue, StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.id, s.user_id, s.user_kind, s.lease_seconds, s.longest_seconds, s.heard_at as "heard_at!",
                       s.token_id, s.owner_token_id, m.role as "role?", t.max_sessions as "max_sessions?",
+                      case when m.role = any($5) then array(select distinct g.role from user_grants g
+                          where g.organization_id = $1 and g.pipeline_id = $4 and g.user_id = s.user_id) end as "granted?: Vec<String>",
                       case when b.id is null then t.allow_force else true end as "allow_force?"
                from sessions s
                left join memberships m on m.organization_id = $1 and m.user_id = s.user_id and m.removed_at is null
@@ -36,6 +40,8 @@ impl OrgTransaction {
             organization,
             environment.uuid(),
             Action::SessionHold.scope().as_str(),
+            pipeline.uuid(),
+            &raisable_roles(),
         )
         .fetch_all(self.connection())
         .await?;
@@ -45,6 +51,8 @@ impl OrgTransaction {
         let mut queue = Queue::default();
         for row in rows {
             let role = row.role.as_deref().map(|role| parse_column("memberships.role", role)).transpose()?;
+            let granted = granted_roles(row.granted)?;
+            let role = role.map(|role| role_on_pipeline(role, granted));
             let rights = Rights::of(role, token(row.token_id, row.allow_force), force_role);
             let is_at_limit = row.token_id.is_some_and(|token| at_limit.contains(&token.into()));
             queue = queue.joined(Waiter {
@@ -65,13 +73,13 @@ impl OrgTransaction {
     /// Returns whether the requester of a hand-over could take the environment by force now.
     pub(super) async fn requester_can_force(
         &mut self,
-        user: Option<uuid::Uuid>,
-        token_id: Option<uuid::Uuid>,
+        pipeline: PipelineId,
+        (user, token_id): (Option<uuid::Uuid>, Option<uuid::Uuid>),
         force_role: Role,
     ) -> Result<bool, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select m.role, case when b.id is null then t.allow_force else true end as "allow_force!"
+            r#"select m.user_id, m.role, case when b.id is null then t.allow_force else true end as "allow_force!"
                from memberships m
                left join api_tokens t on t.organization_id = $1 and t.user_id = m.user_id and t.id = $3
                    and t.revoked_at is null and (t.expires_at is null or t.expires_at > clock_timestamp())
@@ -88,6 +96,7 @@ impl OrgTransaction {
         .await?;
         let Some(row) = row else { return Ok(false) };
         let role = parse_column("memberships.role", &row.role)?;
+        let role = self.role_on_pipeline(pipeline, (row.user_id.into(), role)).await?;
         Ok(Rights::of(Some(role), TokenState::Valid { allow_force: row.allow_force }, force_role).can_force)
     }
 

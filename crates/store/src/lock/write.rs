@@ -225,7 +225,7 @@ impl OrgTransaction {
     pub(super) async fn write_heartbeat(
         &mut self,
         environment: &LockedEnvironment,
-        command: LockCommand,
+        command: LockCommand<'_>,
     ) -> Result<(), StoreError> {
         let is_heartbeat_of = |waiter: &&Waiter| match command {
             LockCommand::Heartbeat(session) | LockCommand::StreamHeartbeat(session) => {

@@ -40,6 +40,7 @@ impl MemberRow {
             pipelines: PipelineLimit::All,
             max_sessions: None,
             service_token: None,
+            lineage: Vec::new(),
         })
     }
 }

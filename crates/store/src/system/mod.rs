@@ -24,6 +24,7 @@ pub mod sign_in_link;
 pub mod signing_key;
 pub mod sweeper;
 pub mod token;
+pub mod token_exchange;
 pub mod wake_up;
 pub mod watchdog;
 pub mod watcher;

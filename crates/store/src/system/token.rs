@@ -9,7 +9,7 @@ use greenroom_domain::token::TokenHash;
 use sqlx::PgConnection;
 
 use crate::error::parse_column;
-use crate::token_columns::{max_sessions, pipeline_limit, scopes, service_token};
+use crate::token_columns::{lineage, max_sessions, pipeline_limit, scopes, service_token};
 use crate::{Store, StoreError};
 
 struct Row {
@@ -25,7 +25,7 @@ struct Row {
     scopes: Vec<String>,
     pipelines: Option<Vec<uuid::Uuid>>,
     max_sessions: Option<i32>,
-    owner_token_id: Option<uuid::Uuid>,
+    lineage: Option<Vec<uuid::Uuid>>,
     token_name: String,
 }
 
@@ -46,7 +46,8 @@ impl TryFrom<Row> for Principal {
             scopes: scopes(&row.scopes)?,
             pipelines: pipeline_limit(row.pipelines),
             max_sessions: max_sessions(row.max_sessions)?,
-            service_token: service_token(row.owner_token_id, Some(row.token_name)),
+            service_token: service_token(row.lineage.is_some().then_some(row.token_id), Some(row.token_name)),
+            lineage: lineage(row.lineage),
         })
     }
 }
@@ -59,7 +60,7 @@ impl Store {
             Row,
             "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                     t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                    t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.owner_token_id,
+                    t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.lineage,
                     t.name as token_name
              from api_tokens t
              join organizations o on o.id = t.organization_id
@@ -114,7 +115,7 @@ pub(crate) async fn principal_of(
         Row,
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role,
                 t.id as token_id, t.kind as token_kind, t.allow_force as token_allow_force,
-                t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.owner_token_id,
+                t.expires_at as token_expires_at, t.scopes, t.pipelines, t.max_sessions, t.lineage,
                     t.name as token_name
          from api_tokens t
          join organizations o on o.id = t.organization_id

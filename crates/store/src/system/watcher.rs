@@ -45,8 +45,12 @@ impl Store {
                 and $6 = any(t.scopes)
              left join live_browser_sessions b on b.id = w.credential_id
              join memberships m on m.organization_id = w.organization_id and m.user_id = coalesce(t.user_id, b.user_id)
-                and m.removed_at is null and m.role = any($5) and m.user_id = s.user_id
-                and t.owner_token_id is not distinct from s.owner_token_id",
+                and m.removed_at is null and m.user_id = s.user_id
+                and case when t.lineage is null then s.owner_token_id is null else s.owner_token_id = any(t.lineage) end
+             where m.role = any($5) or exists (select 1 from environments e
+                join user_grants g on g.organization_id = e.organization_id and g.pipeline_id = e.pipeline_id
+                where e.organization_id = w.organization_id and e.id = w.environment_id and g.user_id = m.user_id
+                  and g.role = any($5))",
             &organizations,
             &environments,
             &sessions,

@@ -70,7 +70,7 @@ impl ModelFixture {
         GrantRequest { principal, request_id: REQUEST, pipeline, environment: NAMES[environment] }
     }
 
-    fn plain<'a>(&self, claim: Claim, request: &'a Request) -> PlainClaim<'a> {
+    fn plain<'a>(&self, claim: Claim<'_>, request: &'a Request) -> PlainClaim<'a> {
         PlainClaim {
             session: self.id(claim.session),
             context: request.context.as_deref(),
@@ -148,8 +148,8 @@ impl ModelFixture {
         assert!(!found.contains(&due), "an environment is due again immediately after a sweep");
     }
 
-    fn in_database(&self, command: LockCommand) -> LockCommand {
-        let claim = |claim: Claim| Claim {
+    fn in_database(&self, command: LockCommand<'static>) -> LockCommand<'static> {
+        let claim = |claim: Claim<'static>| Claim {
             session: self.id(claim.session),
             owner: self.shared.people[user_of(claim.owner.user)].owner(),
             ..claim

@@ -51,7 +51,7 @@ pub struct Expected {
 
 #[derive(Clone, Debug)]
 pub struct Request {
-    pub command: LockCommand,
+    pub command: LockCommand<'static>,
     pub by: usize,
     pub path: GrantPath,
     /// `None` requests the environment's default.
@@ -219,7 +219,7 @@ impl Model {
         request
     }
 
-    fn claim(&self, user: usize, lease: Option<i64>) -> Claim {
+    fn claim(&self, user: usize, lease: Option<i64>) -> Claim<'static> {
         let terms = LeaseTerms {
             length: SignedDuration::from_secs(lease.unwrap_or(DEFAULT_LEASE)),
             max_length: SignedDuration::from_secs(MAX_LEASE),
@@ -229,6 +229,7 @@ impl Model {
         Claim {
             session,
             owner: Owner::person(user),
+            lineage: &[],
             kind: KINDS[user_of(user)],
             terms,
             can_force,

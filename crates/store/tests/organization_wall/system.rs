@@ -11,7 +11,7 @@ const LISTED: &[(&str, &str)] = &[
     (
         "select t.organization_id, o.slug as organization_slug, t.user_id, m.name as user_name, m.role, t.id as token_id, \
       t.kind as token_kind, t.allow_force as token_allow_force, t.expires_at as token_expires_at, t.scopes, t.pipelines, \
-      t.max_sessions, t.owner_token_id, t.name as token_name from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
+      t.max_sessions, t.lineage, t.name as token_name from api_tokens t join organizations o on o.id = t.organization_id join memberships m on m.organization_id = t.organization_id and \
       m.user_id = t.user_id where t.secret_hash = $1",
         "authentication of users: it finds the organization",
     ),
@@ -44,7 +44,7 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("select o.id, clock_timestamp() as", "an operator names an organization by its slug"),
     (
-        "select organization_id, id, user_id, pipeline_id, reason, created_at <",
+        "select organization_id as \"organization_id!\", id as \"id!\", user_id, pipeline_id, reason",
         "endings of sessions that are repeated, in all organizations",
     ),
     ("with batch as materialized ( select position", "the sequencer"),
@@ -68,6 +68,8 @@ const LISTED: &[(&str, &str)] = &[
         "deployments whose logs and artifacts are past their retention, in all organizations",
     ),
     ("delete from idempotency_keys where ctid", "expired responses"),
+    ("delete from exchanged_tokens where ctid", "tokens of issuers that were exchanged and have expired"),
+    ("select id from organizations where id = $1 or slug", "an exchange of tokens names an organization"),
     (
         "select k.organization_id, k.id, k.master_key, k.wrapped from organization_keys k",
         "an operator wraps the data keys of all organizations with a new master key",

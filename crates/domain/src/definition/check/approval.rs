@@ -121,7 +121,7 @@ impl Check<'_> {
         }
     }
 
-    fn approving_groups(&mut self, path: Path<'_>, groups: &[Located<String>]) -> Vec<String> {
+    pub(super) fn approving_groups(&mut self, path: Path<'_>, groups: &[Located<String>]) -> Vec<String> {
         if !self.approvers_fit(path, groups) {
             return Vec::new();
         }
@@ -129,7 +129,7 @@ impl Check<'_> {
         names.map(|(index, group)| self.name(path.index(index), group, "group name")).collect()
     }
 
-    fn approving_roles(&mut self, path: Path<'_>, roles: &[Located<String>]) -> Vec<Role> {
+    pub(super) fn approving_roles(&mut self, path: Path<'_>, roles: &[Located<String>]) -> Vec<Role> {
         self.unique(path, roles);
         roles.iter().enumerate().filter_map(|(index, role)| self.role(path.index(index), role)).collect()
     }

@@ -4,8 +4,9 @@ use super::Check;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located, Position};
-use crate::definition::model::Environment;
+use crate::definition::model::{DeployRule, Environment};
 use crate::definition::name_rules::{self, NAME_RULE};
+use crate::definition::raw;
 use crate::definition::url::NAME_PLACEHOLDER;
 use crate::slug::{InvalidSlug, Slug};
 use crate::text::Branch;
@@ -27,6 +28,7 @@ impl Check<'_> {
                 url: url.map(|url| url.replace(NAME_PLACEHOLDER, &key.value)),
                 branches: self.branches(path.key("branches"), environment.branches.as_ref()),
                 approval: environment.approval.as_ref().map(|rule| self.approval(path.key("approval"), rule)),
+                deploy: environment.deploy.as_ref().map(|rule| self.deploy_rule(path.key("deploy"), rule)),
                 variables: self.variables(path.key("variables"), environment.variables.as_ref()),
             }
         });
@@ -50,6 +52,21 @@ impl Check<'_> {
             }
         }
         branches.value.iter().map(|branch| branch.value.clone()).collect()
+    }
+
+    fn deploy_rule(&mut self, path: Path<'_>, deploy: &Located<raw::Deploy>) -> DeployRule {
+        let groups = deploy.value.groups.as_deref().unwrap_or_default();
+        let roles = deploy.value.roles.as_deref().unwrap_or_default();
+        if groups.is_empty() && roles.is_empty() {
+            // An empty rule reads like "no user", and could be mistaken for "every user".
+            let message =
+                "must name at least one of `groups` or `roles`; leave it out to let everyone deploy";
+            self.report.error(deploy.at, path, message);
+        }
+        DeployRule {
+            groups: self.approving_groups(path.key("groups"), groups),
+            roles: self.approving_roles(path.key("roles"), roles),
+        }
     }
 
     pub(super) fn environment_name(&mut self, path: Path<'_>, name: &Located<String>) -> String {

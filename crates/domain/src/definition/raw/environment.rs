@@ -24,9 +24,29 @@ pub(in crate::definition) struct Lasting {
     /// Who has to agree before a stage deploys here.
     pub(in crate::definition) approval: Option<Located<Approval>>,
 
+    /// Who may start or retry a stage that deploys here. Without it: everyone who may start a deployment.
+    pub(in crate::definition) deploy: Option<Located<Deploy>>,
+
     /// Environment variables for each step that deploys here. They override those of the file.
     #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
     pub(in crate::definition) variables: Option<Variables>,
+}
+
+/// Who may deploy: members of the groups, and everyone whose role on the pipeline is one of the roles or a higher one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("anyOf" = [
+    {"required": ["groups"], "properties": {"groups": {"minItems": 1}}},
+    {"required": ["roles"], "properties": {"roles": {"minItems": 1}}}
+]))]
+pub(in crate::definition) struct Deploy {
+    /// Names of groups of the organization. A group that does not exist has no members.
+    #[schemars(length(max = limits::APPROVERS), inner(regex(pattern = name_rules::NAME)))]
+    pub(in crate::definition) groups: Option<Vec<Located<String>>>,
+
+    /// Roles on the pipeline: that of the organization, or a higher one by a grant.
+    #[schemars(extend("items" = {"type": "string", "enum": ["developer", "maintainer", "admin", "owner"]}))]
+    pub(in crate::definition) roles: Option<Vec<Located<String>>>,
 }
 
 /// An environment, or a template of environments, that is claimed for a session and released.

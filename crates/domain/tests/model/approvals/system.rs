@@ -274,6 +274,7 @@ impl System {
             has_room: true,
             is_held: false,
             gates: BTreeMap::from([("production".to_owned(), self.environment())]),
+            gates_without_freezes: BTreeMap::new(),
             subjects: BTreeMap::from([("release".to_owned(), present.clone())]),
         };
         self.deployment = advance(deployment, &input, TIMING, now);

@@ -23,7 +23,12 @@ impl System {
         self.environments.iter().any(|environment| environment.sessions.iter().any(|(_, own)| *own == status))
     }
 
-    pub(super) fn claim(&mut self, client: u8, environment: u8, command: impl Fn(Claim) -> LockCommand) {
+    pub(super) fn claim(
+        &mut self,
+        client: u8,
+        environment: u8,
+        command: impl Fn(Claim<'static>) -> LockCommand<'static>,
+    ) {
         let index = usize::from(client);
         let number = u128::from(client) * 16 + u128::from(self.session_counts[index]) + 1;
         let session = SessionId::from(Uuid::from_u128(number));
@@ -34,6 +39,7 @@ impl System {
         let claim = Claim {
             session,
             owner: user(client),
+            lineage: &[],
             kind: TokenKind::Agent,
             terms,
             can_force: can_force(client),
@@ -128,7 +134,11 @@ impl System {
         Some(())
     }
 
-    pub(super) fn command(&mut self, environment: u8, command: LockCommand) -> Result<Vec<Effect>, Refusal> {
+    pub(super) fn command(
+        &mut self,
+        environment: u8,
+        command: LockCommand<'_>,
+    ) -> Result<Vec<Effect>, Refusal> {
         let now = self.time();
         let environment = &mut self.environments[usize::from(environment)];
         let handover = environment.state.lock.held.as_ref().and_then(|held| held.handover);

@@ -15,12 +15,13 @@ use greenroom_domain::secret::{
 };
 use greenroom_domain::text::Reason as Description;
 use greenroom_domain::token_grant::PipelineLimit;
-use greenroom_store::Command;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::secret::{NewSecret, NewVersion, SecretRecord};
+use greenroom_store::{Command, Store};
 use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
+use crate::app::pipeline_role;
 use crate::app::precondition::IfMatch;
 use crate::app::secret::sealing::OrganizationKeys;
 pub use crate::app::secret::view::{read_of_deployment_view, read_view, secret_view, version_view};
@@ -35,8 +36,8 @@ pub async fn create(
         let rule = "must be 1 to 63 characters: a small letter, then small letters, digits or hyphens";
         return Err(Failure::field("/name", rule));
     }
-    allow_create(command.principal(), &request)?;
     let scope = scope(command, request.pipeline_id.as_deref(), request.environment).await?;
+    allow_edit_in(command, &scope).await?;
     let description = description(request.description.as_deref())?;
     let usage = request.r#use.map(|usage| {
         let kind =
@@ -115,7 +116,7 @@ pub async fn delete(
 /// Returns a secret that the caller may edit, locked.
 async fn found(command: &mut Command, id: SecretId) -> Result<SecretRecord, Failure> {
     let secret = command.secret_for_update(id).await?.ok_or_else(Failure::not_found)?;
-    allow_edit(command.principal(), &secret.scope)?;
+    allow_edit_in(command, &secret.scope).await?;
     Ok(secret)
 }
 
@@ -129,25 +130,57 @@ async fn editable(command: &mut Command, id: SecretId, condition: &IfMatch) -> R
     Ok(secret)
 }
 
-/// Checks the permission for a new secret before anything else: a key may have to be made for it.
-pub fn allow_create(principal: &Principal, request: &CreateSecret) -> Result<(), Failure> {
-    if request.pipeline_id.is_some() {
-        return Ok(principal.require(Action::SecretEdit)?);
-    }
-    allow_edit(principal, &SecretScope::Organization)?;
-    match principal.pipelines {
-        PipelineLimit::All => Ok(()),
-        PipelineLimit::Only(_) => Err(Failure::token_limited()),
+/// Checks the permission to list the secrets of a pipeline or, without one, all of them.
+pub async fn allow_list(
+    store: &Store,
+    principal: &Principal,
+    pipeline: Option<PipelineId>,
+) -> Result<(), Failure> {
+    match pipeline {
+        Some(pipeline) => pipeline_role::require_now(store, principal, pipeline, Action::SecretRead).await,
+        None => Ok(principal.require(Action::SecretRead)?),
     }
 }
 
-/// Checks the permission to edit a secret. Those of the whole organization are an admin's.
-pub fn allow_edit(principal: &Principal, scope: &SecretScope) -> Result<(), Failure> {
-    let action = match scope {
-        SecretScope::Organization => Action::SecretEditOrganization,
-        SecretScope::Pipeline(_) | SecretScope::Environment(..) => Action::SecretEdit,
+/// Checks the permission for a new secret before anything else: a key may have to be made for it. The command
+/// checks it again.
+pub async fn allow_create(
+    store: &Store,
+    principal: &Principal,
+    request: &CreateSecret,
+) -> Result<(), Failure> {
+    let Some(text) = &request.pipeline_id else {
+        principal.require(Action::SecretEditOrganization)?;
+        return match principal.pipelines {
+            PipelineLimit::All => Ok(()),
+            PipelineLimit::Only(_) => Err(Failure::token_limited()),
+        };
     };
-    Ok(principal.require(action)?)
+    let pipeline = match PipelineName::parse(text) {
+        Some(name) => store.pipeline(principal.organization_id, &name).await?,
+        None => None,
+    };
+    match pipeline {
+        Some(pipeline) => pipeline_role::require_now(store, principal, pipeline.id, Action::SecretEdit).await,
+        // That there is no such pipeline is reported to those who may edit secrets of any.
+        None => Ok(principal.require(Action::SecretEdit)?),
+    }
+}
+
+/// Checks the permission to edit a secret before a key is made for it. The command checks it again.
+pub async fn allow_edit(store: &Store, principal: &Principal, scope: &SecretScope) -> Result<(), Failure> {
+    match scope.pipeline() {
+        None => Ok(principal.require(Action::SecretEditOrganization)?),
+        Some(pipeline) => pipeline_role::require_now(store, principal, pipeline, Action::SecretEdit).await,
+    }
+}
+
+/// Requires the permission to edit a secret. Those of the whole organization are an admin's.
+async fn allow_edit_in(command: &mut Command, scope: &SecretScope) -> Result<(), Failure> {
+    match scope.pipeline() {
+        None => Ok(command.principal().require(Action::SecretEditOrganization)?),
+        Some(pipeline) => pipeline_role::require(command, pipeline, Action::SecretEdit).await,
+    }
 }
 
 /// Returns the scope of a new secret. For a token that is limited to pipelines, others do not exist.

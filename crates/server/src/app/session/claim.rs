@@ -2,11 +2,12 @@
 //! returns the reason of a refusal.
 
 use greenroom_domain::environment::{Effect, LockCommand};
-use greenroom_domain::id::{DeploymentId, SessionId};
+use greenroom_domain::id::{DeploymentId, SessionId, TokenId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
 use greenroom_domain::session::SessionEnd;
 use greenroom_domain::text::Reason;
 use greenroom_domain::token::TokenKind;
@@ -20,6 +21,7 @@ use uuid::Uuid;
 use crate::app::command::{CommandRequest, Interruption, Replayable};
 use crate::app::environment;
 use crate::app::failure::{Code, Failure};
+use crate::app::pipeline_role;
 use crate::app::session::locked::{live_pipeline, lock, refused};
 use crate::app::session::view::{Render, SessionView, read_view};
 use crate::app::session::{ClaimMode, ClaimRequest, Place, ValidatedClaim, fast_path};
@@ -85,7 +87,7 @@ pub async fn claim_on_slow_path(
     let places = if request.mode == ClaimMode::Queue { lock_places(command).await? } else { 0 };
     let mut locked = lock(command, &pipeline, place).await?;
     if request.mode == ClaimMode::Force {
-        allow_force(command, &locked)?;
+        allow_force(command, &locked).await?;
         if locked.force_reason_required && validated.context.is_none() {
             let detail = "must say why: this environment is taken over by force with a reason only";
             return Err(Failure::field("/context", detail));
@@ -112,9 +114,11 @@ pub async fn claim_locked(
 ) -> Result<SessionView, Failure> {
     // A commit with the claim is deployed once the lock is granted.
     if commit_id.is_some() {
-        command.principal().require(Action::DeploymentRunOwn)?;
+        pipeline_role::require(command, locked.pipeline_id, Action::DeploymentRunOwn).await?;
     }
-    let claim = new_claim(command.principal(), locked, lease_terms(locked, request.ttl_seconds)?, places);
+    let lineage = command.principal().lineage.clone();
+    let terms = lease_terms(locked, request.ttl_seconds)?;
+    let claim = new_claim(command, &lineage, locked, terms, places).await?;
     let claim = Claim { is_at_session_limit: command.is_at_session_limit(locked.id).await?, ..claim };
     let lock_command = match request.mode {
         ClaimMode::Plain => LockCommand::Claim(claim),
@@ -160,16 +164,32 @@ pub async fn claim_locked(
 }
 
 /// Makes a claim with the rights that the principal has now.
-pub fn new_claim(principal: &Principal, locked: &LockedEnvironment, terms: LeaseTerms, places: i64) -> Claim {
-    Claim {
+pub async fn new_claim<'a>(
+    command: &mut Command,
+    lineage: &'a [TokenId],
+    locked: &LockedEnvironment,
+    terms: LeaseTerms,
+    places: i64,
+) -> Result<Claim<'a>, Failure> {
+    let role = role_for_force(command, locked).await?;
+    let principal = command.principal();
+    Ok(Claim {
         session: SessionId::from(Uuid::now_v7()),
         owner: principal.owner(),
+        lineage,
         kind: principal.token_kind,
         terms,
-        can_force: principal.role >= locked.force_role && principal.token_allow_force,
+        can_force: role >= locked.force_role && principal.token_allow_force,
         places,
         is_at_session_limit: false,
-    }
+    })
+}
+
+/// Returns the role that counts for force. That on the pipeline is looked up only if the one in the organization is not
+/// enough.
+async fn role_for_force(command: &mut Command, locked: &LockedEnvironment) -> Result<Role, Failure> {
+    let role = command.principal().role;
+    if role >= locked.force_role { Ok(role) } else { Ok(command.own_role_on(locked.pipeline_id).await?) }
 }
 
 /// Makes a session of the principal, without context and commit.
@@ -183,18 +203,18 @@ pub fn new_session(principal: &Principal) -> NewSession {
     }
 }
 
-fn allow_force(command: &Command, locked: &LockedEnvironment) -> Result<(), Failure> {
-    let principal = command.principal();
-    if principal.role < locked.force_role {
+async fn allow_force(command: &mut Command, locked: &LockedEnvironment) -> Result<(), Failure> {
+    let role = role_for_force(command, locked).await?;
+    if role < locked.force_role {
         let detail = format!(
             "Taking `{}` over by force needs the role {} or higher; yours is {}. Queue for it, or ask its holder.",
-            locked.name, locked.force_role, principal.role
+            locked.name, locked.force_role, role
         );
         return Err(Failure::new(Code::Forbidden, detail)
             .with("requiredRole", locked.force_role.as_str().into())
-            .with("role", principal.role.as_str().into()));
+            .with("role", role.as_str().into()));
     }
-    if !principal.token_allow_force {
+    if !command.principal().token_allow_force {
         let detail =
             "This token may not take environments over by force. Use one made with `allowForce: true`.";
         return Err(Failure::new(Code::Forbidden, detail));

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::app::command::{CommandRequest, notify};
 use crate::app::failure::Failure;
+use crate::app::pipeline_role;
 use crate::app::session::refusal::{self, RefusedRequest};
 use crate::app::session::view::SessionView;
 use crate::app::session::{ClaimMode, ClaimRequest, Place};
@@ -66,9 +67,10 @@ async fn refuse(request: &CommandRequest<'_>, place: &Place, claim: &ClaimReques
         return Ok(());
     }
     let session = holder.session_id;
-    let yours = holder.owner() == request.principal.owner();
+    let yours = request.principal.owns(holder.owner());
     let refusal = if yours { Refusal::HeldByYou { session } } else { Refusal::Locked { session } };
-    let refused = RefusedRequest { principal: request.principal, pipeline: &place.pipeline, claim };
+    let role = pipeline_role::role_now(store, request.principal, pipeline.id).await?;
+    let refused = RefusedRequest { principal: request.principal, role, pipeline: &place.pipeline, claim };
     Err(refusal::refused(refused, &environment, refusal))
 }
 

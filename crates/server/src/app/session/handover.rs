@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::app::environment::lock;
 use crate::app::failure::{Code, Failure};
 use crate::app::next_action::Base;
+use crate::app::pipeline_role;
 use crate::app::session::claim::{lease_terms, lock_places, new_claim, new_session};
 use crate::app::session::locked::{live_pipeline, lock_held, lock_place, not_active, refused};
 use crate::app::session::view::{SessionView, read_view};
@@ -30,10 +31,10 @@ pub async fn request(
     grace: Option<i64>,
 ) -> Result<SessionView, Failure> {
     let ValidatedClaim { commit_id, branch, context } = ValidatedClaim::new(claim)?;
+    let pipeline = live_pipeline(command, &place.pipeline).await?;
     if commit_id.is_some() {
-        command.principal().require(Action::DeploymentRunOwn)?;
+        pipeline_role::require(command, pipeline.id, Action::DeploymentRunOwn).await?;
     }
-    live_pipeline(command, &place.pipeline).await?;
     let places = lock_places(command).await?;
     let mut locked = lock_place(command, place).await?;
     let grace = grace_of(&locked, grace)?;
@@ -41,7 +42,9 @@ pub async fn request(
     if held.status != SessionStatus::Active {
         return Err(not_active(command, &locked, of).await?);
     }
-    let by = new_claim(command.principal(), &locked, lease_terms(&locked, claim.ttl_seconds)?, places);
+    let lineage = command.principal().lineage.clone();
+    let terms = lease_terms(&locked, claim.ttl_seconds)?;
+    let by = new_claim(command, &lineage, &locked, terms, places).await?;
     let new = NewSession {
         context: context.map(Reason::into_string),
         commit_id: commit_id.map(|commit| commit.as_str().to_owned()),
@@ -97,7 +100,7 @@ pub async fn decline(
 async fn respond(
     command: &mut Command,
     place: &Place,
-    lock_command: LockCommand,
+    lock_command: LockCommand<'_>,
     id: SessionId,
     context: Option<String>,
 ) -> Result<SessionView, Failure> {

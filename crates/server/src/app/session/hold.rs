@@ -1,9 +1,8 @@
 //! What a session's user does with it: deploying, renewing its lease, sending heartbeats, releasing it.
 
 use greenroom_domain::environment::LockCommand;
-use greenroom_domain::id::{DeploymentId, SessionId};
+use greenroom_domain::id::{DeploymentId, PipelineId, SessionId};
 use greenroom_domain::policy::Action;
-use greenroom_domain::principal::Principal;
 use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
 use greenroom_store::deployment::{DeploymentRecord, NewSessionDeployment};
@@ -12,6 +11,7 @@ use uuid::Uuid;
 
 use crate::app::command::{CommandRequest, Interruption, Replayable};
 use crate::app::failure::{Code, Failure};
+use crate::app::pipeline_role;
 use crate::app::session::locked::{apply, live_pipeline, lock_held, lock_place, not_active, own_session};
 use crate::app::session::view::{Render, SessionView, read_view};
 use crate::app::session::{Place, fast_path, parse_branch};
@@ -108,11 +108,10 @@ pub async fn release<R: Replayable>(
 async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
-    let principal = command.principal();
-    if session.owner() == principal.owner() {
-        principal.require(Action::SessionHold)?;
+    if command.principal().owns(session.owner()) {
+        pipeline_role::require(command, locked.pipeline_id, Action::SessionHold).await?;
     } else {
-        allow_ending_others(principal)?;
+        allow_ending_others(command, locked.pipeline_id).await?;
     }
     apply(command, &mut locked, LockCommand::Release(id)).await?;
     read_view(command, &locked, id).await
@@ -120,9 +119,9 @@ async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Resu
 
 /// Ending another user's session takes the environment from its holder like force does, so it needs the same
 /// token right.
-fn allow_ending_others(principal: &Principal) -> Result<(), Failure> {
-    principal.require(Action::SessionEndAny)?;
-    if !principal.token_allow_force {
+async fn allow_ending_others(command: &mut Command, pipeline: PipelineId) -> Result<(), Failure> {
+    pipeline_role::require(command, pipeline, Action::SessionEndAny).await?;
+    if !command.principal().token_allow_force {
         let detail = "Ending another's session needs a token that may take environments over by force. Use one made with \
                       `allowForce: true`, or ask the holder.";
         return Err(Failure::new(Code::Forbidden, detail));

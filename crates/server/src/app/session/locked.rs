@@ -61,13 +61,13 @@ pub async fn own_session(
     id: SessionId,
 ) -> Result<Session, Failure> {
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
-    if session.owner() == command.principal().owner() { Ok(session) } else { Err(refusal::not_own()) }
+    if command.principal().owns(session.owner()) { Ok(session) } else { Err(refusal::not_own()) }
 }
 
 pub async fn apply(
     command: &mut Command,
     locked: &mut LockedEnvironment,
-    lock_command: LockCommand,
+    lock_command: LockCommand<'_>,
 ) -> Result<(), Failure> {
     match command.apply(locked, lock_command, &NewSession::default()).await? {
         Ok(_) => Ok(()),
@@ -87,7 +87,8 @@ pub async fn refused(
     claim: &ClaimRequest,
 ) -> Result<Failure, Failure> {
     let environment = command.environment(locked.id).await?.ok_or_else(Failure::not_found)?;
-    let request = RefusedRequest { principal: command.principal(), pipeline, claim };
+    let role = command.own_role_on(locked.pipeline_id).await?;
+    let request = RefusedRequest { principal: command.principal(), role, pipeline, claim };
     Ok(refusal::refused(request, &environment, refusal))
 }
 

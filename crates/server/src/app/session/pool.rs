@@ -88,7 +88,8 @@ async fn claim_in(command: &mut Command, pool: PoolClaim<'_>) -> Result<SessionV
             if environments.is_empty() {
                 return Err(no_match(command, &pipeline, pool.labels).await?);
             }
-            let request = RefusedRequest { principal: command.principal(), pipeline: name, claim };
+            let principal = command.principal();
+            let request = RefusedRequest { principal, role: principal.role, pipeline: name, claim };
             Err(none_free(request, pool, environments))
         }
     }

@@ -2,9 +2,10 @@
 //! environment, since when, until when, how many wait, and which requests are possible instead.
 
 use greenroom_domain::environment::Refusal;
-use greenroom_domain::policy::Action;
+use greenroom_domain::policy::{Action, check};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER};
+use greenroom_domain::role::Role;
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::environment::Environment;
 use greenroom_store::pipeline::PipelineName;
@@ -20,6 +21,8 @@ use crate::app::session::ClaimRequest;
 #[derive(Clone, Copy)]
 pub struct RefusedRequest<'a> {
     pub principal: &'a Principal,
+    /// The sender's role on the pipeline.
+    pub role: Role,
     pub pipeline: &'a PipelineName,
     pub claim: &'a ClaimRequest,
 }
@@ -35,7 +38,7 @@ pub fn refused(request: RefusedRequest<'_>, environment: &Environment, refusal: 
     }
     let yours = matches!(refusal, Refusal::HeldByYou { .. });
     let name = &environment.name;
-    let help = match (may_force(request.principal, environment), environment.lock.handover.is_some()) {
+    let help = match (may_force(request, environment), environment.lock.handover.is_some()) {
         (true, false) => "Queue for it, ask its holder to hand it over, or take it over by force",
         (false, false) => "Queue for it, or ask its holder to hand it over",
         (true, true) => "Its holder has been asked to hand it over. Queue for it, or take it over by force",
@@ -117,13 +120,13 @@ fn session_limit(principal: &Principal, environment: &Environment) -> Failure {
         .with("maxSessions", principal.max_sessions.into())
 }
 
-fn may_force(principal: &Principal, environment: &Environment) -> bool {
-    principal.role >= environment.force_role && principal.token_allow_force
+fn may_force(request: RefusedRequest<'_>, environment: &Environment) -> bool {
+    request.role >= environment.force_role && request.principal.token_allow_force
 }
 
 /// Returns what the caller may do instead. `path` is relative to the environment's URL path.
 fn actions(request: RefusedRequest<'_>, environment: &Environment, yours: bool) -> Value {
-    let RefusedRequest { principal, pipeline, claim } = request;
+    let RefusedRequest { principal, role, pipeline, claim } = request;
     let base = Base::environment(principal, pipeline, &environment.name);
     let mut actions = vec![base.queue("sessions", claim)];
     if let Some(holder) = &environment.lock.holder {
@@ -134,11 +137,12 @@ fn actions(request: RefusedRequest<'_>, environment: &Environment, yours: bool) 
             let path = format!("{session}/request-handover");
             actions.push(base.action_with("request_handover", "POST", &path, body(claim)));
         }
-        if yours || (principal.may(Action::SessionEndAny) && principal.token_allow_force) {
+        let may_end_any = check(role, principal.scopes, Action::SessionEndAny).is_ok();
+        if yours || (may_end_any && principal.token_allow_force) {
             actions.push(base.action("release", "DELETE", &session));
         }
     }
-    if may_force(principal, environment) {
+    if may_force(request, environment) {
         actions.push(base.action_with("force_claim", "POST", "force-claim", body(claim)));
     }
     actions.into()

@@ -38,12 +38,11 @@ pub async fn transfer(
     let member = member.ok_or_else(|| {
         Failure::field("/userId", "is not a member of this organization. `GET …/members` lists them")
     })?;
-    if !is_allowed(member.role, Action::SessionHold) {
+    let role = command.role_on_pipeline(locked.pipeline_id, (user, member.role)).await?;
+    if !is_allowed(role, Action::SessionHold) {
         let least = Action::SessionHold.least_role();
-        let detail = format!(
-            "is {}'s, whose role {} can't hold a session: it needs {least}",
-            member.name, member.role
-        );
+        let detail =
+            format!("is {}'s, whose role {role} can't hold a session here: it needs {least}", member.name);
         return Err(Failure::field("/userId", detail));
     }
     let given = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;
@@ -54,6 +53,7 @@ pub async fn transfer(
     let to = Claim {
         session: SessionId::from(Uuid::now_v7()),
         owner: Owner::person(user),
+        lineage: &[],
         kind: TokenKind::User,
         terms: LeaseTerms { length: length.min(longest), max_length: longest },
         can_force: false,

@@ -144,10 +144,9 @@ async fn poll_in(
         return Ok(WaitState::Queued(Box::new(read_view(command, &locked, id).await?)));
     }
     apply(command, &mut locked, LockCommand::Release(id)).await?;
-    let owner = command.principal().owner();
     // The session was queued, so the lock is held: otherwise it would have been granted.
     let refusal = match &locked.state.lock.held {
-        Some(held) if held.owner == owner => Refusal::HeldByYou { session: held.session },
+        Some(held) if command.principal().owns(held.owner) => Refusal::HeldByYou { session: held.session },
         Some(held) => Refusal::Locked { session: held.session },
         None => Refusal::OthersWait,
     };

@@ -30,6 +30,9 @@ const RESERVED: [(&str, &str); 7] = [
 const UPLOADS: [(&str, &str); 2] =
     [("PUT", "/api/v1/runner/jobs/{jobId}/artifact"), ("PUT", "/api/v1/runner/jobs/{jobId}/caches/{key}")];
 
+/// Exchanges tokens. What is in its form authenticates the request.
+pub const TOKEN_PATH: &str = "/oauth/token";
+
 /// Requests that need no database connection and have their own concurrency limit.
 const WITHOUT_DATABASE: [(&str, &str); 1] = [("POST", "/api/v1/organizations/{orgId}/pipelines/validate")];
 
@@ -39,6 +42,12 @@ pub fn classify(method: &Method, route: &str) -> Class {
 
 pub fn is_upload(method: &Method, route: &str) -> bool {
     contains(&UPLOADS, method, route)
+}
+
+/// Whether tokens and cookies of a request count. A cookie that a browser adds to a form of another site must not change
+/// the result of an exchange, not even by a refusal.
+pub fn has_identity(route: &str) -> bool {
+    route != TOKEN_PATH
 }
 
 /// Whether a request counts against the sender's share of the database connections.

@@ -10,21 +10,21 @@ use crate::app::command::{
 };
 use crate::app::failure::Failure;
 use crate::http::rules::idempotency::IdempotencyKey;
-use crate::http::rules::permit::{AuthenticatedRequest, Permit};
+use crate::http::rules::permit::{AuthenticatedRequest, Permit, PipelineCheck};
 use crate::http::rules::record_response::RecordResponse;
 
 pub type HandlerResult = Result<RecordResponse, Interruption>;
 
-impl<A: Act, R> Permit<A, R> {
+impl<A: Act, R: PipelineCheck> Permit<A, R> {
     /// Returns the request for commands with this permission. A repeated request with the same key must have
     /// the same `body`.
     pub fn command(&self, key: IdempotencyKey, body: &[u8]) -> CommandRequest<'_> {
-        self.command_request(A::check, Some((key, body)))
+        self.command_request(R::check::<A>, Some((key, body)))
     }
 
     /// Returns the request for commands that are idempotent by themselves.
     pub fn command_without_key(&self) -> CommandRequest<'_> {
-        self.command_request(A::check, None)
+        self.command_request(R::check::<A>, None)
     }
 
     pub async fn open(&self, key: IdempotencyKey, body: &[u8]) -> Result<OpenCommand, Interruption> {
@@ -58,6 +58,7 @@ impl AuthenticatedRequest {
             principal: &self.principal,
             request_id: &self.request_id.0,
             authorize,
+            granted_on: self.granted_on,
             key: keyed.and_then(|(key, body)| key.for_body(body)),
             connection: ConnectionUse::OfSlot,
         }

@@ -26,6 +26,8 @@ stages:
       - { name: roll out, image: \"alpine:3\", run: ./deploy }
 ";
 
+const SUBJECT_DIGEST: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+
 /// Examples for path variables.
 const PATH_VARIABLES: &[(&str, &str)] = &[
     ("orgId", "acme"),
@@ -40,9 +42,12 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("poolName", "default"),
     ("secretId", "sec_0190a0b0-0000-7000-8000-000000000001"),
     ("freezeId", "frz_0190a0b0-0000-7000-8000-000000000001"),
+    ("groupId", "grp_0190a0b0-0000-7000-8000-000000000001"),
+    ("approvalId", "apr_0190a0b0-0000-7000-8000-000000000001"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
     ("serviceAccountId", SERVICE_ACCOUNT),
+    ("policyId", "tru_0190a0b0-0000-7000-8000-000000000001"),
     ("provider", "example"),
     ("eventId", "evt_0190a0b0-0000-7000-8000-000000000001"),
 ];
@@ -86,6 +91,8 @@ const SCHEMA_FIELDS: &[(&str, &str, &str)] = &[
     ("SessionDeployment", "webUrl", DEPLOYMENT_PAGE),
     ("Stage", "name", "deploy"),
     ("StepRun", "name", "roll out"),
+    ("TrustPolicy", "audience", "https://greenroom.example.com"),
+    ("TrustPolicy", "name", "storefront, main"),
 ];
 
 /// Examples for string fields, by field.
@@ -121,6 +128,9 @@ const FIELDS: &[(&str, &str)] = &[
 fn body(schema: &str) -> Option<Value> {
     Some(match schema {
         "AddMember" => json!({ "email": "ada@example.com", "name": "Ada Lovelace", "role": "developer" }),
+        "Approve" => json!({ "subjectDigest": SUBJECT_DIGEST, "comment": "Checked on staging" }),
+        "Reject" => json!({ "subjectDigest": SUBJECT_DIGEST, "comment": "The migration is not reversible" }),
+        "OverrideGates" => json!({ "reason": "Fixes the outage", "gates": ["approval", "freeze"] }),
         "CancelDeployment" => json!({ "force": false }),
         "ChangePassword" => json!({ "newPassword": "orbit-lantern-quartz-42" }),
         "ClaimFromPool" => {
@@ -152,6 +162,16 @@ fn body(schema: &str) -> Option<Value> {
             json!({ "name": "storefront-ci", "role": "developer", "description": "Tries every pull request" })
         }
         "CreateServiceAccountToken" => json!({ "name": "ci/storefront", "kind": "ci", "maxSessions": 3 }),
+        "CreateGroup" => {
+            json!({ "name": "release-managers", "description": "Who may deploy to production" })
+        }
+        "CreateTrustPolicy" => json!({
+            "name": "storefront, main",
+            "issuer": "https://token.actions.githubusercontent.com",
+            "claims": { "repository_id": "740123456", "ref": "refs/heads/main" },
+            "pipelines": [PIPELINE],
+            "ttlSeconds": 3600,
+        }),
         "CreateRunner" => json!({ "name": "runner-1", "pool": "default" }),
         "DeclineHandover" => json!({ "context": "Five more minutes" }),
         "DeployCommit" => json!({ "commitId": COMMIT }),
@@ -163,10 +183,12 @@ fn body(schema: &str) -> Option<Value> {
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
         "ResumePipeline" => json!({ "reason": "The payment provider is back" }),
         "RetryStage" => json!({ "inputs": "same" }),
+        "SetGrant" => json!({ "role": "developer" }),
         "SetSecretValue" => json!({ "value": "orbit-lantern-quartz-2", "staged": true }),
         "StopPipeline" => json!({ "mode": "pause", "reason": "The payment provider is down" }),
         "TransferSession" => json!({ "userId": USER }),
         "UpdateFreeze" => json!({ "weekly": [{ "from": "fri 18:00", "to": "mon 08:00" }] }),
+        "UpdateGroup" => json!({ "description": "Who may deploy to production" }),
         "UpdateMember" => json!({ "role": "maintainer" }),
         "UpdateOrganization" => json!({ "name": "Acme" }),
         "UpdatePipeline" => json!({ "name": "Storefront" }),

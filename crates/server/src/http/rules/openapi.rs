@@ -67,10 +67,14 @@ fn tags() -> Vec<Tag> {
         tag("deployments", "View deployments with their stages, steps and logs; cancel and retry them"),
         tag("pipelines", "Manage pipelines and the versions of their definitions; stop and resume pipelines"),
         tag("secrets", "Manage the secrets that steps get, their versions, and who has read them"),
+        tag("approvals", "Vote on what waits for an approval, and override the gates of a stage"),
         tag("freezes", "Manage the times at which no stage begins in lasting environments"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
-        tag("identity", "Manage the organization, its members, its service accounts and their tokens"),
+        tag(
+            "identity",
+            "Manage the organization, its members, groups and service accounts, and their tokens",
+        ),
         tag("sign-in", "Sign in to the dashboard with a browser, and out again"),
         tag("documents", "Read the schemas that this server publishes"),
     ]

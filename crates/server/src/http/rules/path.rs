@@ -3,7 +3,8 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use greenroom_domain::id::{PipelineId, SecretId, SessionId};
+use greenroom_domain::id::{GroupId, PipelineId, SecretId, SessionId, UserId};
+use greenroom_domain::role_grant::Grantee;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -172,6 +173,69 @@ pub struct FreezePath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
+pub struct GroupPath {
+    pub group_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct GroupMemberPath {
+    pub group_id: String,
+    pub user_id: String,
+}
+
+impl GroupMemberPath {
+    /// Returns the group and the user.
+    pub fn parse(&self) -> Result<(GroupId, UserId), Failure> {
+        Ok((parse_id(&self.group_id)?, parse_id(&self.user_id)?))
+    }
+}
+
+/// A group that has a grant on a pipeline.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct GroupGrantPath {
+    /// Id or slug
+    pub pipeline_id: String,
+    pub group_id: String,
+}
+
+impl GroupGrantPath {
+    pub fn parse(&self) -> Result<(PipelineName, Grantee), Failure> {
+        let pipeline = PipelineName::parse(&self.pipeline_id).ok_or_else(Failure::not_found)?;
+        Ok((pipeline, Grantee::Group(parse_id(&self.group_id)?)))
+    }
+}
+
+/// A user who has a grant on a pipeline.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct UserGrantPath {
+    /// Id or slug
+    pub pipeline_id: String,
+    pub user_id: String,
+}
+
+impl UserGrantPath {
+    pub fn parse(&self) -> Result<(PipelineName, Grantee), Failure> {
+        let pipeline = PipelineName::parse(&self.pipeline_id).ok_or_else(Failure::not_found)?;
+        Ok((pipeline, Grantee::User(parse_id(&self.user_id)?)))
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct ApprovalPath {
+    pub approval_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct SecretPath {
     pub secret_id: String,
 }
@@ -204,6 +268,14 @@ pub struct MemberPath {
 #[into_params(parameter_in = Path)]
 pub struct ServiceAccountPath {
     pub service_account_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct TrustPolicyPath {
+    pub service_account_id: String,
+    pub policy_id: String,
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -1,5 +1,6 @@
 //! The permission for one action, as an extractor: it authenticates, compares the organization in the path,
-//! and checks role and scope against the policy. A handler without it has no access to an organization's
+//! and checks role and scope against the policy. If the role in the organization is not enough, the role on the
+//! pipeline in the path counts, which grants may have raised. A handler without it has no access to an organization's
 //! data.
 
 use std::marker::PhantomData;
@@ -9,9 +10,12 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use greenroom_domain::browser_session::BrowserPrincipal;
-use greenroom_domain::id::OrganizationId;
-use greenroom_domain::policy::Act;
+use greenroom_domain::id::{OrganizationId, PipelineId};
+use greenroom_domain::policy::{Act, Denied};
 use greenroom_domain::principal::Principal;
+use greenroom_domain::role::Role;
+use greenroom_domain::role_grant::{MAX_ROLE, could_allow};
+use greenroom_domain::scope::Scopes;
 
 use crate::app::App;
 use crate::app::failure::{Code, Failure};
@@ -29,6 +33,8 @@ pub struct AuthenticatedRequest {
     pub app: App,
     pub principal: Arc<Principal>,
     pub request_id: RequestId,
+    /// The pipeline on which a grant permits the request; `None` if the role in the organization does.
+    pub granted_on: Option<PipelineId>,
 }
 
 impl AuthenticatedRequest {
@@ -52,7 +58,7 @@ impl FromRequestParts<App> for AuthenticatedRequest {
         let principal = authenticate(parts, organization.map(|(_, value)| value))?;
         // For later extractors: an Idempotency-Key is bound to ids of this organization.
         parts.extensions.insert(Arc::clone(&principal));
-        Ok(Self { app: with_capacity(parts, app), principal, request_id })
+        Ok(Self { app: with_capacity(parts, app), principal, request_id, granted_on: None })
     }
 }
 
@@ -71,8 +77,17 @@ pub struct InPath;
 /// operation itself applies the limit, for example by listing only records of these pipelines.
 pub struct Narrowed;
 
+/// Like [`Narrowed`], but the pipeline is in the query or in the body. The operation itself requires the action on
+/// that pipeline (`app/pipeline_role.rs`); here only those are refused whom no grant could help.
+pub struct InRequest;
+
 pub trait PipelineCheck: Send + Sync + 'static {
     const FILTERS_RESULTS: bool;
+
+    /// Checks the permission with a role in the organization, or on the pipeline in the path.
+    fn check<A: Act>(role: Role, scopes: Scopes) -> Result<(), Denied> {
+        A::check(role, scopes)
+    }
 }
 
 impl PipelineCheck for InPath {
@@ -81,6 +96,14 @@ impl PipelineCheck for InPath {
 
 impl PipelineCheck for Narrowed {
     const FILTERS_RESULTS: bool = true;
+}
+
+impl PipelineCheck for InRequest {
+    const FILTERS_RESULTS: bool = true;
+
+    fn check<A: Act>(role: Role, scopes: Scopes) -> Result<(), Denied> {
+        A::check(role.max(MAX_ROLE), scopes)
+    }
 }
 
 impl<A, R> Deref for Permit<A, R> {
@@ -95,13 +118,32 @@ impl<A: Act, R: PipelineCheck> FromRequestParts<App> for Permit<A, R> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let request = AuthenticatedRequest::from_request_parts(parts, app).await?;
-        A::check(request.principal.role, request.principal.scopes)?;
+        let mut request = AuthenticatedRequest::from_request_parts(parts, app).await?;
+        if let Err(denied) = R::check::<A>(request.principal.role, request.principal.scopes) {
+            request.granted_on = Some(granted_on::<A, R>(&request, parts, denied).await?);
+        }
         if !R::FILTERS_RESULTS {
             pipeline_limit::check(&request.app, &request.principal, parts).await?;
         }
         Ok(Self { request, types: PhantomData })
     }
+}
+
+/// Returns the pipeline in the path, if the caller's role there is enough. The command checks it again.
+async fn granted_on<A: Act, R: PipelineCheck>(
+    request: &AuthenticatedRequest,
+    parts: &mut Parts,
+    denied: Denied,
+) -> Result<PipelineId, Failure> {
+    let Principal { organization_id, user_id, role, scopes, .. } = *request.principal;
+    if R::FILTERS_RESULTS || !could_allow(A::check, role, scopes) {
+        return Err(denied.into());
+    }
+    let pipeline = pipeline_limit::pipeline_of_path(&request.app, organization_id, parts).await?;
+    let pipeline = pipeline.ok_or(denied)?;
+    let role = request.app.store.role_on_pipeline(organization_id, pipeline, (user_id, role)).await?;
+    A::check(role, scopes)?;
+    Ok(pipeline)
 }
 
 /// Returns the app with the database connections that the request may use.

@@ -1,5 +1,6 @@
-//! Checks tokens that are limited to pipelines. The pipeline of a request is derived from its path, here for
-//! all operations. For other tokens this costs no query.
+//! The pipeline that a request belongs to, derived from its path, here for all operations. Tokens that are limited
+//! to pipelines are checked against it, and grants on it may raise the role of the caller. For other
+//! callers this costs no query.
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
@@ -10,7 +11,16 @@ use greenroom_store::pipeline::PipelineName;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::http::rules::path::{CheckedPipeline, parse_id};
+use crate::http::rules::path::CheckedPipeline;
+
+/// What the path of a request names.
+enum PathOwner {
+    Pipeline(PipelineId),
+    /// A record that belongs to the organization, or nothing that belongs to a pipeline.
+    Organization,
+    /// A record that does not exist.
+    Missing,
+}
 
 /// Rejects a request for another pipeline as not found, and one that belongs to no pipeline as forbidden.
 pub async fn check(app: &App, principal: &Principal, parts: &mut Parts) -> Result<(), Failure> {
@@ -18,24 +28,60 @@ pub async fn check(app: &App, principal: &Principal, parts: &mut Parts) -> Resul
     if *limit == PipelineLimit::All {
         return Ok(());
     }
+    let pipeline = match find_owner(app, organization, parts).await? {
+        PathOwner::Pipeline(pipeline) if limit.contains(pipeline) => pipeline,
+        PathOwner::Pipeline(_) | PathOwner::Missing => return Err(Failure::not_found()),
+        PathOwner::Organization => return Err(Failure::token_limited()),
+    };
+    parts.extensions.insert(CheckedPipeline(pipeline));
+    Ok(())
+}
+
+/// Returns the pipeline of the path, if it has one. From then on the handler uses this pipeline, even if the slug
+/// in the path moves to another one.
+pub async fn pipeline_of_path(
+    app: &App,
+    organization: OrganizationId,
+    parts: &mut Parts,
+) -> Result<Option<PipelineId>, Failure> {
+    let PathOwner::Pipeline(pipeline) = find_owner(app, organization, parts).await? else { return Ok(None) };
+    parts.extensions.insert(CheckedPipeline(pipeline));
+    Ok(Some(pipeline))
+}
+
+async fn find_owner(
+    app: &App,
+    organization: OrganizationId,
+    parts: &mut Parts,
+) -> Result<PathOwner, Failure> {
     let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
     let variable =
         |wanted: &str| path.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
     let pipeline = if let Some(text) = variable("pipelineId") {
         find_by_name(app, organization, &text).await?
     } else if let Some(text) = variable("deploymentId") {
-        let deployment = parse_id(&text)?;
-        app.store.pipeline_of_deployment(organization, deployment).await?
+        match text.parse() {
+            Ok(deployment) => app.store.pipeline_of_deployment(organization, deployment).await?,
+            Err(_) => None,
+        }
     } else if let Some(text) = variable("secretId") {
-        let secret =
-            app.store.secret(organization, parse_id(&text)?).await?.ok_or_else(Failure::not_found)?;
-        Some(secret.scope.pipeline().ok_or_else(Failure::token_limited)?)
+        let Ok(secret) = text.parse() else { return Ok(PathOwner::Missing) };
+        match app.store.secret(organization, secret).await? {
+            Some(secret) => match secret.scope.pipeline() {
+                Some(pipeline) => Some(pipeline),
+                None => return Ok(PathOwner::Organization),
+            },
+            None => None,
+        }
+    } else if let Some(text) = variable("approvalId") {
+        match text.parse() {
+            Ok(approval) => app.store.pipeline_of_approval(organization, approval).await?,
+            Err(_) => None,
+        }
     } else {
-        return Err(Failure::token_limited());
+        return Ok(PathOwner::Organization);
     };
-    let pipeline = pipeline.filter(|pipeline| limit.contains(*pipeline)).ok_or_else(Failure::not_found)?;
-    parts.extensions.insert(CheckedPipeline(pipeline));
-    Ok(())
+    Ok(pipeline.map_or(PathOwner::Missing, PathOwner::Pipeline))
 }
 
 async fn find_by_name(
@@ -43,7 +89,7 @@ async fn find_by_name(
     organization: OrganizationId,
     text: &str,
 ) -> Result<Option<PipelineId>, Failure> {
-    let name = PipelineName::parse(text).ok_or_else(Failure::not_found)?;
+    let Some(name) = PipelineName::parse(text) else { return Ok(None) };
     if let PipelineName::Id(id) = name {
         return Ok(Some(id));
     }

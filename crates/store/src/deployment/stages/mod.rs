@@ -133,7 +133,10 @@ impl OrgTransaction {
 
     async fn update_stage(&mut self, deployment: &LockedDeployment, stage: &Stage) -> Result<(), StoreError> {
         let organization = self.organization();
-        let is_refused = matches!(stage.reason, Some(Reason::SecretMissing | Reason::SecretDenied));
+        let is_refused = matches!(
+            stage.reason,
+            Some(Reason::SecretMissing | Reason::SecretDenied | Reason::CommitNotFound)
+        );
         let detail = deployment.secret_details.get(&stage.key).filter(|_| is_refused).map(String::as_str);
         sqlx::query!(
             "update stages
@@ -141,7 +144,7 @@ impl OrgTransaction {
                  started_at = case when $9 then coalesce(started_at, $10::timestamptz) else started_at end,
                  ended_at = case when $11 then $10::timestamptz end,
                  detail = coalesce($12, case when reason in ('secret_missing', 'secret_denied') then null else detail end),
-                 blocker = $13
+                 blocker = $13, ignores_freeze = $14
              where organization_id = $1 and deployment_id = $2 and key = $3",
             organization,
             deployment.id.uuid(),
@@ -156,6 +159,7 @@ impl OrgTransaction {
             stage.status.is_final(),
             detail as Option<&str>,
             stage.blocker.as_ref().map(|blocker| json!(blocker)) as Option<serde_json::Value>,
+            stage.ignores_freeze,
         )
         .execute(self.connection())
         .await?;

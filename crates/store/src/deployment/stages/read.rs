@@ -19,7 +19,7 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.key, s.name, s.pool, s.needs, s.status, s.reason, s.verdict, s.verdict_reason, s.gated,
-                      s.environment, s.blocker,
+                      s.environment, s.blocker, s.approval_id, s.ignores_freeze,
                       s.timeout_seconds, s.attempts, s.backoff_seconds, s.retry_at, s.attempt, s.tried,
                       s.started_at as stage_started_at,
                       s.canceled_by, s.canceled_by_name, s.canceled_by_kind,
@@ -38,6 +38,10 @@ impl OrgTransaction {
         .await?;
         let time = |at: Option<jiff_sqlx::Timestamp>| at.map(jiff_sqlx::Timestamp::to_jiff);
         let (mut stages, mut columns) = (Vec::with_capacity(rows.len()), BTreeMap::new());
+        let approvals: Vec<uuid::Uuid> = rows.iter().filter_map(|row| row.approval_id).collect();
+        let approvals = self.lock_pending_approvals(&approvals).await?;
+        deployment.approvals =
+            approvals.into_iter().map(|approval| (approval.stage.clone(), approval)).collect();
         for row in rows {
             let runner = row.runner_id.zip(row.runner_name);
             let stage_columns = StageColumns {
@@ -68,13 +72,18 @@ impl OrgTransaction {
                 }),
                 _ => None,
             };
+            let gate = match deployment.approvals.get(&row.key).filter(|_| row.gated) {
+                Some(approval) => approval.state.gate(),
+                None => Gate::planned(row.gated),
+            };
             stages.push(Stage {
                 key: row.key,
                 needs: row.needs,
                 status: parse_column("stages.status", &row.status)?,
                 reason: parse_nullable_column("stages.reason", row.reason.as_deref())?,
                 planned_outcome,
-                gate: Gate::planned(row.gated),
+                gate,
+                ignores_freeze: row.ignores_freeze,
                 environment: row.environment,
                 blocker: parse_blocker(row.blocker)?,
                 timeout: SignedDuration::from_secs(row.timeout_seconds),
